@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from ragcore.errors import ConfigError
-from ragcore.llms.gguf_header import COMPUTE, read_header
+from ragcore.llms.gguf_header import COMPUTE, ModelFileError, read_header
 
 SUFFIX = ".gguf"
 NAMED_BY_SERVER = "LECTERN_MODEL"  # the environment's name for the path of a model anywhere on this computer
@@ -29,7 +30,7 @@ class CatalogueModel:
     """A model on the hub. `size` and `sha256` are those published for `file` at `revision`, a commit of `repository`.
 
     `languages`: how many, as its makers say; 1 is English alone. `token_bytes`: what one token of context takes in memory,
-    which is 4 bytes × layers × key-value heads × head size. `commercial`: whether its licence permits commercial use.
+    which is 4 bytes × layers × key-value heads × head size.
     """
 
     name: str
@@ -42,7 +43,6 @@ class CatalogueModel:
     licence_url: str
     languages: int
     token_bytes: int
-    commercial: bool = True
 
     @property
     def memory(self) -> int:
@@ -111,7 +111,6 @@ CATALOGUE = (
         f"{_HUB}/Qwen/Qwen2.5-3B-Instruct-GGUF/blob/main/LICENSE",
         languages=29,
         token_bytes=4 * 36 * 2 * 128,
-        commercial=False,
     ),
     CatalogueModel(
         "Gemma 3 1B",
@@ -149,8 +148,8 @@ def models_folder(home: Path) -> Path:
 def installed_models(home: Path) -> list[InstalledModel]:
     """What is in the models folder, by name, then the file of LECTERN_MODEL if it is elsewhere."""
     folder = models_folder(home)
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX) if folder.is_dir() else []
-    models = [InstalledModel(path, path.stat().st_size) for path in found if path.is_file()]
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX) if folder.is_dir() else []
+    models = [InstalledModel(path, path.stat().st_size) for path in paths if path.is_file()]
     named = _named_by_server()
     if named is not None and named.is_file() and named.parent != folder:
         models.append(InstalledModel(named, named.stat().st_size, deletable=False))
@@ -196,6 +195,15 @@ def delete_model(setting: str, home: Path) -> int:
 def memory_of(model: InstalledModel) -> int:
     """Bytes that a file takes while it answers, with `CONTEXT_TOKENS` of context. ModelFileError where it is no model."""
     return _memory_of(model.path, model.path.stat().st_mtime_ns)
+
+
+def first_usable_model(home: Path) -> InstalledModel | None:
+    """The first of `installed_models` that llama.cpp can load, as far as its header tells; None where there is none."""
+    for model in installed_models(home):
+        with suppress(ModelFileError):
+            memory_of(model)
+            return model
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -85,8 +85,9 @@ class ModelDownloads:
 
     def state(self, model: CatalogueModel) -> Download | None:
         """None for one that was never begun, and for one that is whole."""
+        running = self._running is model  # asked before the size: what ends in between has no part of a file any more
         done = self._size(model)
-        if self._running is model:
+        if running:
             return Download("checking" if self._checking else "running", done, model.size, self._seconds_left(model, done))
         if problem := self._problems.get(model.file):
             return Download("failed", done, model.size, problem=problem)
@@ -180,7 +181,7 @@ class ModelDownloads:
         tries = 0
         while (before := self._size(model)) < model.size:
             try:
-                self._take(model, url, headers)
+                self._receive(model, url, headers)
             except httpx.TransportError as error:
                 tries = tries + 1 if self._size(model) == before else 1
                 if tries >= TRIES:
@@ -192,12 +193,12 @@ class ModelDownloads:
             if self._size(model) < model.size and self._stop.wait(PAUSE_SECONDS * tries):
                 raise _Stopped
 
-    def _take(self, model: CatalogueModel, url: str, headers: dict[str, str]) -> None:
+    def _receive(self, model: CatalogueModel, url: str, headers: dict[str, str]) -> None:
         done = self._size(model)
-        wanted = {**headers, "Accept-Encoding": "identity", **({"Range": f"bytes={done}-"} if done else {})}
-        with httpx.stream("GET", url, headers=wanted, follow_redirects=True, timeout=TIMEOUT) as response:
+        request_headers = {**headers, "Accept-Encoding": "identity", **({"Range": f"bytes={done}-"} if done else {})}
+        with httpx.stream("GET", url, headers=request_headers, follow_redirects=True, timeout=TIMEOUT) as response:
             if response.status_code not in (200, 206):
-                raise _refused(model, response)
+                raise _refusal(model, response)
             try:
                 with self._part(model).open("ab" if response.status_code == 206 else "wb") as part:
                     for piece in response.iter_raw():
@@ -212,13 +213,13 @@ class ModelDownloads:
                 raise _not_written(self._folder, error) from error
 
     def _check(self, model: CatalogueModel) -> None:
-        part, found = self._part(model), hashlib.sha256()
+        part, digest = self._part(model), hashlib.sha256()
         with part.open("rb") as file:
             while piece := file.read(1 << 20):
-                found.update(piece)
+                digest.update(piece)
                 if self._stop.is_set():
                     raise _Stopped
-        if found.hexdigest() != model.sha256:
+        if digest.hexdigest() != model.sha256:
             part.unlink()
             raise DownloadError(
                 f"What came is not {model.name}: its SHA-256 is another one, so it was deleted.",
@@ -227,7 +228,7 @@ class ModelDownloads:
         part.replace(self._folder / model.file)
 
 
-def _refused(model: CatalogueModel, response: httpx.Response) -> DownloadError:
+def _refusal(model: CatalogueModel, response: httpx.Response) -> DownloadError:
     status, host = response.status_code, response.url.host
     if status in (401, 403):
         return DownloadError(

@@ -155,7 +155,7 @@ class Run:
             self._library.conversations.note_ask(self.message_id, self._ask)
         self._unread = count_unread(self._library.files, self._ask)
         self._unready = self._library.embedder_loader.state == "loading"  # which the question waits for
-        with self._watch.following():
+        with self._watch.follow():
             answer = self._answering = self._library.answer(self._ask, self._history)
         with closing(answer):
             sources = tuple(build_sources(answer.source_nodes))

@@ -59,7 +59,7 @@ class CallWatch(Listener):
         self._counted: tuple[Span | None, int] = None, 0
 
     @contextmanager
-    def following(self) -> Iterator[None]:
+    def follow(self) -> Iterator[None]:
         """The calls of the trace that this thread begins inside, also while it is still begun: a follow-up is condensed by a
         call of its own before its passages can be found."""
         self._thread = threading.get_ident()
@@ -86,8 +86,8 @@ class CallWatch(Listener):
         if stage is not CallStage.READING or speed is None:
             return CallInFlight(stage, tokens)
         since = call.stage.since if call.stage else -call.seconds
-        left = tokens / speed.prompt_tokens_per_second - (time.perf_counter() - since)
-        return CallInFlight(stage, tokens, max(left, 0.0))
+        seconds_left = tokens / speed.prompt_tokens_per_second - (time.perf_counter() - since)
+        return CallInFlight(stage, tokens, max(seconds_left, 0.0))
 
     def _count(self, call: Span) -> int:
         if self._counted[0] is not call:

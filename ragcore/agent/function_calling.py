@@ -31,7 +31,7 @@ class FunctionCallingAgent(Agent):
         return self._fitted(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
 
     def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
-        calls = [_call(wanted) for wanted in generation.tool_calls]
+        calls = [read_call(wanted) for wanted in generation.tool_calls]
         if not self._parallel:
             calls[1:] = [Call(call.tool, call.arguments, call.id, ONE_AT_A_TIME) for call in calls[1:]]
         return calls or generation.text
@@ -55,7 +55,7 @@ class OpenAIAgent(FunctionCallingAgent):
     mode = "openai"
 
 
-def _call(wanted: Mapping[str, Any]) -> Call:
+def read_call(wanted: Mapping[str, Any]) -> Call:
     """A call in OpenAI's format. No arguments at all are an empty object; what cannot be read is a problem, never empty."""
     function = wanted["function"]
     written = function.get("arguments")

@@ -13,6 +13,7 @@ from contextlib import closing
 from itertools import repeat
 
 from ragcore.agent.base import Agent, Call, Task
+from ragcore.agent.function_calling import read_call
 from ragcore.agent.react_reply import Act, UnreadableReplyError, answer_so_far, read_reply, thought_in
 from ragcore.llms.base import Generation, LLMCall, Stream
 from ragcore.llms.text_tool_calls import calls_in, may_be_calls
@@ -20,7 +21,6 @@ from ragcore.prompts.prompt import Passage, Prompt, Variables
 from ragcore.prompts.wording import LOOK_FIRST, REACT, REACT_FINISH, observation, unreadable
 from ragcore.questions.fixed_replies import NOT_LOOKED_UP, in_language_of
 from ragcore.schema import ChatMessage, MessageRole
-from ragcore.text.json_replies import loose_json
 from ragcore.tools import QueryEngineTool, RetrieverTool
 
 
@@ -91,4 +91,4 @@ def _must_look_first(task: Task) -> bool:
 def _calls_in(reply: str, task: Task) -> list[Call]:
     """The calls of a reply that has no form of ours but that of models which call functions."""
     calls = calls_in(reply, [tool.metadata.to_openai_tool() for tool in task.tools.values()], repeat(""))
-    return [Call(call.function.name, loose_json(call.function.arguments)) for call in calls]
+    return [read_call(call) for call in calls]

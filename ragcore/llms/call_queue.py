@@ -51,10 +51,9 @@ class Turn:
     def end(self, error: LLMError) -> None:
         with self._lock:
             self.error = self.error or error
-            hang_up = self._hang_up
-        self._ended.set()
-        if hang_up is not None:
-            hang_up()
+            self._ended.set()
+            if self._hang_up is not None:
+                self._hang_up()  # within the lock: afterwards the connection may be another call's
 
     def when_ended(self, hang_up: Callable[[], None] | None) -> None:
         """What ends the connection that it has now; None where it has none."""
@@ -126,10 +125,11 @@ def cancellable(cancellation: Cancellation) -> Iterator[None]:
 
 
 class CallQueue:
-    """Of one server. `limit` is what was found out about it, None before."""
+    """Of one server. `room`: calls at once that it says it has room for, None before it was asked."""
 
     def __init__(self) -> None:
-        self.limit: int | None = None
+        self.room: int | None = None
+        self._limit: int | None = None  # since it refused a call for want of room
         self._changed = threading.Condition()
         self._waiting: list[Turn] = []
         self._running: list[Turn] = []
@@ -149,12 +149,12 @@ class CallQueue:
                     self._changed.notify_all()
 
     def make_smaller(self) -> bool:
-        """The server has room for fewer than run now. Whether there are any, so that it helps to wait for one."""
+        """The server has room for fewer than run now. Whether other threads have some of them, so that it helps to wait."""
         with self._changed:
-            others = len(self._running) - 1
-            if others:
-                self.limit = others
-            return others > 0
+            helps = any(turn.thread != threading.get_ident() for turn in self._running)
+            if helps:
+                self._limit = len(self._running) - 1
+            return helps
 
     def _enter(self, turn: Turn, limit: int) -> None:
         with self._changed:
@@ -178,7 +178,7 @@ class CallQueue:
     def _is_next(self, turn: Turn, limit: int) -> bool:
         if any(other.thread == turn.thread for other in self._running):
             return True  # made while another answer is read: to wait for that one would be to wait forever
-        return len(self._running) < min(limit, self.limit or limit) and turn is self._waiting[0]
+        return len(self._running) < min(limit, self._limit or limit) and turn is self._waiting[0]
 
     def _end(self, turn: Turn, error: LLMError) -> None:
         turn.end(error)

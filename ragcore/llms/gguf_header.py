@@ -29,7 +29,6 @@ class GGUFHeader:
     """`trained_context` is tokens, `cache_per_token` bytes of memory for each token of the context."""
 
     name: str
-    architecture: str
     trained_context: int
     cache_per_token: int
     file_size: int  # bytes
@@ -66,7 +65,6 @@ def read_header(path: Path) -> GGUFHeader:
     per_head = number("attention.key_length", width) + number("attention.value_length", width)
     return GGUFHeader(
         name=str(values.get("general.name", path.stem)),
-        architecture=kind,
         trained_context=number("context_length", 4096),
         cache_per_token=2 * number("block_count", 1) * number("attention.head_count_kv", heads) * per_head,  # 2 bytes a number
         file_size=size,

@@ -156,11 +156,11 @@ class ModelServer:
         """Calls at once."""
         if self._calls_at_once is not None:
             return self._calls_at_once
-        if self._queue.limit is None:
-            self._queue.limit = self._found_room() or (LOCAL_CALLS if self._local else REMOTE_CALLS)
-        return self._queue.limit
+        if self._queue.room is None:
+            self._queue.room = self._find_room() or (LOCAL_CALLS if self._local else REMOTE_CALLS)
+        return self._queue.room
 
-    def _found_room(self) -> int | None:
+    def _find_room(self) -> int | None:
         """What the server says, None where it does not."""
         if not self._slots_at:
             return None

@@ -169,11 +169,11 @@ class LlamaCPPRuntime:
     def _end_when_idle(self, running: _Running) -> None:
         with self._changed:
             while self._running is running and running.process.poll() is None:
-                left = self._used + self.idle_seconds - time.monotonic()
-                if self._users == 0 and left <= 0:
+                remaining = self._used + self.idle_seconds - time.monotonic()
+                if self._users == 0 and remaining <= 0:
                     self.stop()
                 else:
-                    self._changed.wait(left if left > 0 else None)
+                    self._changed.wait(remaining if remaining > 0 else None)
 
 
 class _Running:

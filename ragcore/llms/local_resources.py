@@ -27,7 +27,7 @@ def free_memory() -> int:
 
 def _free_in_containers() -> list[int]:
     """Of each group, with those around it, that limits this process's memory: Linux, cgroups of version 2 and of version 1."""
-    found: list[int] = []
+    free_bytes: list[int] = []
     with suppress(OSError):
         for line in OWN_CGROUPS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
@@ -38,8 +38,8 @@ def _free_in_containers() -> list[int]:
             else:
                 continue
             own = root / path.lstrip("/")
-            found += [free for group in (own, *own.parents) if group.is_relative_to(root) for free in _free(group, *names)]
-    return found
+            free_bytes += [free for group in (own, *own.parents) if group.is_relative_to(root) for free in _free(group, *names)]
+    return free_bytes
 
 
 def _free(group: Path, limit_name: str, used_name: str, cache_name: str) -> list[int]:

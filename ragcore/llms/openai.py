@@ -263,16 +263,11 @@ def _usage(data: dict[str, Any]) -> Usage | None:
 
 def _timings(data: dict[str, Any]) -> Timings | None:
     """llama.cpp's."""
-    timings = data.get("timings")
+    timings = data.get("timings") or {}
     try:
-        return (
-            Timings(
-                int(timings["prompt_n"]), timings["prompt_ms"] / 1e3, int(timings["predicted_n"]), timings["predicted_ms"] / 1e3
-            )
-            if timings
-            else None
-        )
-    except (KeyError, TypeError, ValueError):  # of another kind
+        read, written = int(timings["prompt_n"]), int(timings["predicted_n"])
+        return Timings(read, timings["prompt_ms"] / 1e3, written, timings["predicted_ms"] / 1e3)
+    except (KeyError, TypeError, ValueError):  # none, or of another kind
         return None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ragcore.llms.reasoning_tags import AnswerFilter
-from ragcore.llms.text_tool_calls import HeldCalls, Tools
+from ragcore.llms.text_tool_calls import ToolCallFilter, Tools
 from ragcore.llms.tool_call import ToolCall, unused_ids
 from ragcore.prompts.document_text import JOINER
 from ragcore.prompts.prompt import Origin, RenderedMessage, Task
@@ -30,7 +30,7 @@ class ReplyFilter:
     def __init__(self, task: Task, messages: Sequence[RenderedMessage], tools: Tools = ()) -> None:
         self._thoughts = AnswerFilter()
         self._echo = EchoFilter(messages) if task in PROSE else None
-        self._calls = HeldCalls(tools) if tools else None
+        self._calls = ToolCallFilter(tools) if tools else None
         self._ids = unused_ids(messages)
         self.tool_calls: tuple[ToolCall, ...] = ()  # those that the reply, once it is over, was in place of an answer
 
@@ -45,9 +45,9 @@ class ReplyFilter:
         if self._echo:
             rest += self._echo.end()
         if self._calls:
-            shown = self._calls.feed(rest)
+            certain = self._calls.feed(rest)
             rest, self.tool_calls = self._calls.end(self._ids)
-            rest = shown + rest
+            rest = certain + rest
         return rest
 
     def _without_echo(self, text: str) -> str:
@@ -60,9 +60,9 @@ class EchoFilter:
 
     def __init__(self, messages: Sequence[RenderedMessage]) -> None:
         self._wording = _Wording(messages)
-        self._held = ""
+        self._buffer = ""
         self._last = ""  # the character before it
-        self._deciding = True  # `_held` begins where a sentence or a line does
+        self._deciding = True  # `_buffer` begins where a sentence or a line does
         self._on_new_line = True
         self._behind_label = False
         self._next_lines: set[str] = set()  # those that follow the line of a passage that was cut
@@ -70,7 +70,7 @@ class EchoFilter:
         self._over = False  # the model writes the prompt again behind its answer
 
     def feed(self, piece: str) -> str:
-        self._held += piece
+        self._buffer += piece
         return self._certain(at_end=False)
 
     def end(self) -> str:
@@ -78,31 +78,31 @@ class EchoFilter:
 
     def _certain(self, *, at_end: bool) -> str:
         answer = ""
-        while self._held and not self._over:
+        while self._buffer and not self._over:
             if not self._deciding:
                 answer += self._release(self._boundary())
                 continue
             cut = self._echo_length(at_end=at_end)
             if cut is None:
                 break
-            self._held = self._held[cut:]
+            self._buffer = self._buffer[cut:]
             if not cut:
                 self._deciding, self._behind_label, self._next_lines = False, False, set()
-                answer += self._release(len(self._held) - len(self._held.lstrip()) + 1)
+                answer += self._release(len(self._buffer) - len(self._buffer.lstrip()) + 1)
         if self._over:
-            self._held = ""
+            self._buffer = ""
         return answer
 
     def _boundary(self) -> int:
         """Where a new sentence or line may begin, white space before it included; the end of what is held without one."""
-        boundary = _BOUNDARY.search(self._last + self._held, len(self._last))
+        boundary = _BOUNDARY.search(self._last + self._buffer, len(self._last))
         if boundary is None:
-            return len(self._held)
+            return len(self._buffer)
         self._deciding, self._on_new_line = True, "\n" in boundary.group()
         return boundary.start() - len(self._last)
 
     def _release(self, length: int) -> str:
-        text, self._held = self._held[:length], self._held[length:]
+        text, self._buffer = self._buffer[:length], self._buffer[length:]
         self._last = text[-1:] or self._last
         text = text if self._begun else text.lstrip()
         self._begun = self._begun or bool(text)
@@ -110,19 +110,19 @@ class EchoFilter:
 
     def _echo_length(self, *, at_end: bool) -> int | None:
         """How much of what is held is the prompt's; 0 for nothing, None while that is open."""
-        bare, places = _bare(self._held)
+        bare, places = _bare(self._buffer)
         if not bare:
             return 0 if at_end else None
         known = self._known()
         if any(len(bare) < len(text) and text.startswith(bare) for text in known):
-            return None if not at_end else len(self._held) if len(bare) >= SHORTEST else 0
-        for found in sorted((text for text in known if bare.startswith(text)), key=len, reverse=True):
-            end = _MARKED.match(self._held, places[len(found) - 1] + 1).end()  # type: ignore[union-attr]
-            if found in self._wording.lines and self._held[end : end + 1] not in ("", "\n"):
+            return None if not at_end else len(self._buffer) if len(bare) >= SHORTEST else 0
+        for echo in sorted((text for text in known if bare.startswith(text)), key=len, reverse=True):
+            end = _MARKED.match(self._buffer, places[len(echo) - 1] + 1).end()  # type: ignore[union-attr]
+            if echo in self._wording.lines and self._buffer[end : end + 1] not in ("", "\n"):
                 continue  # a passage's line counts as a whole
-            if end == len(self._held) and not at_end:
+            if end == len(self._buffer) and not at_end:
                 return None
-            self._note(found)
+            self._note(echo)
             return end
         return 0
 
@@ -132,12 +132,12 @@ class EchoFilter:
             known |= self._wording.labels.keys() | self._wording.heads | self._next_lines
         return known | self._wording.values if self._behind_label else known
 
-    def _note(self, found: str) -> None:
-        followed = self._wording.labels.get(found, False)
+    def _note(self, echo: str) -> None:
+        followed = self._wording.labels.get(echo, False)
         self._over = self._begun and followed
         self._behind_label = followed
         lines = self._wording.lines
-        self._next_lines = {after for line, after in pairwise(lines) if line == found}
+        self._next_lines = {after for line, after in pairwise(lines) if line == echo}
         self._on_new_line = True
 
 

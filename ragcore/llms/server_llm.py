@@ -105,7 +105,7 @@ class ServedLLM(LLM):
         answer = ReplyFilter(call.prompt.task, messages, call.tools)
         exchange = Exchange(self._server.timeout + self._reading_seconds(call, messages))
         replies = self._listen(call, messages, exchange)
-        first = 0.0  # when the first words came
+        first = last = 0.0  # when words came
         try:
             while True:
                 try:
@@ -113,8 +113,9 @@ class ServedLLM(LLM):
                 except StopIteration as stop:
                     reply: Reply = stop.value
                     break
+                last = time.perf_counter()
                 if not first:
-                    first = time.perf_counter()
+                    first = last
                     set_stage(CallStage.WRITING)
                 if piece:
                     said.append(piece)
@@ -131,7 +132,7 @@ class ServedLLM(LLM):
             said.append(rest)
             yield rest
         usage = reply.usage or self.usage(messages, reply.text, call.tools, reply.tool_calls)
-        timings = reply.timings or (_measured(usage, exchange.began, first) if first else None)
+        timings = reply.timings or (_measure(usage, exchange.began, first, last) if first < last else None)
         if timings is not None:
             self._speed.add(timings)
         text, tool_calls = "".join(said), reply.tool_calls or answer.tool_calls
@@ -169,7 +170,7 @@ def _last(stream: Stream) -> Generation:
             return generation
 
 
-def _measured(usage: Usage, began: float, first: float) -> Timings:
-    """By our own clock, as the last words have just come: the first of them was written while the prompt was read."""
+def _measure(usage: Usage, began: float, first: float, last: float) -> Timings:
+    """By our own clock: the first word was written while the prompt was read."""
     read = usage.prompt_tokens - (usage.cached_tokens or 0)
-    return Timings(read, first - began, usage.completion_tokens - 1, time.perf_counter() - first)
+    return Timings(read, first - began, usage.completion_tokens - 1, last - first)

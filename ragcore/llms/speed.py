@@ -33,8 +33,8 @@ class SpeedRecord:
 
     def add(self, timings: Timings) -> None:
         with self._lock:
-            self._read = _added(self._read, timings.prompt_tokens, timings.prompt_seconds)
-            self._written = _added(self._written, timings.completion_tokens, timings.completion_seconds)
+            self._read = _add(self._read, timings.prompt_tokens, timings.prompt_seconds)
+            self._written = _add(self._written, timings.completion_tokens, timings.completion_seconds)
 
     @property
     def speed(self) -> Speed | None:
@@ -44,7 +44,7 @@ class SpeedRecord:
         return Speed(read / reading, written / writing) if read and written else None
 
 
-def _added(before: tuple[float, float], tokens: int, seconds: float) -> tuple[float, float]:
+def _add(before: tuple[float, float], tokens: int, seconds: float) -> tuple[float, float]:
     if tokens <= 0 or seconds <= 0:
         return before
     return before[0] * FORGET + tokens, before[1] * FORGET + seconds

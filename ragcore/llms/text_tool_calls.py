@@ -21,27 +21,27 @@ _WRAPPING = re.compile(r"</?tool(?:_call)?s?>|^[ \t]*```[^\n`]*$|<\|[a-z_]+\|>|\
 _BEGINNINGS = ("{", "[", "```", "<tool_call", "<tools>", "<|")
 
 
-class HeldCalls:
+class ToolCallFilter:
     """Takes a reply in pieces, and holds it back as long as it may be nothing but calls of `tools`."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._names = [str(tool["function"]["name"]) for tool in tools]
-        self._held = ""
+        self._buffer = ""
         self._is_text = False
 
     def feed(self, piece: str) -> str:
-        self._held += piece
-        if not self._is_text and may_be_calls(self._held, self._names):
+        self._buffer += piece
+        if not self._is_text and may_be_calls(self._buffer, self._names):
             return ""
         self._is_text = True
-        text, self._held = self._held, ""
+        text, self._buffer = self._buffer, ""
         return text
 
     def end(self, ids: Iterator[str]) -> tuple[str, tuple[ToolCall, ...]]:
         """What was held back, or the calls that it is."""
-        calls = calls_in(self._held, self._tools, ids)
-        return ("" if calls else self._held), calls
+        calls = calls_in(self._buffer, self._tools, ids)
+        return ("" if calls else self._buffer), calls
 
 
 def may_be_calls(reply: str, names: Sequence[str] = ()) -> bool:
@@ -55,7 +55,7 @@ def calls_in(reply: str, tools: Tools, ids: Iterator[str]) -> tuple[ToolCall, ..
     bare = _WRAPPING.sub("", reply).strip()
     parameters = {str(tool["function"]["name"]): _parameters(tool) for tool in tools}
     for read in (_objects(bare), _objects(_first_object(bare)), _objects(_single_braces(bare)), _python(bare, parameters)):
-        calls = [_named(value) for value in read]
+        calls = [_read_call(value) for value in read]
         if calls and all(call is not None and call[0] in parameters for call in calls):
             return tuple(ToolCall.of(next(ids), name, arguments) for name, arguments in filter(None, calls))
     return ()
@@ -93,13 +93,13 @@ def _single_braces(text: str) -> str:
     return text.replace("{{", "{").replace("}}", "}")
 
 
-def _named(value: Any) -> tuple[str, str] | None:
+def _read_call(value: Any) -> tuple[str, str] | None:
     """A tool's name and its arguments as JSON text."""
     if not isinstance(value, Mapping):
         return None
     inner = value.get("function")
     if isinstance(inner, Mapping):
-        return _named(inner)
+        return _read_call(inner)
     name = next((value[key] for key in ("name", "tool", "tool_name", "function") if isinstance(value.get(key), str)), None)
     arguments: Any = next((value[key] for key in ("arguments", "parameters", "args", "input") if key in value), {})
     if name is None:
@@ -124,9 +124,10 @@ def _call(statement: ast.stmt, parameters: Mapping[str, Sequence[str]]) -> Any:
     try:
         values = {name: ast.literal_eval(value) for name, value in zip(names, call.args, strict=False)}
         values |= {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except ValueError:
+        arguments = json.dumps(values, ensure_ascii=False)
+    except (ValueError, TypeError, RecursionError, MemoryError):
         return None
-    return {"name": call.func.id, "arguments": values} if len(call.args) <= len(names) else None
+    return {"name": call.func.id, "arguments": arguments} if len(call.args) <= len(names) else None
 
 
 def _parameters(tool: Mapping[str, Any]) -> list[str]:

@@ -97,7 +97,7 @@ def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> Att
     sentences = check.check(written, passages)
     marks = [MARKS.match(written, sentence.end) for sentence in sentences]
     cited = [list(dict.fromkeys(cited_in(mark.group()))) if mark else [] for mark in marks]
-    shown = [_supporting(*each, passages, check) for each in zip(sentences, cited, strict=True)]
+    citations = [_passages_to_cite(*each, passages, check) for each in zip(sentences, cited, strict=True)]
     for at, (sentence, following) in enumerate(pairwise(sentences)):
         # "According to [1], the sky is blue." cites before it states.
         if (
@@ -105,22 +105,22 @@ def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> Att
             and points_at_passage(sentence.text)
             and not _SENTENCE_END.search(written, sentence.start, following.start)
         ):
-            shown[at : at + 2] = shown[at + 1] or cited[at], []
+            citations[at : at + 2] = citations[at + 1] or cited[at], []
     text = ""
     copied = 0
     attributed: list[CheckedSentence] = []
-    for sentence, mark, numbers in zip(sentences, marks, shown, strict=True):
+    for sentence, mark, numbers in zip(sentences, marks, citations, strict=True):
         text += written[copied : sentence.start]
         start = len(text)
-        said, bar = _table_row(written[sentence.start : sentence.end], cites=bool(numbers))
-        text += said
+        row, bar = _table_row(written[sentence.start : sentence.end], cites=bool(numbers))
+        text += row
         attributed.append(replace(sentence, start=start, end=len(text), miscited=False))
         text += " " * bool(numbers) + "".join(f"[{number}]" for number in numbers) + bar
         copied = mark.end() if mark else sentence.end
     return AttributedAnswer(text + written[copied:], tuple(attributed))
 
 
-def _supporting(sentence: CheckedSentence, cited: list[int], passages: Sequence[str], check: SentenceCheck) -> list[int]:
+def _passages_to_cite(sentence: CheckedSentence, cited: list[int], passages: Sequence[str], check: SentenceCheck) -> list[int]:
     """The numbers of the passages to cite."""
     if sentence.verdict is None:
         return cited

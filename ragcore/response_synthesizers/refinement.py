@@ -21,21 +21,21 @@ def improved_answer(llm: LLM, call: LLMCall) -> Generator[str, None, str]:
     Sentences at the beginning are held back until they are complete, as long as they are remarks.
     """
     remarks = _Remarks(call)
-    answer = held = ""
+    answer = buffer = ""
     with closing(llm.stream(call)) as pieces:
         for piece in pieces:
-            held += piece
+            buffer += piece
             if not answer:
-                held = remarks.removed(held, whole=False)
+                buffer = remarks.strip_remarks(buffer, whole=False)
             if answer or remarks.over:
-                answer += held
-                yield held
-                held = ""
+                answer += buffer
+                yield buffer
+                buffer = ""
             else:
                 yield ""  # a sign of life
-    if held := remarks.removed(held, whole=True):
-        answer += held
-        yield held
+    if buffer := remarks.strip_remarks(buffer, whole=True):
+        answer += buffer
+        yield buffer
     return answer
 
 
@@ -49,7 +49,7 @@ class _Remarks:
         self._matter = set(content_words(matter)) - self._wording
         self.over = False  # a sentence that is none has begun
 
-    def removed(self, text: str, *, whole: bool) -> str:
+    def strip_remarks(self, text: str, *, whole: bool) -> str:
         """The text without remarks at its beginning. Where it is not yet `whole`, its last sentence may become one."""
         while not self.over and text.strip():
             sentence = _SENTENCE.match(text)

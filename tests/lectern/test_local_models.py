@@ -11,12 +11,14 @@ from lectern.local_models import (
     CATALOGUE,
     catalogue_model,
     delete_model,
+    first_usable_model,
     installed_models,
     model_file,
     models_folder,
     suggested_model,
 )
 from ragcore.errors import ConfigError
+from tests.tiny_model import write_tiny_model
 
 
 @pytest.fixture
@@ -46,10 +48,6 @@ def test_every_entry_of_the_catalogue_can_be_downloaded_and_checked() -> None:
     assert len({model.file for model in CATALOGUE}) == len({model.sha256 for model in CATALOGUE}) == len(CATALOGUE)
 
 
-def test_only_the_model_whose_licence_forbids_it_is_not_for_commercial_use() -> None:
-    assert [model.name for model in CATALOGUE if not model.commercial] == ["Qwen2.5 3B Instruct"]
-
-
 def test_the_first_model_that_fits_is_suggested() -> None:
     assert suggested_model(16 * 10**9) is CATALOGUE[0]
     assert suggested_model(CATALOGUE[0].memory - 1) is catalogue_model("gemma-3-1b-it-Q4_K_M.gguf")
@@ -71,6 +69,14 @@ def test_the_file_that_the_server_names_is_listed_once(home: Path, monkeypatch: 
 def test_without_a_folder_there_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LECTERN_MODEL", raising=False)
     assert installed_models(tmp_path) == []
+
+
+def test_a_file_that_is_no_model_is_not_the_first_that_can_be_used(home: Path) -> None:
+    assert first_usable_model(home) is None
+    write_tiny_model(models_folder(home) / "tiny.gguf")
+    found = first_usable_model(home)
+    assert found is not None
+    assert found.setting == "tiny.gguf"
 
 
 def test_settings_name_a_file_of_the_folder_or_the_one_of_the_server(home: Path, elsewhere: Path) -> None:

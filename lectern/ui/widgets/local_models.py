@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -41,20 +40,20 @@ def local_models(use: Use) -> None:
     free = memory_for_models()
     there = {model.setting: model for model in installed_models(resources.home())}
     st.caption(_("Free memory: {size}. A model needs its share only while it answers.").format(size=labels.gigabytes(free)))
-    if (shown := session().settings.model_problem) is not None:
-        problem(shown, key="model_list")
+    if (error := session().settings.model_problem) is not None:
+        problem(error, key="model_list")
     catalogue = resources.model_downloads().catalogue
     first = suggested_model(free, catalogue)
     with st.container(key="local_models"):
         for model in sorted(catalogue, key=lambda model: model.memory > free):
             installed = there.pop(model.file, None)
-            with st.container(key=_key("local", model.file)):
+            with st.container(key=f"local_{model.file}"):
                 if installed is not None:
                     _installed_row(installed, use, free)
                 else:
                     _download_row(model, free, primary=model is first and not there)
         for other in there.values():
-            with st.container(key=_key("local", other.setting)):
+            with st.container(key=f"local_{other.setting}"):
                 _installed_row(other, use, free)
     folder = label(str(models_folder(resources.home())))
     st.caption(_("You can also put a GGUF file of your own into {folder}.").format(folder=folder))
@@ -70,7 +69,7 @@ def download_bar(model: CatalogueModel) -> None:
 def download_problem(model: CatalogueModel, state: Download) -> None:
     """Why a download failed, and once more. Nothing of one that did not fail."""
     again = Choice(_("Resume") if state.done else _("Try again"), "again", primary=True)
-    if state.problem is not None and problem(state.problem, [again], key=_key("download", model.file)):
+    if state.problem is not None and problem(state.problem, [again], key=f"download_{model.file}"):
         start_download(model)
         st.rerun()
 
@@ -97,10 +96,6 @@ def _good_for() -> Mapping[str, str]:
     }
 
 
-def _key(kind: str, file: str) -> str:
-    return f"{kind}_{re.sub('[^a-z0-9]+', '_', file.lower())}"
-
-
 def _facts(model: CatalogueModel, free: int) -> str:
     """The thin line of a row: size, memory, languages, licence."""
     many = _("{number} languages").format(number=numeral(model.languages)) if model.languages > 1 else _("English only")
@@ -121,12 +116,12 @@ def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
     """A model that is not on this computer, or not wholly."""
     downloads = resources.model_downloads()
     state, running = downloads.state(model), downloads.running
-    with st.container(key=_key("row", model.file), horizontal=True, vertical_alignment="center"):
+    with st.container(key=f"row_{model.file}", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{model.name}**  \n{_good_for().get(model.file, '')}  \n:small[{_facts(model, free)}]")
         if state is None:
             st.button(
                 _("Download"),
-                key=_key("get", model.file),
+                key=f"get_{model.file}",
                 type="primary" if primary else "secondary",
                 disabled=running is not None,
                 on_click=start_download,
@@ -140,12 +135,12 @@ def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
     download_problem(model, state)
     if not state.done:
         return
-    with st.container(key=_key("stopped", model.file), horizontal=True, vertical_alignment="center"):
+    with st.container(key=f"stopped_{model.file}", horizontal=True, vertical_alignment="center"):
         st.caption(_("Stopped at {done} of {all}.").format(done=labels.size(state.done), all=labels.size(state.total)))
-        st.button(_("Delete"), key=_key("discard", model.file), type="tertiary", on_click=_discard, args=(model,))
+        st.button(_("Delete"), key=f"discard_{model.file}", type="tertiary", on_click=_discard, args=(model,))
         if state.state == "stopped":
             disabled = running is not None
-            st.button(_("Resume"), key=_key("get", model.file), disabled=disabled, on_click=start_download, args=(model,))
+            st.button(_("Resume"), key=f"get_{model.file}", disabled=disabled, on_click=start_download, args=(model,))
 
 
 def _bar(model: CatalogueModel) -> None:
@@ -158,7 +153,7 @@ def _bar(model: CatalogueModel) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(min(1.0, state.done / state.total), _how_far(state))
-        st.button(_("Stop"), key=_key("stop", model.file), icon=":material/stop:", type="tertiary", on_click=downloads.stop)
+        st.button(_("Stop"), key=f"stop_{model.file}", icon=":material/stop:", type="tertiary", on_click=downloads.stop)
 
 
 def _how_far(state: Download) -> str:
@@ -183,18 +178,18 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
             facts += f" · {_memory(memory_of(model), free)}"
         except RagError as error:
             about, usable = label(said(error.what)), False
-    with st.container(key=_key("row", model.setting), horizontal=True, vertical_alignment="center"):
+    with st.container(key=f"row_{model.setting}", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{name}**  \n{about}  \n:small[{facts}]")
         if model.deletable:
-            with st.popover(_("Delete"), type="tertiary", key=_key("delete", model.setting)):
+            with st.popover(_("Delete"), type="tertiary", key=f"delete_{model.setting}"):
                 sure = _("Delete **{name}**? {size} are free after that.")
-                told = [sure.format(name=name, size=labels.size(model.size))]
+                sentences = [sure.format(name=name, size=labels.size(model.size))]
                 if used:
-                    told.append(_("It writes the answers now; after that your documents are quoted."))
-                st.markdown(" ".join(told))
+                    sentences.append(_("It writes the answers now; after that your documents are quoted."))
+                st.markdown(" ".join(sentences))
                 st.button(
                     _("Delete this model"),
-                    key=_key("sure", model.setting),
+                    key=f"sure_{model.setting}",
                     type="primary",
                     on_click=_delete,
                     args=(model.setting,),
@@ -202,7 +197,7 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
         if used:
             st.markdown(f":green[:material/check_circle: {_('In use')}]", width="content")
         elif usable:
-            st.button(_("Use"), key=_key("use", model.setting), type="primary", on_click=use, args=(model.setting,))
+            st.button(_("Use"), key=f"use_{model.setting}", type="primary", on_click=use, args=(model.setting,))
 
 
 def _discard(model: CatalogueModel) -> None:

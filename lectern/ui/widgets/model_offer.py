@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from lectern.local_models import CatalogueModel, installed_models, memory_for_models, model_name, suggested_model
+from lectern.local_models import CatalogueModel, first_usable_model, memory_for_models, model_name, suggested_model
 from lectern.schema import Message
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import answer_again
@@ -36,9 +36,9 @@ def offered_below(messages: Sequence[Message]) -> Message | None:
 
 def model_offer(message: Message) -> None:
     """The offer, as far as it has come: to install one, its bar, or to ask again with the one that is there."""
-    there = installed_models(resources.home())
-    if there:
-        _ready(message, there[0].setting)
+    installed = first_usable_model(resources.home())
+    if installed is not None:
+        _ready(message, installed.setting)
         return
     model = _to_install()
     if model is None:
@@ -54,8 +54,8 @@ def model_offer(message: Message) -> None:
         )
         if state is not None:
             download_problem(model, state)
-        if (shown := session().settings.model_problem) is not None:
-            problem(shown, key="model_offer")
+        if (error := session().settings.model_problem) is not None:
+            problem(error, key="model_offer")
         with st.container(horizontal=True, vertical_alignment="center"):
             install = _("Install a free language model ({size})").format(size=labels.gigabytes(model.size))
             if state is not None:
@@ -75,18 +75,18 @@ def _to_install() -> CatalogueModel | None:
 
 def _ready(message: Message, setting: str) -> None:
     with st.container(key="model_offer", border=True):
-        told = _("{name} is on this computer, and can answer this in its own words.")
-        st.markdown(told.format(name=label(model_name(setting))))
+        text = _("{name} is on this computer, and can answer this in its own words.")
+        st.markdown(text.format(name=label(model_name(setting))))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(_("Ask again with the model"), key="ask_model", type="primary", on_click=_ask, args=(message.id, setting))
             _decline(message)
 
 
 def _decline(message: Message) -> None:
-    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=_declined, args=(message.conversation_id,))
+    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=_decline_here, args=(message.conversation_id,))
 
 
-def _declined(conversation_id: str) -> None:
+def _decline_here(conversation_id: str) -> None:
     session().chat.declined_model.add(conversation_id)
 
 

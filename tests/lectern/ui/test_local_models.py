@@ -90,15 +90,15 @@ def ended(downloads: ModelDownloads) -> None:
 def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: ModelDownloads) -> None:
     page = opened()
     assert page.session_state["unsaved"] is False
-    press(page, "get_tiny_gguf")
+    press(page, "get_tiny.gguf")
     ended(downloads)
     page.run()
-    press(page, "use_tiny_gguf")
+    press(page, "use_tiny.gguf")
     assert library.settings.llm == LLMSettings(provider="llama_cpp", model="tiny.gguf")
     assert page.session_state["unsaved"] is False
     assert "In use" in words(page)
     size = (models_folder(library.folder) / "tiny.gguf").stat().st_size
-    press(page, "sure_tiny_gguf")
+    press(page, "sure_tiny.gguf")
     assert library.settings.llm.provider == "none"
     assert library.settings.connected == {}
     told = page.session_state["told"]
@@ -125,22 +125,22 @@ def test_a_model_that_does_not_fit_comes_last_and_says_so(downloads: ModelDownlo
     shown = words(page)
     assert shown.index("**Tiny**") < shown.index("**Huge**")
     assert ":orange[needs 1,000,000.3\N{NO-BREAK SPACE}GB of memory, more than is free]" in shown
-    press(page, "get_huge_gguf")
+    press(page, "get_huge.gguf")
     assert "The disk has too little room" in words(page)
 
 
 def test_a_refusal_of_the_hub_is_shown_with_a_button_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
     hub.status = 404
     page = opened()
-    press(page, "get_tiny_gguf")
+    press(page, "get_tiny.gguf")
     ended(downloads)
     page.run()
     assert "**Tiny is no longer at 127.0.0.1.**" in words(page)
     hub.status = 200
-    press(page, "download_tiny_gguf_again")
+    press(page, "download_tiny.gguf_again")
     ended(downloads)
     page.run()
-    assert page.button(key="use_tiny_gguf")
+    assert page.button(key="use_tiny.gguf")
 
 
 def test_a_stopped_download_can_go_on_or_be_deleted(library: Library, downloads: ModelDownloads) -> None:
@@ -149,10 +149,10 @@ def test_a_stopped_download_can_go_on_or_be_deleted(library: Library, downloads:
     part.write_bytes(bytes(5000))
     page = opened()
     assert "Stopped at 5\N{NO-BREAK SPACE}KB of" in words(page)
-    assert page.button(key="get_tiny_gguf").label == "Resume"
-    press(page, "discard_tiny_gguf")
+    assert page.button(key="get_tiny.gguf").label == "Resume"
+    press(page, "discard_tiny.gguf")
     assert not part.exists()
-    assert page.button(key="get_tiny_gguf").label == "Download"
+    assert page.button(key="get_tiny.gguf").label == "Download"
 
 
 def test_a_file_that_is_no_model_cannot_be_used(library: Library, downloads: ModelDownloads) -> None:
@@ -160,7 +160,7 @@ def test_a_file_that_is_no_model_cannot_be_used(library: Library, downloads: Mod
     (models_folder(library.folder) / "letter.gguf").write_bytes(b"Dear Sir")
     page = opened()
     assert "The file letter.gguf is not a language model in GGUF format, or is not whole." in words(page)
-    assert "use_letter_gguf" not in [button.key for button in page.button]
+    assert "use_letter.gguf" not in [button.key for button in page.button]
 
 
 def answer(id_: str, text: str, *, extractive: bool = True) -> Message:
@@ -179,3 +179,12 @@ def test_a_model_is_offered_below_the_last_quotes_that_are_no_answer(library: Li
 def test_nothing_is_offered_where_a_model_answers(library: Library) -> None:
     library.update_settings(library.settings.with_model(LLMSettings(provider="ollama", model="llama3")))
     assert offered_below([answer("a", NOT_FOUND["en"])]) is None
+
+
+@pytest.mark.parametrize("files", [("a-1.gguf", "A_1.gguf"), ("模型.gguf", "数据.gguf")])
+@pytest.mark.usefixtures("downloads")
+def test_files_with_names_that_are_alike_have_a_row_each(library: Library, files: tuple[str, ...]) -> None:
+    models_folder(library.folder).mkdir()
+    for file in files:
+        write_tiny_model(models_folder(library.folder) / file)
+    assert {f"use_{file}" for file in files} <= {button.key for button in opened().button}

@@ -51,3 +51,9 @@ def test_a_call_in_the_form_of_models_that_call_functions_is_a_call() -> None:
     assistant, observed = llm.calls[1].messages[-2:]
     assert assistant.content == 'Thought: \nAction: query_engine_tool\nAction Input: {"input": "limit"}'
     assert observed.content == "Observation: A\u2060nswer: it is 40 [1]."
+
+
+def test_arguments_of_such_a_call_that_cannot_be_read_are_sent_back() -> None:
+    llm = ScriptedLLM(['{"name": "query_engine_tool", "arguments": "limit"}', LOOKED_UP, said("It is 40 [1].")])
+    assert agent(llm).chat("What is the limit?").response == "It is 40 [1]."
+    assert "cannot be read as JSON" in llm.calls[1].messages[-1].content

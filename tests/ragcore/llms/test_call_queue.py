@@ -16,6 +16,7 @@ from ragcore.llms.call_queue import (
     CallCancelledError,
     Cancellation,
     OvertakenError,
+    Turn,
     cancellable,
     in_background,
 )
@@ -92,6 +93,17 @@ def test_the_setting_goes_before_what_is_found_out(threads: ThreadPoolExecutor) 
             list(threads.map(ask, [llm] * 6))
             assert server.most_at_once == 3
             llm.close()
+
+
+def test_the_setting_counts_also_where_the_room_was_found_out_before(threads: ThreadPoolExecutor) -> None:
+    with (
+        ScriptedServer(always=Fault(delay=0.2), slots=1) as server,
+        closing(openai_compatible(server.url)) as automatic,
+        closing(OpenAICompatibleLLM("tiny", server.url, calls_at_once=3)) as llm,
+    ):
+        ask(automatic)
+        list(threads.map(ask, [llm] * 6))
+        assert server.most_at_once == 3
 
 
 def test_a_server_with_less_room_than_it_is_believed_to_have_is_asked_less_at_once(threads: ThreadPoolExecutor) -> None:
@@ -189,6 +201,33 @@ def test_an_answer_that_is_begun_while_another_is_read_in_the_same_thread_does_n
         assert "".join(outer) == " two three"
 
 
+def test_a_full_server_is_not_asked_forever_for_an_answer_inside_another_one() -> None:
+    with (
+        ScriptedServer(lambda messages: "one two three", words_per_second=2, room=1, refuses_when_full=True) as server,
+        closing(OpenAICompatibleLLM("tiny", server.url, max_retries=0)) as llm,
+        closing(llm.stream(CALL)) as outer,
+    ):
+        assert next(outer) == "one"
+        with pytest.raises(LLMServerError):
+            ask(llm)
+        assert len(server.chats) == 1  # those that it did not refuse
+
+
+def test_a_connection_is_not_given_back_while_it_is_hung_up() -> None:
+    turn, events = Turn(), []
+    owner = threading.Thread(target=lambda: (turn.when_ended(None), events.append("given back")))
+
+    def hang_up() -> None:
+        owner.start()
+        owner.join(0.2)
+        events.append("hung up")
+
+    turn.when_ended(hang_up)
+    turn.end(CallCancelledError())
+    owner.join()
+    assert events == ["hung up", "given back"]
+
+
 def test_a_model_that_is_being_loaded_is_waited_for_also_as_the_room_is_found_out() -> None:
     with (
         ScriptedServer(faults=[error(503, "Loading model", code="503")] * 2) as server,
@@ -210,6 +249,15 @@ def test_how_fast_a_model_is_is_known_after_its_first_answer(opened: Callable[[s
         assert 25 < llm.speed.completion_tokens_per_second < 55
         with closing(opened(server.url)) as other:
             assert other.speed == llm.speed
+
+
+def test_an_answer_that_comes_in_one_piece_says_nothing_about_the_speed(opened: Callable[[str], ServedLLM]) -> None:
+    with (
+        ScriptedServer(lambda messages: "word " * 20, always=Fault(whole=True)) as server,
+        closing(opened(server.url)) as llm,
+    ):
+        llm.complete("Hello")
+        assert llm.speed is None
 
 
 def test_threads_that_wait_are_served_in_their_order(threads: ThreadPoolExecutor) -> None:

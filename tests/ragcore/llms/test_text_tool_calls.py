@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ragcore.llms.base import LLMCall
 from ragcore.llms.openai import OpenAICompatibleLLM
-from ragcore.llms.text_tool_calls import HeldCalls, calls_in
+from ragcore.llms.text_tool_calls import ToolCallFilter, calls_in
 from ragcore.prompts.wording import MESSAGES
 from ragcore.schema import ChatMessage, MessageRole
 from tests.scripted_server import ScriptedServer
@@ -86,25 +86,27 @@ def test_several_calls_are_read_in_order(reply: str) -> None:
         "[1]",
         "search(query=open('x'))",
         "search('a', 'b', 'c')",
+        "search({[1]: 2})",
+        "search({'wind'}, b'k')",
         "print('x')",
         WIND[:-3],
     ],
 )
 def test_anything_else_is_an_answer(reply: str) -> None:
     assert read(reply) == []
-    held = HeldCalls(TOOLS)
-    assert held.feed(reply) + held.end(ids())[0] == reply
+    calls_filter = ToolCallFilter(TOOLS)
+    assert calls_filter.feed(reply) + calls_filter.end(ids())[0] == reply
 
 
 @given(
     st.sampled_from([WIND, f"```json\n{WIND}\n```", "{}", "A {b} c", "[1] says so."]), st.lists(st.integers(1, 6), max_size=30)
 )
 def test_a_reply_is_read_the_same_however_a_stream_cuts_it(reply: str, sizes: list[int]) -> None:
-    held, text, rest = HeldCalls(TOOLS), "", reply
+    calls_filter, text, rest = ToolCallFilter(TOOLS), "", reply
     for size in [*sizes, len(reply)]:
-        text += held.feed(rest[:size])
+        text += calls_filter.feed(rest[:size])
         rest = rest[size:]
-    last, calls = held.end(ids())
+    last, calls = calls_filter.end(ids())
     assert [call.function.name for call in calls] == [name for name, _ in read(reply)]
     assert text + last == ("" if calls else reply)
 
