@@ -184,11 +184,15 @@ class Run:
             return
         passages = [Passage(source.text, source.number, source.place) for source in self.sources]
         question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
-        answer = self._library.answer_check.check(question, self.text, passages)
+        try:
+            answer = self._library.answer_check.check(question, self.text, passages)
+            self._library.checks.keep(self.message_id, answer.text, answer.sentences)
+        except RagError as error:  # the answer is whole; Check sentences tries again
+            logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
+            return
         with self._changed:
             if not self.finished:
                 self._attributed, self._outcome = answer.text, answer.outcome
-        self._library.checks.keep(self.message_id, answer.text, answer.sentences)
 
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
         """Sources that the answer has come to cite while it grows."""

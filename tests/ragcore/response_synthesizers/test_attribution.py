@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ from hypothesis import strategies as st
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
+from ragcore.embeddings.base import Vectors
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import EmbeddingError
 from ragcore.extractive.sentence_support import SentenceCheck
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.observe import Span
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers import AnswerCheck, AttributedAnswer
 from ragcore.response_synthesizers.attribution import attribute
@@ -96,6 +100,29 @@ def test_a_written_answer_is_kept_with_its_sources_and_the_marks_of_its_sentence
         ("supported", "Ada Penrose built the tower in 1871."),
         ("absent", "Portuguese sailors painted it green"),
     ]
+    library.close()
+
+
+class FailingBehindTheModel(HashEmbedding):
+    """Fails as soon as the language model has been asked, as an embedder whose memory that took."""
+
+    def __init__(self, llm: ScriptedLLM) -> None:
+        super().__init__()
+        self._llm = llm
+
+    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+        if self._llm.calls:
+            raise EmbeddingError("The embedder is gone.", hint="Start it again.")
+        return super()._embed(texts, step, asking=asking)
+
+
+def test_an_answer_whose_citations_cannot_be_checked_stays_as_it_was_written(tmp_path: Path) -> None:
+    llm = ScriptedLLM(["Ada Penrose built the tower in 1871 [1]."])
+    library = Library(tmp_path / "library", embedder=FailingBehindTheModel(llm), llm=llm)
+    take_in(library, TOWER, "tower.txt")
+    message = library.conversations.message(finished(library, AnswerRuns(library), Ask("Who built it?", chat_mode=None)))
+    assert message is not None
+    assert (message.state, message.text) == ("done", "Ada Penrose built the tower in 1871 [1].")
     library.close()
 
 
