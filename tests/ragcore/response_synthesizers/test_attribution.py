@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
-from ragcore.embeddings.base import Vectors
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import EmbeddingError
@@ -22,6 +21,7 @@ from ragcore.observe import Span
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers import AnswerCheck, AttributedAnswer
 from ragcore.response_synthesizers.attribution import attribute
+from ragcore.schema import Vectors
 from tests.lectern.test_library import TOWER, finished, take_in
 
 PASSAGES = [
