@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -21,8 +22,10 @@ from ragcore.observe import Span
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers import AnswerCheck, AttributedAnswer
 from ragcore.response_synthesizers.attribution import attribute
-from ragcore.schema import Vectors
 from tests.lectern.test_library import TOWER, finished, take_in
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
 
 PASSAGES = [
     "The Eiffel Tower is 330 metres tall. The tower was built in 1889 by the company of Gustave Eiffel.",
