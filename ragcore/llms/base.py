@@ -69,6 +69,12 @@ class LLMCall:
         schema: Mapping[str, Any] = json.loads(written)
         return schema
 
+    @property
+    def stop_sequences(self) -> tuple[str, ...]:
+        """Those of the prompt; none of its labels where the question speaks of one, as in "Write three questions"."""
+        question = str(self.variables.get("query_str", "")).lower()
+        return tuple(stop for stop in self.prompt.stop_sequences if stop.strip("\n:").lower() not in question)
+
     def messages(self) -> list[RenderedMessage]:
         return self.prompt.render(self.variables, self.history)
 

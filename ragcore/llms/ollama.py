@@ -102,7 +102,7 @@ class Ollama(ServedLLM):
                 "temperature": self._temperature,
                 "num_ctx": sizes.context_window,  # left out, Ollama cuts the prompt to a few thousand tokens in silence
                 "num_predict": sizes.num_output,
-                **({"stop": list(stop)} if (stop := call.prompt.stop_sequences) else {}),
+                **({"stop": list(stop)} if (stop := call.stop_sequences) else {}),
             },
         }
 

@@ -119,7 +119,7 @@ class OpenAICompatibleLLM(ServedLLM):
             body[limit] = (call.metadata or self.metadata).num_output
         if (schema := call.reply_schema) is not None and not call.tools:
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
-        if stop := call.prompt.stop_sequences:
+        if stop := call.stop_sequences:
             body["stop"] = list(stop)
         if "stream" not in self._refused:
             body["stream"] = True

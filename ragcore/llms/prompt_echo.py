@@ -149,6 +149,7 @@ class _Wording:
         self.sentences: set[str] = set()
         self.values: set[str] = set()  # the question and the earlier answer
         self.lines: list[str] = []  # of passages, their delimiters too
+        questions: list[str] = []
         for message in messages:
             for place, part in enumerate(message.parts):
                 if part.origin is Origin.INSTRUCTIONS:
@@ -157,6 +158,9 @@ class _Wording:
                     self.lines += [bare for line in part.text.replace(JOINER, "").split("\n") if (bare := _bare(line)[0])]
                 elif part.origin in (Origin.QUESTION, Origin.ANSWER):
                     self.values.add(_bare(part.text)[0])
+                    questions += [_bare(part.text)[0]] if part.origin is Origin.QUESTION else []
+        if any(label.rstrip(":") in value for label in self.labels for value in questions):
+            self.labels = {}  # "Write three questions with their answers"
         self.heads = {line for line in self.lines if line.startswith(("[", "<")) and not _CITATION.fullmatch(line)}
 
     def _add_instructions(self, text: str, *, followed: bool) -> None:

@@ -60,6 +60,17 @@ def shown(prompt: Prompt, reply: str, sizes: list[int]) -> str:
     return text + reply_filter.end()
 
 
+QUIZ = "Here are two:\n\nQuestion: What is the limit?\nAnswer: 40.\n\nQuestion: What was it?\nAnswer: 45."
+
+
+def test_questions_that_were_asked_for_are_no_echo() -> None:
+    variables = {**VARIABLES, "query_str": "Write two quiz questions with their answers."}
+    call = LLMCall(TEXT_QA, {name: variables[name] for name in TEXT_QA.variables})
+    reply_filter = ReplyFilter(TEXT_QA.task, call.messages())
+    assert reply_filter.feed(QUIZ) + reply_filter.end() == QUIZ
+    assert call.stop_sequences == (OPENING, "\nPassages:")
+
+
 @pytest.mark.parametrize(("prompt", "reply", "answer"), CASES, ids=map(str, range(len(CASES))))  # the delimiter is random
 def test_the_prompt_s_own_words_are_cut(prompt: Prompt, reply: str, answer: str) -> None:
     assert shown(prompt, reply, []) == answer
