@@ -35,6 +35,7 @@ MOST_SLOTS = 4
 SMALLEST_CONTEXT = 4096  # tokens, to which a context is cut where memory is short
 RESERVE = 256 * 2**20  # bytes that are left free for this process
 END_SECONDS = 5.0  # that it may take to end
+LOAD_SECONDS = 600.0  # to load a model
 NAME, DOWN_HINT = "The language model", "Ask again: it is started anew."
 
 _lock = threading.Lock()
@@ -221,7 +222,13 @@ class _Running:
         with suppress(OSError):  # it has ended already, which shows below
             stdin.write(json.dumps(config).encode() + b"\n")
             stdin.flush()
-        if line := stdout.readline():
+        limit = threading.Timer(LOAD_SECONDS, self.process.kill)
+        limit.start()
+        try:
+            line = stdout.readline()
+        finally:
+            limit.cancel()
+        if line:
             return str(json.loads(line)["address"])
         raise self._failure(self.process.wait())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,3 +29,11 @@ def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
     yield open_it
     for library in opened:
         library.close()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def main_module() -> Iterator[None]:
+    """A script that `AppTest` ran stays the main module, which the processes of a later test's pool would run again."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main

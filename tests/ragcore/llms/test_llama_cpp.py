@@ -22,6 +22,7 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.call_queue import CallCancelledError, Cancellation, cancellable
 from ragcore.llms.gguf_header import ModelFileError, read_header
 from ragcore.llms.http_errors import BrokenOffError
+from ragcore.errors import LLMServerError
 from ragcore.llms.llama_cpp import LlamaCPP
 from ragcore.llms.llama_cpp_runtime import NotEnoughMemoryError
 from ragcore.prompts.wording import GENERATION
@@ -254,6 +255,17 @@ def test_too_little_memory_is_said_before_it_starts(opened: Callable[..., LlamaC
     assert llm.runtime.pid is None
     monkeypatch.undo()
     assert llm.complete("Hello").text
+
+
+def test_a_model_that_takes_too_long_to_load_is_given_up(
+    opened: Callable[..., LlamaCPP], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = tmp_path / "server.py"
+    hanging.write_text("import time\ntime.sleep(60)", "utf-8")
+    monkeypatch.setattr(llama_cpp_runtime, "SERVER", hanging)
+    monkeypatch.setattr(llama_cpp_runtime, "LOAD_SECONDS", 0.2)
+    with pytest.raises(LLMServerError, match="ended while it was loading"):
+        opened().complete("Hello")
 
 
 def test_a_model_that_nobody_uses_gives_way_to_another(
