@@ -17,12 +17,12 @@ import httpx
 import psutil
 import pytest
 
+from ragcore.errors import LLMServerError
 from ragcore.llms import llama_cpp_runtime, local_resources
 from ragcore.llms.base import LLMCall
 from ragcore.llms.call_queue import CallCancelledError, Cancellation, cancellable
 from ragcore.llms.gguf_header import ModelFileError, read_header
 from ragcore.llms.http_errors import BrokenOffError
-from ragcore.errors import LLMServerError
 from ragcore.llms.llama_cpp import LlamaCPP
 from ragcore.llms.llama_cpp_runtime import NotEnoughMemoryError
 from ragcore.prompts.wording import GENERATION
