@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from benchmarks.datasets.data_set import Trial
 from benchmarks.datasets.index import Indexed
 from lectern.ask.pipeline import quote_nearest
 from lectern.schema import Ask
 from ragcore.questions.fixed_replies import is_refusal
+from ragcore.response_synthesizers.attribution import Outcome
 from ragcore.schema import ChatMessage
-
-Outcome = Literal["answer", "closest passages", "nothing about this"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,8 @@ def reply_to(opened: Indexed, ask: Ask, history: Sequence[ChatMessage]) -> Reply
     if not is_refusal(text):
         return Reply("answer", text, found)
     if nearest := quote_nearest(ask, stream, opened.reader):
-        return Reply("closest passages", nearest, found)
-    return Reply("nothing about this", text, found)
+        return Reply("closest", nearest, found)
+    return Reply("nothing", text, found)
 
 
 def outcome_scores(trial: Trial, reply: Reply) -> dict[str, float]:
@@ -48,7 +47,7 @@ def outcome_scores(trial: Trial, reply: Reply) -> dict[str, float]:
     scores = {f"{outcome}{kind}": float(reply.outcome == outcome) for outcome in get_args(Outcome)}
     if not trial.answerable:
         return scores
-    shown = reply.outcome != "nothing about this" and has_must_words(reply.text, trial.must)
+    shown = reply.outcome != "nothing" and has_must_words(reply.text, trial.must)
     return {
         f"must-words shown{kind}": float(shown),
         f"must-words as answer{kind}": float(shown and reply.outcome == "answer"),

@@ -31,8 +31,8 @@ RECORDED = SAMPLE.parent / "recorded"
 @dataclass(frozen=True, slots=True)
 class Recording:
     """`before`: the questions of the same conversation that had been answered. `pieces`: seconds since the question, and what
-    was said then. `text`: the whole answer, with its citations checked; `sentences`: of it, as they were checked. `made`:
-    seconds since the epoch."""
+    was said then. `text`: the whole answer with its checked citations; `sentences`: the verdict on each of its
+    sentences. `made`: seconds since the epoch."""
 
     made: float
     before: tuple[str, ...]

@@ -80,7 +80,7 @@ class AnswersState:
     explaining: str = ""  # the answer whose thumb was just given, and may be explained
     looks: dict[str, Future[Any]] = field(default_factory=dict)  # closer looks, done or begun: see lectern.ui.recheck
     awaited: str = ""  # the conversation in which something was being answered when the tab drew it last
-    ended: float = 0.0  # when what was awaited had come: it may be there before the browser saw it begin
+    ended: float = 0.0  # when the last awaited answer ended, in seconds since the epoch
 
 
 @dataclass

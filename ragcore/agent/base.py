@@ -357,11 +357,11 @@ class Agent(ChatEngine):
 
     def _asked_and_done(self, task: Task, *, last: bool) -> Generator[str, None, None]:
         try:
-            generation, shown = yield from self._heard_or_again(task, last=last)
+            generation, shown = yield from self._hear_with_retry(task, last=last)
         except EmptyAnswerError:
-            if not any(not output.is_error for output in task.sources):
+            if all(output.is_error for output in task.sources):
                 raise
-            answer = yield from self._answered_from_results(task)
+            answer = yield from self._answer_from_results(task)
             task.rounds.append(Round((), answer=answer, end=End.ANSWERED))
             return
         wanted = self._read(task, generation)
@@ -378,13 +378,14 @@ class Agent(ChatEngine):
             yield done.answer
         task.rounds.append(done)
 
-    def _answered_from_results(self, task: Task) -> Generator[str, None, str]:
-        """The answer of a small model that falls silent behind its tools: asked anew, with their results as passages. What was
-        said last where it is silent again."""
-        observed = (
-            (output, result) for done in task.rounds for output, result in zip(done.outputs, done.observed, strict=False)
-        )
-        results = dict.fromkeys(result for output, result in observed if not output.is_error)
+    def _answer_from_results(self, task: Task) -> Generator[str, None, str]:
+        """Ask a model that says nothing after its tools have run once more, with their results as passages. If it still says
+        nothing, the last result is the answer."""
+        results: dict[str, None] = {}  # as an ordered set
+        for done in task.rounds:
+            for output, result in zip(done.outputs, done.observed, strict=False):  # what names no tool has no output
+                if not output.is_error:
+                    results[result] = None
         answer = ""
         try:
             for piece in Synthesizer(self._llm).answer_from(tuple(map(Passage, results)), task.message, {}):
@@ -394,7 +395,7 @@ class Agent(ChatEngine):
             yield (answer := _last_result(task))
         return answer
 
-    def _heard_or_again(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
+    def _hear_with_retry(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
         """As `_heard`, asked once more where the model says nothing."""
         try:
             return (yield from self._heard(task, last=last))

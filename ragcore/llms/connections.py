@@ -61,7 +61,7 @@ class Connection:
     def send(self, method: str, url: str, body: dict[str, Any] | None, silence: float) -> Iterator[httpx.Response]:
         """`silence`: seconds that the server may say nothing.
 
-        A connection that was open already, and that the server closed before it saw the request, is opened again, once.
+        If the server closes a connection that was already open without an answer, the request is sent once more on a new one.
         """
         timeout = httpx.Timeout(silence, connect=self.client.timeout.connect)
         request = partial(self.client.stream, method, url, json=body, timeout=timeout, extensions={"trace": self._traced})

