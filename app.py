@@ -1,10 +1,12 @@
-"""Starts Lectern: `python app.py` or `streamlit run app.py`. The screens begin in lectern/ui/shell.py."""
+"""Starts Lectern: `python app.py`, which `lectern` does too, or `streamlit run app.py`, for those who change the screens, which
+waits without end for the header of a request. The screens begin in lectern/ui/shell.py."""
 
 import sys
 from pathlib import Path
 
 import streamlit as st
 
+from lectern.ui.server import header_deadline
 from lectern.ui.server.app import MIDDLEWARE, ROUTES, lifespan, on_script_error
 
 SCREENS = Path(__file__).resolve().parent / "lectern" / "ui"
@@ -12,6 +14,7 @@ SCREENS = Path(__file__).resolve().parent / "lectern" / "ui"
 # embedder's libraries, passes over the folder behind it.
 sys.path.append(str(SCREENS))
 
+header_deadline.install()
 app = st.App(SCREENS / "shell.py", lifespan=lifespan, routes=ROUTES, middleware=MIDDLEWARE, on_script_error=on_script_error)
 
 if __name__ == "__main__":

@@ -38,7 +38,13 @@ def main() -> int:
         return 1
     if testing:
         return test(python, sys.argv[2:])
-    return subprocess.call([python, "-m", "lectern.cli", *sys.argv[1:]], cwd=HERE)
+    if advice := text_recognition_advice(python):
+        print(advice, flush=True)
+    command = [python, "-m", "lectern.cli", *sys.argv[1:]]
+    if os.name != "nt":
+        os.chdir(HERE)
+        os.execv(python, command)  # in the place of this process, so that whatever ends it ends the application
+    return subprocess.call(command, cwd=HERE)
 
 
 def test(python: str, arguments: list[str]) -> int:
@@ -95,6 +101,15 @@ def install(python: str, extra: str) -> bool:
         return False
     stamp.write_text(f"{HERE}{extra}{wanted}", "utf-8")
     return True
+
+
+def text_recognition_advice(python: str) -> str:
+    """How to have scans and pictures read, in one line; "" where tesseract is installed, or rapidocr in that Python."""
+    code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('rapidocr') is None)"
+    if shutil.which("tesseract") or not subprocess.call([python, "-c", code]):
+        return ""
+    install = subprocess.list2cmdline([python, "-m", "pip", "install", "-e", f"{HERE}[ocr]"])
+    return f"To read scans and pictures, install tesseract (Debian, Ubuntu: apt install tesseract-ocr), or run: {install}"
 
 
 def has_torch(python: str, project: str) -> bool:

@@ -48,7 +48,7 @@ def measure(text: Path, question: str) -> list[float]:
         server = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={port}"],
             cwd=ROOT,
-            env={**os.environ, "LECTERN_HOME": home},
+            env={**os.environ, "LECTERN_HOME": home, "LECTERN_TOKEN": "off"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -15,9 +15,10 @@ from collections import Counter, defaultdict
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.extractive import DATA, bm25, lines
+from benchmarks.reader import DATA, lines
+from benchmarks.sentence_check import bm25
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.questions.follow_up import stand_alone
+from ragcore.extractive.follow_up import stand_alone
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import content_words
 

@@ -1,7 +1,7 @@
 """Whether a follow-up is answered by its own passages or once more by those of the question before.
 
 Of MTRAG's conversations, the follow-ups that get in brackets what they are about, each read with the graded passages of this
-and of the question before: whose sentence is quoted first, for several weights of what is in the brackets.
+and of the question before: whose sentence is the likeliest, for several weights of what is in the brackets.
 `python -m benchmarks.follow_up_answers [../shared/data/mtrag_clapnq]`
 """
 
@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.extractive import answer_ranking
-from ragcore.extractive.answerer import ExtractiveLLM
-from ragcore.questions.follow_up import stand_alone
-from ragcore.response_synthesizers import get_response_synthesizer
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, TextNode
-from ragcore.text.citations import cited_in
+from ragcore.extractive import features
+from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.reader import Reader
+from ragcore.prompts.prompt import Passage
+from ragcore.schema import ChatMessage, MessageRole
 
 PASSAGES = 3  # of each of the two questions
 WEIGHTS = (1.0, 0.7, 0.5, 0.3, 0.15)
@@ -52,19 +51,18 @@ def main() -> None:
     wanted = {passage for _, _, own, earlier in asked for passage in own + earlier}
     lines = map(json.loads, (folder / "corpus.jsonl").read_text("utf-8").splitlines())
     texts = {line["_id"]: line["text"] for line in lines if line["_id"] in wanted}
-    synthesizer = get_response_synthesizer(llm=ExtractiveLLM(HuggingFaceEmbedding()), response_mode="compact")
-    print(f"{len(asked)} follow-ups\nweight  part         own  before  refused")
-    for answer_ranking.CARRIED in WEIGHTS:
+    reader = Reader(HuggingFaceEmbedding())
+    print(f"{len(asked)} follow-ups\nweight  part         own  before  nothing")
+    for features.CARRIED in WEIGHTS:
         found = {"development": Counter[str](), "validation": Counter[str]()}
         for id_, question, own, earlier in asked:
             read = sorted(own + earlier, key=lambda passage: zlib.crc32(f"{id_}{passage}".encode()))
-            cited = cited_in(
-                str(synthesizer.synthesize(question, [NodeWithScore(TextNode(texts[each]), 1.0) for each in read]))
-            )
-            said = ("own" if read[cited[0] - 1] in own else "before") if cited else "refused"
+            reading = reader.read(question, [Passage(texts[each], number) for number, each in enumerate(read, 1)])
+            quoted = read[reading.ranked[0].passage]
+            said = "nothing" if reading.outcome == "nothing" else "own" if quoted in own else "before"
             found["validation" if zlib.crc32(id_.encode()) % 2 else "development"][said] += 1
         for part, counted in found.items():
-            print(f"{answer_ranking.CARRIED:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['refused']:7}")
+            print(f"{features.CARRIED:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['nothing']:7}")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.extractive import DATA, lines
 from benchmarks.passages import documents, vectors
+from benchmarks.reader import DATA, lines
 from lectern.explain.missed_cause import Cause
 from lectern.explain.missed_passages import why_missed
 from lectern.library import Library

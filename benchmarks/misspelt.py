@@ -26,12 +26,12 @@ from benchmarks.datasets.data_set import read_data_set
 from benchmarks.datasets.index import indexed
 from benchmarks.datasets.settings import setting_of
 from benchmarks.datasets.token_overlap import token_recall
-from benchmarks.extractive import DATA, WORK
+from benchmarks.reader import DATA, WORK
 from lectern.ask.pipeline import answer, plan_retrieval
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.observe import span
-from ragcore.questions.fixed_replies import is_refusal
 from ragcore.text.keywords import STOP_WORDS
 from ragcore.text.word_forms import USUAL
 

@@ -22,7 +22,7 @@ from typing import Any
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.schema import Ask
-from ragcore.questions.fixed_replies import is_refusal
+from ragcore.extractive.fixed_replies import is_refusal
 
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.extractive import DATA, auroc, bm25, lines
+from benchmarks.reader import DATA, lines
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive.sentence_support import BIAS, FEATURES, SUPPORTED, WEAK, WEIGHTS, SentenceCheck, claims, claims_nothing
 from ragcore.text.keywords import content_words
@@ -141,6 +141,22 @@ def interval(positive: npt.NDArray[np.float64], negative: npt.NDArray[np.float64
     random_ = np.random.default_rng(0)
     drawn = [auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative))) for _ in range(RESAMPLED)]
     return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
+
+
+def bm25(asked: set[str], documents: Sequence[Counter[str]]) -> npt.NDArray[np.float64]:
+    lengths = np.array([words.total() for words in documents])
+    scores = np.zeros(len(documents))
+    for term in sorted(asked):
+        count = np.array([words[term] for words in documents], dtype=np.float64)
+        holding = np.count_nonzero(count)
+        idf = np.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
+        scores += idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * lengths / lengths.mean()))
+    return scores
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
+    above = np.subtract.outer(np.array(positive), np.array(negative))
+    return float((above > 0).mean() + (above == 0).mean() / 2)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lectern.library import Library
 from lectern.schema import Ask
-from ragcore.questions.fixed_replies import is_refusal
+from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.schema import TextNode
 from ragcore.text.citations import CITATION
 from ragcore.text.keywords import content_words, words

@@ -1,6 +1,6 @@
 """The library from a terminal.
 
-lectern [--port NUMBER]      start the application
+lectern [--port NUMBER]      start the application; --no-token where a proxy decides who comes in
 lectern add WHAT ...         take in files, folders, web links or storage addresses, and wait until they are read
 lectern ask QUESTION         an answer with its sources
 lectern export FILE          the whole library in one file, also while it is in use
@@ -15,23 +15,27 @@ from __future__ import annotations
 
 import argparse
 import io
-import shutil
-import subprocess
+import json
 import sys
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from lectern import access
 from lectern import settings as config
+from lectern.added_files import added_as_json, added_in_words, file_as_json, file_in_words
+from lectern.jobs.changes import wait_for_end
 from lectern.settings import ResponseMode, SplitterName
 from ragcore.errors import ConfigError, InputError, RagError
-from ragcore.schema import new_id
+from ragcore.storage.atomic_file import replace_file
 
 if TYPE_CHECKING:
+    from lectern.jobs.file_rows import FileRow
     from lectern.jobs.sources import Gathered
     from lectern.library import Library
+    from lectern.schema import Ask
 
 APP = Path(__file__).parents[1] / "app.py"
 FIRST_PORT = 8501
@@ -43,8 +47,9 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")
     parser = _parser()
     given = parser.parse_args(arguments)
-    if given.port is not None and given.command not in (None, "serve"):
-        parser.error(f"--port starts the application; it cannot be used with {given.command}")
+    for option, used in (("--port", given.port is not None), ("--no-token", given.no_token)):
+        if used and given.command not in (None, "serve"):
+            parser.error(f"{option} starts the application; it cannot be used with {given.command}")
     try:
         return _run(given)
     except RagError as error:
@@ -61,17 +66,22 @@ def _parser() -> argparse.ArgumentParser:
     place.add_argument("--database", metavar="URL", help=f"the server that keeps it; or name it in {config.DATABASE}")
     port_help = "the port of the application; by default 8501, or the next free one"
     parser.add_argument("--port", type=_port, metavar="NUMBER", help=port_help)
+    token_help = f"let in whoever reaches the application, as a proxy decides; or set {access.ACCESS}=off"
+    parser.add_argument("--no-token", action="store_true", help=token_help)
     commands = parser.add_subparsers(dest="command")
     serve = commands.add_parser("serve", help="start the application (the default)")
     # SUPPRESS: the default of a command's option would replace the value given before the command.
     serve.add_argument("--port", type=_port, metavar="NUMBER", help=port_help, default=argparse.SUPPRESS)
+    serve.add_argument("--no-token", action="store_true", help=token_help, default=argparse.SUPPRESS)
     add = commands.add_parser("add", aliases=["ingest"], help="take documents in")
     add.add_argument("what", nargs="+", help="a file, a folder, https://..., s3://...; with --query the address of a database")
     add.add_argument("--query", metavar="SELECT", help="take in the rows that a database gives")
+    add.add_argument("--json", action="store_true", help="a line of JSON for each file: what was read of it, and what was not")
     ask = commands.add_parser("ask", help="ask a question")
     ask.add_argument("question")
     ask.add_argument("--mode", default="compact", choices=get_args(ResponseMode), help="response mode")
     ask.add_argument("--top-k", type=_at_least_one, default=6, help="how many passages")
+    ask.add_argument("--json", action="store_true", help="outcome, text, sources and seconds as one line of JSON")
     ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
     export = commands.add_parser("export", help="write the whole library into one file")
     export.add_argument("file", type=Path)
@@ -89,9 +99,9 @@ def _run(given: argparse.Namespace) -> int:
     where = given.library or config.default_library(given.database)
     match given.command:
         case "add" | "ingest":
-            return _add(where, given.what, given.query)
+            return _add(where, given.what, given.query, as_json=given.json)
         case "ask":
-            return _ask(where, given.question, given.mode, given.top_k, price=given.price)
+            return _ask(where, _ask_of(given), price=given.price, as_json=given.json)
         case "export":
             return _export(where, given.file)
         case "import":
@@ -104,7 +114,7 @@ def _run(given: argparse.Namespace) -> int:
             return _eval(given)
         case "record":
             return _record(where, given.into)
-    return _serve(where, given.port)
+    return _serve(where, given.port, no_token=given.no_token)
 
 
 def _opened(where: Path | str) -> closing[Library]:
@@ -125,11 +135,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _serve(where: Path | str, port: int | None) -> int:
-    """Start the application, and open it in the browser of whoever sits at this terminal. It ends with this process."""
+def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
+    """Be the application until it is ended, and open it in the browser of whoever sits at this terminal. No process of its own:
+    whatever ends this one ends the application."""
+    import importlib
     import os
-    import signal
-    import webbrowser
+    import threading
 
     if not APP.exists():
         raise ConfigError(
@@ -137,19 +148,43 @@ def _serve(where: Path | str, port: int | None) -> int:
             hint="Install from a checkout, with: python -m pip install -e .",
         )
     port = _free_port(port)
-    command = [sys.executable, "-m", "streamlit", "run", str(APP), f"--server.port={port}"]
     in_folder = {"LECTERN_HOME": str(Path(where).absolute()), config.DATABASE: ""}
-    place = {config.DATABASE: str(where)} if config.on_server(where) else in_folder
-    with subprocess.Popen(command, cwd=APP.parent, env={**os.environ, **place}) as server:
-        signal.signal(signal.SIGTERM, lambda _number, _frame: server.terminate())
+    os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
+    if no_token:
+        os.environ[access.ACCESS] = "off"
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # else uvicorn believes what any program on this computer says of a proxy
+    token = access.access_token(config.default_folder()) if access.needs_token() else None
+    if sys.stdout.isatty():
+        threading.Thread(target=_open_browser, args=(port, token), daemon=True).start()
+    os.chdir(APP.parent)  # where Streamlit looks for its configuration
+    sys.path.insert(0, str(APP.parent))
+    sys.argv = [str(APP)]
+    importlib.import_module(APP.stem).app.run(config={"server.port": port})
+    return 0
+
+
+def _open_browser(port: int, token: str | None) -> None:
+    """Once the application answers. The token goes by a file that only this account may read: all accounts of a computer see
+    what a program, such as the browser, is started with."""
+    import urllib.error
+    import urllib.request
+    import webbrowser
+
+    up = False
+    while not up:
         try:
-            if _answers(port, server):
-                print(f"Lectern is at http://localhost:{port}. Press Ctrl+C to end it.", flush=True)
-                if sys.stdout.isatty():
-                    webbrowser.open(f"http://localhost:{port}")
-            return server.wait()
-        finally:
-            server.terminate()
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+                up = True
+        except urllib.error.HTTPError:
+            up = True  # and told to go by other names
+        except OSError:
+            time.sleep(0.1)
+    where = access.address(port, token)
+    if token:
+        page = config.default_folder() / "open.html"
+        replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={where}">', mode=0o600)
+        where = page.as_uri()
+    webbrowser.open(where)
 
 
 def _free_port(port: int | None) -> int:
@@ -166,25 +201,9 @@ def _free_port(port: int | None) -> int:
     )
 
 
-def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
-    """Whether the application is up; False when it ended instead."""
-    import urllib.error
-    import urllib.request
-
-    while server.poll() is None:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
-                return True
-        except urllib.error.HTTPError:
-            return True  # up, and told to go by other names
-        except OSError:
-            time.sleep(0.1)
-    return False
-
-
-def _add(where: Path | str, what: list[str], query: str | None) -> int:
+def _add(where: Path | str, what: list[str], query: str | None, *, as_json: bool) -> int:
     with _opened(where) as library:
-        before = _there(library)
+        before = library.files.versions()
         library.worker.start()
         given: set[str] = set()
         failed = False
@@ -192,15 +211,19 @@ def _add(where: Path | str, what: list[str], query: str | None) -> int:
             try:
                 taken = library.intake.take(gathered(library, each, query))
             except (ConfigError, InputError) as error:  # the others are taken all the same
-                print(f"{error.what} {error.hint}", file=sys.stderr)
+                if as_json:
+                    print(added_as_json(each, "failed", error=error))
+                else:
+                    print(f"{error.what} {error.hint}", file=sys.stderr)
                 failed = True
                 continue
             for added in taken:
-                if added.outcome == "duplicate":
-                    other = "" if added.given == added.file.name else f", as {added.file.name}"
-                    print(f"{added.given} is in the library already{other}.")
+                if as_json and added.outcome == "duplicate":
+                    print(added_as_json(added.given, "duplicate", same_as=added.file.name))
+                elif (sentence := added_in_words(added)) and not as_json:
+                    print(sentence)
                 given.add(added.file.id)
-        return int(not _all_read(library, given, before) or failed)
+        return int(not _all_read(library, given, before, file_as_json if as_json else file_in_words) or failed)
 
 
 def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
@@ -219,38 +242,20 @@ def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathere
     elif path.is_dir():
         yield from sources.from_folder(what, into, anything, max_mb=most)
     elif path.is_file():
-        copy = into / f"{new_id()}{path.suffix}"
-        shutil.copyfile(path, copy)
-        yield sources.Gathered(copy, path.name)
+        yield sources.from_file(path, into)
     else:
         raise ConfigError(f"There is no file {what}.", hint="Check the name and the folder.")
 
 
-def _there(library: Library) -> Set[tuple[str, float]]:
-    """The files that are there, each as it is: what comes in the place of one was added later."""
-    return {(file.id, file.added) for file in library.files.all()}
-
-
-def _all_read(library: Library, given: Set[str], before: Set[tuple[str, float]]) -> bool:
-    """Wait for the files that were given, and say what became of each; whether none failed. `before`: see `_there`."""
-    told: set[str] = set()
+def _all_read(
+    library: Library, given: Set[str], before: Set[tuple[str, float]], describe: Callable[[FileRow], str] = file_in_words
+) -> bool:
+    """Wait for the files that were given, and say what became of each; whether none failed. `before`: see `wait_for_end`."""
     failed = False
-    while True:
-        # An archive becomes the files in it, so whatever has come since is waited for too.
-        files = [file for file in library.files.all() if file.id in given or (file.id, file.added) not in before]
-        for file in files:
-            if file.active or file.id in told:
-                continue
-            told.add(file.id)
-            if file.problem is None or file.ready:
-                passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
-                print(f"{file.name} is ready: {passages}." if file.ready else f"{file.name} was stopped.")
-            if file.problem is not None:
-                failed = failed or not (file.ready or file.problem.nothing_new)
-                print(f"{file.problem.what} {file.problem.hint}")
-        if not any(file.active for file in files):
-            return not failed
-        time.sleep(0.2)
+    for file in wait_for_end(library.files, given, before):
+        print(describe(file), flush=True)
+        failed = failed or (file.problem is not None and not (file.ready or file.problem.nothing_new))
+    return not failed
 
 
 def _export(where: Path | str, target: Path) -> int:
@@ -268,7 +273,7 @@ def _import(where: Path | str, source: Path) -> int:
     if not source.is_file():
         raise ConfigError(f"There is no file {source}.", hint="Check the name and the folder.")
     with _opened(where) as library:
-        before = _there(library)
+        before = library.files.versions()
         copied = read_copy(library, source)
         print(copied.taken_in)
         library.worker.start()
@@ -378,31 +383,39 @@ def _eval(given: argparse.Namespace) -> int:
     return run(given)
 
 
-def _ask(where: Path | str, question: str, mode: str, top_k: int, *, price: bool) -> int:
-    from lectern.ask.pipeline import quote_nearest
+def _ask_of(given: argparse.Namespace) -> Ask:
+    from lectern.schema import Ask
+
+    return Ask(given.question, chat_mode=None, response_mode=given.mode, top_k=given.top_k)
+
+
+def _ask(where: Path | str, ask: Ask, *, price: bool, as_json: bool) -> int:
     from lectern.explain.source_view import locate_quotes
     from lectern.runs.answer_runs import check_question
     from lectern.runs.cost_estimate import price as estimate_price
-    from lectern.schema import Ask, build_sources
+    from lectern.schema import build_sources
 
-    check_question(question)
+    check_question(ask.question)
     with _opened(where) as library:
-        ask = Ask(question, chat_mode=None, response_mode=mode, top_k=top_k)
         if price:
             about = estimate_price(library, ask)
             calls = "1 call" if about.calls == 1 else f"{about.calls} calls"
-            print(f"{mode}: {calls}, about {about.tokens:,} tokens.")
+            print(f"{ask.mode}: {calls}, about {about.tokens:,} tokens.")
             return 0
+        began = time.perf_counter()
         answer = library.answer(ask)
-        said = ""
         for piece in answer:
-            said += piece
-            print(piece, end="", flush=True)
-        if nearest := quote_nearest(ask, answer, library.llm()):
-            print(nearest.removeprefix(said), end="")
-            said = nearest
+            if not as_json:
+                print(piece, end="", flush=True)
+        sources = locate_quotes(library.store, build_sources(answer.source_nodes), answer.text)
+        if as_json:
+            rows = [{"file": source.file_name, "place": source.place, "score": source.score} for source in sources]
+            seconds = round(time.perf_counter() - began, 3)
+            reply = {"outcome": answer.outcome, "text": answer.text, "sources": rows, "seconds": seconds}
+            print(json.dumps(reply, ensure_ascii=False))
+            return 0
         print()
-        for source in locate_quotes(library.store, build_sources(answer.source_nodes), said):
+        for source in sources if answer.outcome != "nothing" else ():
             print(f"  [{source.number}] {source.place}")
         return 0
 

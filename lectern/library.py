@@ -25,6 +25,7 @@ from lectern.db.evaluations import SCHEMA as EVALUATIONS_SCHEMA
 from lectern.db.evaluations import Evaluations
 from lectern.db.feedback import SCHEMA as FEEDBACK_SCHEMA
 from lectern.db.feedback import Feedback
+from lectern.db.integrity import IntegrityCheck
 from lectern.db.prompt_versions import SCHEMA as PROMPTS_SCHEMA
 from lectern.db.prompt_versions import PromptVersions
 from lectern.db.sentence_checks import SCHEMA as CHECKS_SCHEMA
@@ -105,6 +106,7 @@ class Library:
             self.database, self.store, retriever=self.retriever, llm=self._own_llm, wording=self.prompts.current
         )
         self.evaluations = Evaluations(self.database, clock=parts.clock)
+        self.integrity = IntegrityCheck(self.database)
         self.intake = Intake(self.files, parts.settings, self.incoming)
         self.worker = WorkerProcess(where, folder, self.files)
         self.rebuilds = Rebuilds(self.files, self.store, parts.settings)
@@ -141,6 +143,7 @@ class Library:
 
     def close(self) -> None:
         """End the worker and close the database."""
+        self.integrity.stop()
         self.worker.close()
         self.store.close()
         self.database.close()
@@ -173,8 +176,8 @@ class Library:
 
     @property
     def knows_only_english(self) -> bool:
-        """Whether the current index has the embedder for English, and the one for every language could take its place."""
-        return self.store.versions.current().embed_model == BUILT_IN and self._embedders.may_choose()
+        """Whether the current index has the built-in embedder for English."""
+        return self.store.versions.current().embed_model == BUILT_IN and self._embedders.knows_only_english()
 
     @property
     def answer_check(self) -> AnswerCheck:
@@ -190,6 +193,10 @@ class Library:
     def secret(self) -> bytes:
         """Random bytes that all processes of the library know; they sign upload tickets."""
         return config.shared_secret(self.database)
+
+    def damage(self) -> list[RagError]:
+        """What of it is known to be damaged, and what to do about it."""
+        return [error for error in (self.integrity.problem, keys.damaged_keys(self.folder)) if error is not None]
 
     # What is in it.
 
@@ -233,7 +240,8 @@ class Library:
         if self._given_llm is not None and not extractive:
             return self._given_llm
         chosen = config.LLMSettings() if extractive else self.settings.llm
-        key, embedder = keys.read_key(self.folder, chosen.provider), self.embedder
+        keys.bind_keys(self.folder, self.settings)
+        key, embedder = keys.read_key(self.folder, chosen.provider, chosen.base_url), self.embedder
         with self._lock:
             if self._opened_llm is None or self._opened_llm[0] != (chosen, key, embedder.name):
                 self._opened_llm = (
@@ -284,7 +292,8 @@ class Library:
 
         # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
         name, embed_model = self.store.answering()
-        return plan_retrieval(ask, self.store.index(name), self._embedders.of(embed_model))
+        quoting = ask.extractive or (self._given_llm is None and self.settings.llm.provider == "none")
+        return plan_retrieval(ask, self.store.index(name), self._embedders.of(embed_model), quoting=quoting)
 
     def _llm_label(self) -> str:
         llm = self.settings.llm

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lectern.local_models import model_file
-from lectern.settings import LLMSettings, default_folder
+from lectern.settings import LLMSettings, allowed_sources, default_folder
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import (
     ConfigError,
+    InputError,
     LLMAuthError,
     LLMError,
     LLMTimeoutError,
@@ -24,7 +25,7 @@ from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.llms.llama_cpp import LlamaCPP
 from ragcore.llms.ollama import Ollama
 from ragcore.llms.openai import OpenAI, OpenAICompatibleLLM
-from ragcore.llms.server_address import OLLAMA_URL, OPENAI_URL
+from ragcore.llms.server_address import OLLAMA_URL, OPENAI_URL, server_address
 from ragcore.llms.server_llm import ServedLLM
 from ragcore.prompts.wording import GENERATION
 
@@ -76,6 +77,22 @@ def check_connection(settings: LLMSettings, key: str, *, home: Path | None = Non
         return ConnectionReport(False, error.what, error.hint, error.available or models)
     except RagError as error:
         return ConnectionReport(False, error.what, error.hint, models)
+
+
+def check_address(settings: LLMSettings) -> None:
+    """InputError where the model server is in the network around this computer, which whoever runs this server has to allow.
+    A server on this computer itself, such as Ollama, is where models usually are. ConfigError for what is no address."""
+    from ragcore.readers.web.download import is_in_private_network
+
+    if settings.provider in ("none", "llama_cpp") or allowed_sources().private_network:
+        return
+    usual = {"ollama": OLLAMA_URL, "openai": OPENAI_URL}.get(settings.provider, "")
+    host = server_address(settings.base_url, usual=usual).host
+    if is_in_private_network(host):
+        raise InputError(
+            f"{host} is in the network around this computer, where no model server is looked for.",
+            hint="Who runs this server may allow it with LECTERN_PRIVATE_NETWORK.",
+        )
 
 
 def _client(

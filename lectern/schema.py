@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from ragcore.errors import Problem
-from ragcore.schema import NodeWithScore
+from ragcore.schema import NodeWithScore, Outcome
 from ragcore.text.citations import cited_in
 
 Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
@@ -17,9 +17,8 @@ State = Literal["writing", "done", "stopped", "failed", "interrupted"]
 
 Reading = Literal["best", "everything", "each_file"]
 
-Outcome = Literal["answer", "closest", "nothing"]  # see ragcore.response_synthesizers.attribution
 
-Found = Literal["found", "uncited", "nothing", "failed"]
+Found = Literal["found", "closest", "uncited", "nothing", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,8 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """What one document said, where each was asked on its own. `found`: cites it; `uncited`: says something and cites nothing.
+    """What one document said, where each was asked on its own. `found`: cites it; `closest`: quotes what comes close to an
+    answer; `uncited`: says something and cites nothing.
 
     `pages`: labels of the pages it cites. Where it failed, `text` and `hint` are the reason.
     """
@@ -118,7 +118,7 @@ class AnswerFacts:
     extractive: bool = False
     model: str = ""
     condensed: str | None = None  # a follow-up as it was searched for, where it differs from what was typed
-    meant: str | None = None  # what was searched for, where words of it are misspelt or abbreviated
+    meant: str | None = None  # what was searched for, where words of it are misspelt
     money: float | None = None  # what the tokens cost, where they have a price
     currency: str = ""
     expected: Price | None = None  # where the price was shown before
@@ -130,7 +130,12 @@ class AnswerFacts:
     files_unread: int = 0  # documents that were still being read when it was given
     tokens_estimated: bool = False  # where the model's server did not say how many there were
     unready: bool = False  # whether the embedder was still being loaded, which takes longer than most answers
-    outcome: Outcome = "answer"  # of a written answer that is finished
+    outcome: Outcome = "answer"  # of one that is finished
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a model wrote an answer that the documents may not hold; what is quoted says so itself."""
+        return self.outcome == "closest" and not self.extractive
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:
@@ -207,6 +212,7 @@ class Message:
     facts: AnswerFacts | None = None
     sources: tuple[Source, ...] = ()
     problem: Problem | None = None
+    saved: bool = True  # False for what this process has and could not write
 
     @property
     def cited(self) -> list[Source]:

@@ -130,7 +130,7 @@ class AllowedSources(_Settings):
 
     folders: tuple[Path, ...] = ()  # whose files, and those below, may be added
     storage: tuple[str, ...] = ()  # what addresses such as s3://reports/ begin with
-    private_network: bool = False  # links and databases may be on this machine and the network around it
+    private_network: bool = False  # links, databases and model servers may be in the network around this machine
 
 
 def allowed_sources() -> AllowedSources:
@@ -140,6 +140,12 @@ def allowed_sources() -> AllowedSources:
         storage=tuple(os.environ.get("LECTERN_STORAGE", "").replace(",", " ").split()),
         private_network=os.environ.get("LECTERN_PRIVATE_NETWORK", "").strip().lower() == "allow",
     )
+
+
+def models_are_locked() -> bool:
+    """Whether whoever runs this server lets the screens change nothing about language models: LECTERN_MODEL_SETTINGS is
+    "locked"."""
+    return os.environ.get("LECTERN_MODEL_SETTINGS", "").strip().lower() == "locked"
 
 
 class KeptSettings(Protocol):

@@ -69,7 +69,7 @@ class Problem:
     retryable: bool = False
     needs_password: bool = False
     needs_reading: bool = False  # nothing to do but to wait until documents are read
-    nothing_new: bool = False  # nothing to do at all: it is in the library already
+    nothing_new: bool = False  # nothing to do at all: it is in the library already, or was passed over
     details: str = ""  # for whoever looks into it; unfolded on demand
 
     @classmethod
@@ -81,7 +81,7 @@ class Problem:
             retryable=error.retryable,
             needs_password=isinstance(error, EncryptedFileError),
             needs_reading=isinstance(error, StillReadingError),
-            nothing_new=isinstance(error, AlreadyThereError),
+            nothing_new=isinstance(error, (AlreadyThereError, PassedOverError)),
             details=f"{type(cause).__name__}: {cause}" if cause else type(error).__name__,
         )
 
@@ -109,6 +109,10 @@ class StillReadingError(InputError):
 
 class AlreadyThereError(InputError):
     pass
+
+
+class PassedOverError(InputError):
+    """Which files of a folder or an archive were not taken in, as nobody reads them there; nothing has failed."""
 
 
 class UnreadableFileError(InputError):

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 if TYPE_CHECKING:
     import numpy as np
@@ -326,6 +326,11 @@ def as_bundle(query: str | QueryBundle) -> QueryBundle:
     return QueryBundle(query) if isinstance(query, str) else query
 
 
+Outcome: TypeAlias = Literal["answer", "closest", "nothing"]
+"""Of a response: "answer" answers the question; "closest" quotes the passages closest to it, which may or may not answer;
+"nothing" says that no passage is about it."""
+
+
 class MessageRole(str, Enum):
     SYSTEM = "system"
     USER = "user"
@@ -395,6 +400,10 @@ class Response:
     def metadata(self) -> dict[str, Any]:
         return {**{hit.node.id_: dict(hit.node.metadata) for hit in self.source_nodes}, **self.extra}
 
+    @property
+    def outcome(self) -> Outcome:
+        return outcome_of(self.trace)
+
     def get_formatted_sources(self, length: int = 100) -> str:
         """The passages' ids, each with the first `length` characters of its text."""
         return "\n\n".join(
@@ -404,6 +413,13 @@ class Response:
 
     def __str__(self) -> str:
         return self.response
+
+
+def outcome_of(trace: Span | None) -> Outcome:
+    """Of the response with this trace: the best that a step notes, as one of several calls that finds an answer is enough; an
+    answer where none notes any, as language models do not."""
+    noted = {step.facts.get("outcome") for step in trace.walk()} if trace else set()
+    return next((outcome for outcome in get_args(Outcome) if outcome in noted), "answer")
 
 
 class StreamingResponse:

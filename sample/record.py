@@ -36,7 +36,7 @@ def record(
         try:
             llm = library.settings.llm
             sample.update_settings(sample.settings.model_copy(update={"llm": llm}))
-            write_key(sample.folder, llm.provider, read_key(library.folder, llm.provider))
+            write_key(sample.folder, llm.provider, read_key(library.folder, llm.provider, llm.base_url), llm.base_url)
             _read_sample(sample)
             sample.embedder_loader.load()
             model = sample.llm().metadata

@@ -38,6 +38,9 @@ class LoopbackHub:
             def do_GET(self) -> None:
                 hub.answer(self)
 
+            def do_HEAD(self) -> None:
+                hub.answer(self)
+
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
@@ -78,7 +81,11 @@ class LoopbackHub:
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.ranges else 0
         request.send_response(206 if wanted and self.ranges else 200)
         request.send_header("Content-Length", str(size - start))
+        request.send_header("X-Repo-Commit", request.path.split("/")[-2])  # what is asked for by its commit is of that one
+        request.send_header("ETag", f'"{request.path.rpartition("/")[2]}"')
         request.end_headers()
+        if request.command == "HEAD":
+            return
         end = min(size, start + self.cut_after.pop(0)) if self.cut_after else size
         try:
             while start < end:

@@ -11,13 +11,13 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 import start
+from tests.loopback_server import QuietHandler, serving
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def package_index(*builds: str, status: int = 200) -> Iterator[str]:
     """A package index with these builds of torch, empty wheels such as "2.13.0+cpu"; without torch if `status` is 404."""
     wheels = {f"torch-{build}-py3-none-any.whl": wheel(build) for build in builds}
 
-    class Index(BaseHTTPRequestHandler):
+    class Index(QuietHandler):
         def do_HEAD(self) -> None:
             self.do_GET()
 
@@ -40,17 +40,8 @@ def package_index(*builds: str, status: int = 200) -> Iterator[str]:
             if self.command == "GET":
                 self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
-        serving = Thread(target=server.serve_forever, args=(0.01,))
-        serving.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            serving.join()
+    with serving(Index) as address:
+        yield address
 
 
 def wheel(build: str) -> bytes:
@@ -113,6 +104,23 @@ def test_an_index_that_refuses_is_not_used() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         index = f"http://127.0.0.1:{closed.getsockname()[1]}"
     assert start.torch_build(index, card=False)[0] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="scripts for a shell")
+def test_who_has_no_text_recognition_is_told_in_one_line_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = str(tmp_path / "python")  # which has no rapidocr
+    Path(python).write_text("#!/bin/sh\nexit 1\n")
+    Path(python).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    advice = start.text_recognition_advice(python)
+    assert "apt install tesseract-ocr" in advice
+    assert advice.endswith(f"{python} -m pip install -e {start.HERE}[ocr]")
+    assert "\n" not in advice
+    (tmp_path / "tesseract").symlink_to(python)
+    assert start.text_recognition_advice(python) == ""
+    (tmp_path / "tesseract").unlink()
+    Path(python).write_text("#!/bin/sh\nexit 0\n")
+    assert start.text_recognition_advice(python) == ""
 
 
 def test_an_index_without_torch_is_not_used() -> None:

@@ -76,6 +76,9 @@ class TimedEmbedder:
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
         return self._embedder.embed_tokens(texts) if isinstance(self._embedder, TokenEmbedder) else None
 
+    def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
+        return self._embedder.static_tokens(texts) if isinstance(self._embedder, TokenEmbedder) else None
+
     def knows(self, word: str) -> bool:
         return not isinstance(self._embedder, TokenEmbedder) or self._embedder.knows(word)
 

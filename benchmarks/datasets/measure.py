@@ -30,8 +30,8 @@ from lectern.schema import Ask, Source
 from ragcore.errors import InputError
 from ragcore.evaluation.answer_match import holds, plain
 from ragcore.evaluation.significance import RESAMPLES, Mean, mean
+from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.prompts.prompt import Passage, as_text
-from ragcore.questions.fixed_replies import is_refusal
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.citations import CITATION
 from ragcore.text.quotable_sentences import quotes_in
@@ -46,6 +46,7 @@ LAST, OURS, REWRITTEN = "ndcg@10 last message", f"ndcg@{AT}", "ndcg@10 rewritten
 RECOVERED = "recovered"  # of the way from the last message to the rewritten one
 
 _MARKS = re.compile(rf"\s*{CITATION.pattern}")
+_HEADING = re.compile(r"^\*\*.+\*\*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +237,13 @@ def _likeliest(opened: Indexed) -> list[str]:
         return []
     context = call.variables.get("context_str", ())
     passages = [Passage(context)] if isinstance(context, str) else [each for each in context if isinstance(each, Passage)]
-    return opened.reader.weighed(as_text(call.variables["query_str"]), passages)
+    return [quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).ranked]
 
 
 def _cited(answer: str, sources: Sequence[Source]) -> float:
-    """The share of its sentences that stand, word for word, in a passage that they cite: by the next marks behind them."""
-    quotes = quotes_in(answer, number=None)
+    """The share of its sentences that stand, word for word, in a passage that they cite: by the next marks behind them. The
+    names of documents above their sentences in a summary are no sentences."""
+    quotes = quotes_in(_HEADING.sub("", answer), number=None)
     if not quotes:
         return 0.0
     texts = {source.number: plain(source.text) for source in sources}

@@ -13,11 +13,8 @@ from typing import get_args
 
 from benchmarks.datasets.data_set import Trial
 from benchmarks.datasets.index import Indexed
-from lectern.ask.pipeline import quote_nearest
 from lectern.schema import Ask
-from ragcore.questions.fixed_replies import is_refusal
-from ragcore.response_synthesizers.attribution import Outcome
-from ragcore.schema import ChatMessage
+from ragcore.schema import ChatMessage, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +31,7 @@ def reply_to(opened: Indexed, ask: Ask, history: Sequence[ChatMessage]) -> Reply
     stream = opened.library.answer(ask, history)
     text = "".join(stream)
     found = tuple(f"{hit.node.ref_doc_id} {hit.node.start_char_idx}-{hit.node.end_char_idx}" for hit in stream.source_nodes)
-    if not is_refusal(text):
-        return Reply("answer", text, found)
-    if nearest := quote_nearest(ask, stream, opened.reader):
-        return Reply("closest", nearest, found)
-    return Reply("nothing", text, found)
+    return Reply(stream.outcome, text, found)
 
 
 def outcome_scores(trial: Trial, reply: Reply) -> dict[str, float]:

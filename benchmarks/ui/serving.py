@@ -42,7 +42,7 @@ class Server:
 
 @contextmanager
 def our_server(home: Path) -> Iterator[Server]:
-    with _serving(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home)}) as server:
+    with _serving(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home), "LECTERN_TOKEN": "off"}) as server:
         yield server
 
 

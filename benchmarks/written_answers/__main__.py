@@ -19,7 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
-from benchmarks.extractive import DATA
+from benchmarks.reader import DATA
 from benchmarks.written_answers.answers import stored
 from benchmarks.written_answers.figures import table
 from benchmarks.written_answers.fitting import fit

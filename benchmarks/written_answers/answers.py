@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.datasets.data_set import DataSet
 from benchmarks.datasets.index import indexed
 from benchmarks.datasets.settings import setting_of
-from benchmarks.extractive import WORK
+from benchmarks.reader import WORK
 from benchmarks.written_answers.model_server import CALL_SECONDS, WINDOW, ModelServer
 from lectern.library import Library
 from lectern.models import open_llm

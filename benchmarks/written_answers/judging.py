@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.datasets.outcomes import has_must_words
-from ragcore.questions.fixed_replies import is_refusal
+from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.sentences import sentence_spans, sentences

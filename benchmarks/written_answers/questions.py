@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks.datasets.data_set import DataSet, Part, Trial, read_data_set
-from benchmarks.extractive import lines
+from benchmarks.reader import lines
 
 T = TypeVar("T")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -14,17 +13,16 @@ from typing import TypeAlias
 from lectern.ask.read_everything import says_nothing
 from lectern.schema import FileAnswer, Found
 from ragcore.errors import RagError
+from ragcore.extractive.fixed_replies import NOTHING_FOUND, in_language_of, is_closest
+from ragcore.extractive.summary import heading_of
 from ragcore.observe import Span, finish, start, stream_in, within
 from ragcore.query_engine.base import QueryEngine
-from ragcore.questions.fixed_replies import NOTHING_FOUND, in_language_of
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.parallel_calls import GRACE, HEARTBEAT
 from ragcore.response_synthesizers.progress import Progress
 from ragcore.response_synthesizers.synthesizer import WORKERS, tallied
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import Citations
-
-_NOT_MARKDOWN, _ESCAPED = re.compile(r"([\\`*\[\]])"), r"\\\1"  # a [1] in the name of a file is no citation
 
 EngineOf: TypeAlias = Callable[[str], QueryEngine]
 
@@ -66,6 +64,8 @@ class AnswerPerDocument(AnswerStream):
 
     def _answers(self) -> Generator[str, None, None]:
         if not self._files:
+            if self.trace is not None:
+                self.trace.note(outcome="nothing")
             yield in_language_of(self._question, NOTHING_FOUND)
             return
         steps = [start("document", file=name) for name in self._files.values()]
@@ -105,8 +105,10 @@ class AnswerPerDocument(AnswerStream):
         """Add the row of a document whose answer is there; gives it as text."""
         said = waited.result()
         known = len(self.source_nodes)
+        heading = heading_of(name)
         self._read += said.nodes
-        text = self._citations.anew(said.text, said.nodes) if said.error is None else said.error.what
+        summary = said.text.removeprefix(heading).lstrip()  # which is headed by the name of its document
+        text = self._citations.anew(summary, said.nodes) if said.error is None else said.error.what
         self.source_nodes = tuple(self._citations.cited)
         cited = self.source_nodes[known:]
         row = FileAnswer(name, text, _found(said, cited), *_pages(cited))
@@ -114,10 +116,12 @@ class AnswerPerDocument(AnswerStream):
             row = FileAnswer(name, text, "failed", hint=said.error.hint)
         self.rows = (*self.rows, row)
         between = "\n\n" if len(self.rows) > 1 else ""
-        return f"{between}**{_NOT_MARKDOWN.sub(_ESCAPED, name)}**\n\n{text}"
+        return f"{between}{heading}\n\n{text}"
 
 
 def _found(said: _Said, cited: Sequence[NodeWithScore]) -> Found:
+    if is_closest(said.text):
+        return "closest"
     if cited:
         return "found"
     return "nothing" if says_nothing(said.text) else "uncited"

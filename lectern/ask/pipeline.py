@@ -15,10 +15,9 @@ from lectern.ask.read_everything import ReadEverything
 from lectern.schema import Ask
 from ragcore.chat_modes import chat_engine
 from ragcore.embeddings.base import Embedder
-from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.extractive.small_talk import reply_to
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.observe import condensed_question
 from ragcore.postprocessor.base import BaseNodePostprocessor
 from ragcore.postprocessor.mmr import DiversePostprocessor
 from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransformerRerank
@@ -26,11 +25,9 @@ from ragcore.postprocessor.similarity import SimilarityPostprocessor
 from ragcore.postprocessor.whole_lists import WholeLists
 from ragcore.prompts.prompt import Prompt
 from ragcore.query_engine.retriever import RetrieverQueryEngine, postprocessed
-from ragcore.questions import fixed_replies
-from ragcore.questions.small_talk import reply_to
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode, worded
-from ragcore.response_synthesizers.synthesizer import Synthesizer, passages_from
+from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.retrievers.all_passages import AllPassages
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.fixed import ChosenPassages
@@ -40,6 +37,7 @@ from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
 
 WIDER = 4  # times as many passages as wanted are found where a later step chooses among them
+QUOTED_FROM = 3  # passages of each document in a summary without a model
 RERANKERS = 2  # kept in memory
 
 
@@ -55,8 +53,11 @@ class RetrievalPlan:
         return postprocessed(self.retriever.retrieve(bundle), bundle, self.postprocessors)
 
 
-def plan_retrieval(ask: Ask, index: Store, embedder: Embedder) -> RetrievalPlan:
-    """How the passages of an ask are found in an index whose vectors the embedder made."""
+def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool = False) -> RetrievalPlan:
+    """How the passages of an ask are found in an index whose vectors the embedder made.
+
+    `quoting`: no model reads them, so that an overview may have more than one of each document.
+    """
     if ask.reading == "everything":
         return RetrievalPlan(AllPassages(index, ask.file_ids))
     if ask.node_ids is not None:
@@ -72,7 +73,9 @@ def plan_retrieval(ask: Ask, index: Store, embedder: Embedder) -> RetrievalPlan:
         feedback=usual_feedback(how.dense_share),
         weaker=how.weaker or chosen_later,
     )
-    retriever = OverviewRetriever(index, ask.top_k, otherwise=hybrid, document_ids=ask.file_ids)
+    retriever = OverviewRetriever(
+        index, ask.top_k, otherwise=hybrid, document_ids=ask.file_ids, per_document=QUOTED_FROM if quoting else 1
+    )
     steps: list[BaseNodePostprocessor] = []
     if how.cutoff is not None:
         steps.append(SimilarityPostprocessor(how.cutoff))
@@ -134,14 +137,6 @@ def answer_each(
 ) -> AnswerPerDocument:
     """Begin to ask each of the documents, names by id, on its own: `plan_of` gives the plan for one of them."""
     return AnswerPerDocument(ask.question, files, lambda file_id: _alone(ask, llm, plan_of(file_id), wording))
-
-
-def quote_nearest(ask: Ask, answer: AnswerStream, llm: LLM) -> str:
-    """Where no answer was found to quote: that, and what comes nearest to one. "" where nothing does, and for others."""
-    if not isinstance(llm, ExtractiveLLM) or answer.text not in fixed_replies.NOT_FOUND.values():
-        return ""
-    near = llm.nearest(condensed_question(answer.trace) or ask.question, passages_from(answer.source_nodes))
-    return fixed_replies.with_nearest(answer.text, near) if near else ""
 
 
 class TopK(BaseNodePostprocessor):

@@ -10,8 +10,8 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 
+from ragcore.extractive.fixed_replies import NOTHING_FOUND, best_replies, in_language_of, is_closest, is_refusal
 from ragcore.observe import Span
-from ragcore.questions.fixed_replies import NOTHING_FOUND, in_language_of
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
 from ragcore.response_synthesizers.progress import latest_replies, packs, passages_read
@@ -32,9 +32,12 @@ _NOTHING = re.compile(
 
 
 def says_nothing(reply: str) -> bool:
-    """Whether a reply only says, in English, that the passages do not hold the answer: a short one that cites none."""
+    """Whether a reply only says that the passages do not hold the answer: one of our own, or a short one of a model that cites
+    none."""
     text = reply.strip()
-    return not text or (len(text) <= SHORT_REPLY and not CITATION.search(text) and _NOTHING.search(text) is not None)
+    if not text or is_refusal(text):
+        return not is_closest(text)
+    return len(text) <= SHORT_REPLY and not CITATION.search(text) and _NOTHING.search(text) is not None
 
 
 class ReadEverything(AnswerStream):
@@ -78,12 +81,13 @@ class ReadEverything(AnswerStream):
 def rows_that_answer(
     pieces: Generator[str, None, object], trace: Span | None = None, question: str = ""
 ) -> Generator[str, None, None]:
-    """Of the rows of accumulate, those whose passage held an answer, below each other; where there are none, that nothing was
-    found, in the language of `question`.
+    """Of the rows of accumulate, those whose passage held an answer, below each other; where there are none, the closest
+    passages, or that nothing was found, in the language of `question`.
 
     A row without a citation gets that of its passage, where the trace tells which it was.
     """
     shown: list[int] = []
+    closest: list[str] = []
     said = False
     for number, row in _rows(pieces):
         if number == 0:
@@ -94,10 +98,13 @@ def rows_that_answer(
         if not shown and trace is not None:
             shown = [step.facts["passages"][0] for step in packs(trace)]
         cited = row if CITATION.search(row) or number > len(shown) else f"{row} [{shown[number - 1]}]"
+        if is_closest(cited):
+            closest.append(cited)
+            continue
         yield f"\n\n{cited}" if said else cited
         said = True
     if not said:
-        yield in_language_of(question, NOTHING_FOUND)
+        yield "\n\n".join(best_replies(closest)) or in_language_of(question, NOTHING_FOUND)
 
 
 def _rows(pieces: Generator[str, None, object]) -> Iterator[tuple[int, str]]:

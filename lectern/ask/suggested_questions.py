@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError, StoreError
+from ragcore.extractive.fixed_replies import is_refusal
+from ragcore.extractive.follow_up import leans_on_context
 from ragcore.extractive.question_generation import asked_about, language_of, questions_of_sentences, topics_in
-from ragcore.questions.fixed_replies import is_refusal
-from ragcore.questions.follow_up import leans_on_context
 from ragcore.sql.base import Database, writable
 from ragcore.text.key_phrases import grown, names_in
 from ragcore.text.keywords import content_words

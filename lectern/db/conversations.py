@@ -66,6 +66,7 @@ class Conversations:
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
+        self._unsaved: dict[str, Message] = {}
 
     def create(self, kind: Kind = "chat", title: str = "", *, id_: str = "") -> Conversation:
         now = self._clock()
@@ -327,13 +328,20 @@ class Conversations:
                 message_id,
             ),
         )
+        self._unsaved.pop(message_id, None)
         return written == 1
+
+    def show_unsaved(self, message: Message) -> None:
+        """Until the answer can be written, have this process read it as it is in its memory."""
+        self._unsaved[message.id] = message
 
     def stop(self, message_id: str) -> None:
         """Keep of an answer what its writer has noted, and turn its writer away."""
         self._change("UPDATE messages SET state = 'stopped' WHERE id = ? AND state = 'writing'", (message_id,))
 
     def _message(self, row: Any) -> Message:
+        if row["state"] == "writing" and (unsaved := self._unsaved.get(row["id"])) is not None:
+            return unsaved
         # A signature from the future is silence too: the clock was set back, and who signed may be gone.
         if row["state"] == "writing" and abs(self._clock() - row["signed"]) > SILENT_SECONDS:
             return _message(row, "interrupted")

@@ -18,7 +18,7 @@ from ragcore.evaluation.question_sets import Question, Wanted
 from ragcore.text.keywords import content_words, words
 
 FINDING = ("hit_rate", "mrr", "ndcg")
-ANSWERING = ("recall", "faithfulness", "relevancy")
+ANSWERING = ("answered", "recall", "faithfulness", "relevancy")
 METRICS = (*FINDING, *ANSWERING)
 
 _FOUND = (HitRate(), MRR(), NDCG())

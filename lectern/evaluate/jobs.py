@@ -23,7 +23,7 @@ from ragcore.evaluation.judges import FaithfulnessEvaluator, RelevancyEvaluator
 from ragcore.evaluation.question_generation import asked_by_model, asked_by_rule
 from ragcore.evaluation.question_sets import Question
 from ragcore.prompts.wording import FAITHFULNESS, QUESTIONS, RELEVANCY
-from ragcore.schema import Document, TextNode
+from ragcore.schema import Document, Outcome, TextNode
 
 logger = logging.getLogger(__name__)
 
@@ -182,18 +182,20 @@ class Given:
     sources: list[Source]
     answer: str
     seconds: float
+    outcome: Outcome = "answer"
 
 
 def given(library: Library, question: str, ask: Ask, *, answering: bool) -> Given:
     """What the library finds, and with `answering` says, as `ask` says, outside any conversation. RagErrors."""
     asked = replace(ask, question=question, chat_mode=None)
     began, answer = time.perf_counter(), ""
+    outcome: Outcome = "answer"
     if answering and ask.response_mode != "no_text":
         stream = library.answer(asked)
-        answer, sources = "".join(stream), build_sources(stream.source_nodes)
+        answer, sources, outcome = "".join(stream), build_sources(stream.source_nodes), stream.outcome
     else:
         sources = build_sources(library.passages(asked))
-    return Given(sources, answer, time.perf_counter() - began)
+    return Given(sources, answer, time.perf_counter() - began, outcome)
 
 
 def measure(library: Library, question: Question, ask: Ask, *, answering: bool) -> Result:
@@ -208,6 +210,8 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
             judged, reasons = _judged(library, replace(ask, question=question.text), got.answer, got.sources)
             recall = answer_recall(question.answers, got.answer)
             scores |= judged if recall is None else {**judged, "recall": recall}
+            if library.llm(extractive=ask.extractive).metadata.is_extractive:  # a model does not tell
+                scores["answered"] = float(got.outcome == "answer")
     except RagError as error:
         return Result(question, {}, time.perf_counter() - began, problem=Problem.of(error))
     marked = tuple(replace(one, right=fits) for one, fits in zip(found, right, strict=True))

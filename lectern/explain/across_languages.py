@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lectern.jobs.embedders import MULTILINGUAL
 from lectern.jobs.rebuild import RebuildPlan
 from lectern.library import Library
 from lectern.schema import Source
+from ragcore.embeddings import multilingual_e5
 from ragcore.errors import UnknownDocumentError
 from ragcore.text.language import language_of
 
@@ -19,17 +19,27 @@ def plan_across_languages(library: Library, question: str, sources: Iterable[Sou
     """What it takes to rebuild the index with the multilingual embedder, where that would help with this question.
 
     None where the index has another embedder than that for English, or one is being made; where the language of the question is
-    not known; and where a passage in `sources`, or one of the first documents, is in it.
+    not known; and where a passage in `sources`, or one of the first documents, is in it: unless that is not English, and there
+    was no multilingual embedder when they were added. None, too, where it is neither on this computer nor may be downloaded.
     """
     asked = language_of(question)
-    if not asked or not library.knows_only_english or library.store.versions.coming() is not None:
+    if not asked or not library.knows_only_english or library.store.versions.coming() is not None or not _can_be_had():
         return None
-    if any(language_of(source.text) == asked for source in sources):
-        return None
-    languages = {language_of(text) for text in _beginnings(library)} - {""}
-    if not languages or asked in languages:
-        return None
-    return library.rebuilds.plan(embed_model=MULTILINGUAL)
+    if asked == "en" or multilingual_e5.is_installed():
+        if any(language_of(source.text) == asked for source in sources):
+            return None
+        languages = {language_of(text) for text in _beginnings(library)} - {""}
+        if not languages or asked in languages:
+            return None
+    return library.rebuilds.plan(embed_model=multilingual_e5.available())
+
+
+def _can_be_had() -> bool:
+    if multilingual_e5.is_installed():
+        return True
+    from huggingface_hub import constants
+
+    return not constants.is_offline_mode()
 
 
 def _beginnings(library: Library) -> Iterator[str]:

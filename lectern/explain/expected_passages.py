@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from lectern.explain.repeated_search import RepeatedSearch
-from ragcore.extractive.answerer import THRESHOLD
+from ragcore.extractive.languages.source_mentions import about
 from ragcore.extractive.sentence_support import SUPPORTED, WEAK
-from ragcore.questions.topic import about, apart_from_name
+from ragcore.prompts.prompt import Passage
 from ragcore.schema import TextNode
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import quotes_in
@@ -53,15 +53,15 @@ def find_split(search: RepeatedSearch, expected: str) -> list[TextNode]:
 def find_nearest(search: RepeatedSearch, nodes: Sequence[TextNode]) -> TextNode | None:
     """The one with the sentence that is the likeliest of all to be the answer."""
     quotes = [quote for at, node in enumerate(nodes) for quote in quotes_in(node.text, number=1, passage=at)]
-    odds = search.check.evidence.odds(search.searched, quotes)
+    odds = search.check.reader.log_odds(search.searched, quotes)
     return nodes[quotes[int(odds.argmax())].passage] if quotes else None
 
 
 def measure_answering(search: RepeatedSearch, question: str, node: TextNode) -> float:
-    """How far above what it takes to be quoted as an answer, its document's own name left out where that helps."""
-    quotes, question = quotes_in(node.text, number=1), about(question)
-    rest = apart_from_name(question, str(node.metadata.get("file_name", "")), node.text)
-    return max(search.check.evidence.answering(each, quotes).margin(THRESHOLD) for each in (question, rest) if each)
+    """How far above the reader's threshold of an answer."""
+    reader = search.check.reader
+    reading = reader.read(about(question), [Passage(node.text, 1, str(node.metadata.get("file_name", "")))])
+    return float(reading.log_odds.max(initial=-np.inf)) - reader.weights.answer
 
 
 def _quotes(text: str, expected: str) -> bool:

@@ -12,7 +12,7 @@ from lectern.jobs.file_rows import FileRow
 from lectern.library import Library
 from lectern.schema import Source
 from ragcore.errors import InputError, StoreError, UnknownDocumentError
-from ragcore.schema import Document, Page
+from ragcore.schema import Document
 from ragcore.text.quote_places import first_place, place_of, quoted_from
 from ragcore.vector_stores.base import Store
 
@@ -54,10 +54,9 @@ def view_source(library: Library, source: Source, quoted: Sequence[tuple[int, in
     """
     file, document = _find_document(library, source)
     start, end = _locate(source, document)
-    page = document.page_at(start)
     # A file that was replaced answers from its old text until the new one is read; the pages of the new one do not fit it.
-    if file.kind == "PDF" and page is not None and document.metadata.get("path") == file.path:
-        return _view_pages(library, file, document, page, end, source, quoted)
+    if document.metadata.get("path") == file.path and (reached := _pages_reached(library, file, document, start, end)):
+        return _view_pages(library, file, document, reached, source, quoted)
     return SourceView(
         "text",
         file.id,
@@ -96,55 +95,88 @@ def _locate(source: Source, document: Document) -> tuple[int, int]:
     return start, start + len(source.text)
 
 
+def _pages_reached(library: Library, file: FileRow, document: Document, start: int, end: int) -> range:
+    """The indexes of the pages that can be shown with a passage of the document; none where it has no pages or pictures."""
+    page = document.page_at(start)
+    if page is None and not document.pages:  # a photograph
+        page_index, last = 0, 1
+    elif page is not None:
+        page_index = document.pages.index(page)
+        last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first that begins after the passage
+    else:
+        return range(0)
+    reached = range(page_index, max(last, page_index + 1))
+    return reached if (file.kind == "PDF" and page) or library.files.page_words.of(file.id, reached) else range(0)
+
+
 def _view_pages(
     library: Library,
     file: FileRow,
     document: Document,
-    page: Page,
-    end: int,
+    reached: range,
     source: Source,
     quoted: Sequence[tuple[int, int]],
 ) -> SourceView:
-    """`page` is the one on which the passage begins; it ends at the character `end` of the document."""
-    from lectern.jobs.sandbox import find_isolated
-    from ragcore.readers.base import ReadOptions
-
-    index = document.pages.index(page)
-    last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first that begins after the passage
-    reached = range(index, max(last, index + 1))
-    labels = tuple(document.pages[each].label for each in reached)
-    boxes, quoted_boxes = find_isolated(
-        library.files.location(file),
-        reached,
-        source.text,
-        ReadOptions(file.name, library.files.password(file.id)),
-        parts=quoted,
-        memory_mb=library.settings.ingest.read_memory_mb,
-    )
+    labels = tuple(document.pages[each].label for each in reached) if document.pages else ("1",)
+    boxes, quoted_boxes = _find_boxes(library, file, reached, source.text, quoted)
     return SourceView(
         "page",
         file.id,
         file.name,
         document.page_word,
         labels,
-        index,
-        opens=index + (labels.index(source.page_label) if source.page_label in labels else 0),
-        page_count=len(document.pages),
-        boxes=tuple(map(tuple, boxes)),
-        quoted_boxes=tuple(map(tuple, quoted_boxes)),
+        reached.start,
+        opens=reached.start + (labels.index(source.page_label) if source.page_label in labels else 0),
+        page_count=len(document.pages) or 1,
+        boxes=boxes,
+        quoted_boxes=quoted_boxes,
     )
 
 
+_PageBoxes = tuple[tuple["Box", ...], ...]  # of each page
+
+
+def _find_boxes(
+    library: Library, file: FileRow, reached: range, passage: str, quoted: Sequence[tuple[int, int]]
+) -> tuple[_PageBoxes, _PageBoxes]:
+    """Those of the passage and of what is quoted from it: among recognised words, and elsewhere in the text of the PDF."""
+    from lectern.jobs.sandbox import find_isolated
+    from ragcore.readers.base import ReadOptions
+
+    recognised = library.files.page_words.of(file.id, reached)
+    boxes = {
+        index: (words.highlight_boxes(passage), words.highlight_boxes(passage, quoted)) for index, words in recognised.items()
+    }
+    drawn = [index for index in reached if file.kind == "PDF" and not boxes.get(index, ([], []))[0]]
+    if drawn:
+        found = find_isolated(
+            library.files.location(file),
+            drawn,
+            passage,
+            ReadOptions(file.name, library.files.password(file.id)),
+            parts=quoted,
+            memory_mb=library.settings.ingest.read_memory_mb,
+            scratch=library.files.storage.scratch(),
+        )
+        boxes |= dict(zip(drawn, zip(*found, strict=True), strict=True))
+    pages = [boxes.get(index, ([], [])) for index in reached]
+    return tuple(tuple(whole) for whole, _ in pages), tuple(tuple(parts) for _, parts in pages)
+
+
 def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.6) -> bytes:
-    """A page of a PDF as an image; `scale` 1.0 is 72 dots per inch. UnknownDocumentError, InputError."""
+    """A page of a PDF, or a picture, as an image, upright; `scale` 1.0 is 72 dots per inch of a PDF. UnknownDocumentError,
+    InputError."""
     from lectern.jobs.sandbox import draw_isolated
     from ragcore.readers.base import ReadOptions
 
     file = library.files.get(file_id)
-    if file is None or file.kind != "PDF":
+    words = library.files.page_words.of(file_id, [page_index]).get(page_index)
+    if file is None or (file.kind != "PDF" and words is None):
         raise UnknownDocumentError(file_id)
     options, memory_mb = ReadOptions(file.name, library.files.password(file_id)), library.settings.ingest.read_memory_mb
-    return draw_isolated(library.files.location(file), page_index, options, scale=scale, memory_mb=memory_mb)
+    path, scratch = library.files.location(file), library.files.storage.scratch()
+    turn = words.turn if words else 0
+    return draw_isolated(path, page_index, options, scale=scale, memory_mb=memory_mb, turn=turn, scratch=scratch)
 
 
 def locate_quotes(store: Store, sources: Sequence[Source], answer: str) -> tuple[Source, ...]:

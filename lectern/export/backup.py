@@ -14,6 +14,7 @@ embedder: an empty library cuts its passages from then on as they were cut there
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zipfile
 import zlib
@@ -65,14 +66,18 @@ def _untold(fraction: float) -> None:
 
 
 def write_copy(library: Library, target: Path, told: Callable[[float], None] = _untold) -> Copied:
-    """Write all files, their vectors and all conversations into `target`, which is replaced when the copy is whole.
+    """Write all files, their vectors and all conversations into `target`, which is replaced when the copy is whole, and which
+    only its owner may read.
 
     A file that is deleted meanwhile may be left out, and one that is replaced may come as it is by then. `told` how far it is,
     0 to 1; what it raises ends the work.
     """
     draft = target.with_name(f"{target.name}.{new_id()[:8]}.part")
     try:
-        with zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as copy:
+        with (
+            os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "w+b") as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as copy,
+        ):
             copied = _write_all(library, copy, told)
         draft.replace(target)
     except OSError as error:

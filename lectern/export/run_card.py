@@ -15,12 +15,11 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from lectern.keys import read_key
+from lectern.keys import read_key, stored_keys
 from lectern.library import Library
 from lectern.schema import Ask, Message, Source
-from lectern.settings import Provider
 from ragcore.observe import Span
 from ragcore.prompts.prompt import Origin
 from ragcore.text.citations import recited
@@ -63,7 +62,7 @@ def run_card(library: Library, messages: Sequence[Message], voice: Voice = ENGLI
         raise ValueError("a run card is of at least one answer")
     traces = {message.id: library.conversations.trace(message.id) for message in messages}
     runs = [_Run(message, _question(library, message), traces[message.id], voice) for message in messages]
-    keys = [read_key(library.folder, provider) for provider in get_args(Provider)]
+    keys = [stored.key for stored in stored_keys(library.folder).values()] + [read_key(library.folder, "openai")]
     hidden = [key for key in keys if len(key) >= SECRET_CHARS]
     asked = list(dict.fromkeys(run.question for run in runs))
     parts = [

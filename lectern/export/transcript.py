@@ -16,12 +16,15 @@ from lectern.db.feedback import Verdict
 from lectern.schema import AnswerFacts, Ask, Conversation, Message, Source
 from ragcore.errors import InputError, Problem
 from ragcore.text.citations import recited
+from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
 FORM = 1  # of the JSON
 NAME_CHARS = 80
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
-_HARMFUL = re.compile(r"\\.|!(?=\[)|[<&]|\](?=:)")
+# What is escaped already stays so; citations, which lead nowhere, need no backslash. Brackets make links, pictures and their
+# definitions; "<" makes HTML and bare links; "&" makes any letter; a lone backtick would pair with one of another line.
+_HARMFUL = re.compile(r"\\.|\[\d+(?:[,;] ?\d+)*\](?!\s*[(:])|[\[\]<&`]|\\$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 
@@ -44,6 +47,7 @@ class Labels:
     good: str = "Thumb up"
     bad: str = "Thumb down"
     unfinished: str = "This answer was not finished."
+    doubtful: str = "Your documents may not answer this. Check the passages."
     untitled: str = "Conversation"
 
 
@@ -87,8 +91,7 @@ def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
             parts += [f"## {labels.question}", _quoted_md(message.text)]
             continue
         parts += [f"## {labels.answer}", _answer_md(message.text)]
-        if note := _unfinished(message, labels):
-            parts.append(f"*{_plain_md(note)}*")
+        parts += [f"*{_plain_md(note)}*" for note in _notes(message, labels)]
         if sources := message.cited or message.sources:
             listed = "\n".join(
                 f"- \\[{source.number}\\] **{_plain_md(source.place)}**: {_plain_md(source.text)}" for source in sources
@@ -135,10 +138,12 @@ def _message(data: Mapping[str, object]) -> Message:
     )
 
 
-def _unfinished(message: Message, labels: Labels) -> str:
+def _notes(message: Message, labels: Labels) -> list[str]:
+    """What must be known of an answer to read it rightly."""
+    notes = [labels.doubtful] if message.facts is not None and message.facts.is_doubtful else []
     if message.problem is not None:
-        return f"{message.problem.what} {message.problem.hint}".strip()
-    return "" if message.state == "done" else labels.unfinished
+        return [*notes, f"{message.problem.what} {message.problem.hint}".strip()]
+    return notes if message.state == "done" else [*notes, labels.unfinished]
 
 
 def _said(verdict: Verdict, labels: Labels) -> str:
@@ -159,20 +164,15 @@ def _quoted_md(text: str) -> str:
 
 
 def _answer_md(text: str) -> str:
-    """An answer keeps its Markdown, but for what would load something or be taken for HTML."""
-    lines, fence = [], ""
-    for line in text.strip().splitlines():
-        found = _FENCE.match(line)
-        if fence:
-            fence = "" if found and line.strip().startswith(fence) and not line.strip().strip(fence[0]) else fence
-            lines.append(line)
-        elif found:
-            fence = found.group(1)
-            lines.append(fence)  # without its language: some draw diagrams, which may load pictures
-        else:
-            # What is escaped already stays so: one more backslash would undo it.
-            lines.append(_HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", line))
-    return "\n".join([*lines, fence] if fence else lines)
+    """An answer keeps its Markdown, but for what would link, load something or be taken for HTML: that is shown as it is."""
+    # Without the languages of code: some draw diagrams, which may load pictures.
+    return rewrite_outside_code(
+        text.strip(), line=lambda line: rewrite_outside_spans(line, _harmless), language=lambda language: ""
+    )
+
+
+def _harmless(text: str) -> str:
+    return _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
 
 
 # HTML.
@@ -199,7 +199,7 @@ def _turn_html(number: int, message: Message, transcript: Transcript, labels: La
         for source in sources
     )
     verdict = transcript.verdicts.get(message.id)
-    notes = [note for note in (_unfinished(message, labels), _said(verdict, labels) if verdict else "") if note]
+    notes = [*_notes(message, labels), *([_said(verdict, labels)] if verdict else [])]
     return (
         f'<section dir="auto" aria-label="{escape(labels.answer)}">\n'
         f"{_answer_html(message.text, number, {source.number for source in sources})}\n"

@@ -39,12 +39,6 @@ class ClaimedFiles:
             ).rowcount
         return changed == 1
 
-    def wanted(self, file_id: str, worker: str) -> bool:
-        """Whether the work is still wanted, as for `advance`; nothing is written."""
-        with self._database.snapshot() as db:
-            row = db.execute("SELECT worker, stop_asked FROM files WHERE id = ?", (file_id,)).fetchone()
-        return row is not None and row["worker"] == worker and not row["stop_asked"]
-
     def sign(self, file_id: str, worker: str) -> bool:
         """The heartbeat alone; False as for `advance`."""
         with self._database.transaction() as db:
@@ -54,6 +48,20 @@ class ClaimedFiles:
             ).rowcount
         return changed == 1
 
+    def sign_all(self, worker: str, stage: Stage) -> int:
+        """Sign every row of a worker, all of which are in this stage now, and halt those that were asked to stop.
+
+        Gives how many rows it still has.
+        """
+        mine = f"worker = ? AND stage IN ({WORKING_STAGES})"
+        with self._database.transaction() as db:
+            db.execute(
+                f"UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE {mine} AND stop_asked = 1", (worker,)
+            )
+            return db.execute(
+                f"UPDATE files SET stage = ?, heartbeat = ? WHERE {mine}", (stage.value, self._clock(), worker)
+            ).rowcount
+
     def finish(
         self,
         file_id: str,
@@ -62,21 +70,29 @@ class ClaimedFiles:
         passages: int,
         pages: int,
         page_word: str = "page",
-        problem: Problem | None = None,
+        left_out: Sequence[Problem] = (),
         paces: Sequence[tuple[str, float, float]] = (),
     ) -> bool:
         """The file is ready; False when the row was deleted, stopped or taken over meanwhile.
 
-        Its drafts go, and so does its password, unless pages are to be drawn with it. `problem`: why a part of it was left out;
+        Its drafts go, and so does its password, unless pages are to be drawn with it. `left_out`: why parts were not read;
         it can be tried again. `paces`: what its work cost, see `lectern.jobs.time_left.remember`.
         """
         with self._database.transaction() as db:
             changed = db.execute(
-                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, problem = ?,"
+                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, problem = ?, left_out = ?,"
                 " done = 0, total = 0, share = 0, seconds_left = NULL, worker = NULL,"
                 " password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
                 " WHERE id = ? AND worker = ? AND stop_asked = 0",
-                (passages, pages, page_word, json.dumps(asdict(problem)) if problem else None, file_id, worker),
+                (
+                    passages,
+                    pages,
+                    page_word,
+                    json.dumps(asdict(left_out[0])) if left_out else None,
+                    json.dumps([asdict(problem) for problem in left_out]) if left_out else None,
+                    file_id,
+                    worker,
+                ),
             ).rowcount
             if changed:
                 drop_drafts(db, file_id)

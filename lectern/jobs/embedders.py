@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 BUILT_IN = ""
 HASHING = "hashing"
 MULTILINGUAL = multilingual_e5.NAME
+DOWNLOADED_MULTILINGUAL = multilingual_e5.ORIGINAL
 
 EmbedderState = Literal["idle", "loading", "ready", "failed"]
 
@@ -46,8 +47,12 @@ class Embedders:
         return MULTILINGUAL if self.may_choose() and language[:2].lower() not in ("en", "") else BUILT_IN
 
     def may_choose(self) -> bool:
-        """Whether both built-in ones are there. Where another one stands in for them, that one is meant for everything."""
-        return self._opened[BUILT_IN].name.startswith(bundled_model.NAME) and multilingual_e5.is_installed()
+        """Whether both built-in ones are there."""
+        return self.knows_only_english() and multilingual_e5.is_installed()
+
+    def knows_only_english(self) -> bool:
+        """Whether the built-in one does. Where another one stands in for it, that one is meant for everything."""
+        return self._opened[BUILT_IN].name.startswith(bundled_model.NAME)
 
 
 class EmbedderLoader:

@@ -7,26 +7,35 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from lectern.jobs.file_rows import (
+    COLUMNS,
+    FILE_LANES,
+    FORSAKEN,
     WAITING,
-    WAITING_FILE,
-    WAITING_LINK,
     WORKING,
     WORKING_STAGES,
     FileRow,
+    Lane,
     Stage,
     queue_row,
+    read_row,
     require_row,
     silence,
 )
+from lectern.jobs.time_left import read_costs
 from ragcore.errors import Problem, RagError
-from ragcore.sql.base import Database
+from ragcore.sql.base import Connection, Database
+
+TOGETHER = 64  # files that a worker takes at one go,
+TOGETHER_BYTES = 12_000  # which have no more than so many together: about half a second's work of one core
 
 
 class FileQueue:
@@ -38,29 +47,43 @@ class FileQueue:
 
     def claim(self, worker: str, *, link: bool = False) -> FileRow | None:
         """The file that has waited longest, now this worker's, or the link; None when none waits."""
-        if not self._waiting(link=link):
-            return None  # without taking the write lock: idle workers look often
-        silent = silence(self._clock())
-        waiting = WAITING_LINK if link else WAITING_FILE
+        claimed = self.claim_together(worker, (Lane.LINK,) if link else FILE_LANES, most=1)
+        return claimed[0] if claimed else None
+
+    def claim_together(self, worker: str, lanes: Sequence[Lane] = FILE_LANES, *, most: int = TOGETHER) -> list[FileRow]:
+        """The file that has waited longest in these lanes, now this worker's; and with a small one those small ones that came
+        after it, up to `most`, of TOGETHER_BYTES. None when none waits.
+
+        What another worker has begun, and may have died of, comes alone.
+        """
+        if not self.waiting(lanes):
+            return []  # without taking the write lock: idle workers look often
         with self._database.transaction() as db:
-            row = db.execute(f"SELECT id FROM files WHERE {waiting} ORDER BY added, id LIMIT 1", silent).fetchone()
-            if row is None:
-                return None
-            taken = db.execute(
-                "UPDATE files SET stage = 'reading', done = 0, total = 0, seconds_left = NULL, worker = ?, heartbeat = ?,"
-                f" problem = NULL WHERE id = ? AND {WAITING}",  # again, in case another took it while this one waited for it
-                (worker, self._clock(), row["id"], *silent),
-            ).rowcount
-            return require_row(db, row["id"], self._clock()) if taken else None
+            now = self._clock()
+            ids = [(row["id"],) for row in _first(db, lanes, most, silence(now))]
+            for (file_id,) in ids:
+                db.execute(
+                    "UPDATE files SET stage = 'reading', done = 0, total = 0, seconds_left = NULL, worker = ?, heartbeat = ?,"
+                    " problem = NULL, left_out = NULL WHERE id = ?",
+                    (worker, now, file_id),
+                )
+            costs = read_costs(db)
+            rows = [db.execute(f"SELECT {COLUMNS} FROM files WHERE id = ?", file_id).fetchone() for file_id in ids]
+            return [read_row(row, costs, now) for row in rows]
 
-    def waiting(self) -> bool:
-        """Whether a file waits for a worker: one that is queued, or whose worker has fallen silent."""
-        return self._waiting(link=False)
-
-    def _waiting(self, *, link: bool) -> bool:
-        waiting = WAITING_LINK if link else WAITING_FILE
+    def waiting(self, lanes: Sequence[Lane] = FILE_LANES) -> bool:
+        """Whether a file waits for a worker in one of these lanes: one that is queued, or whose worker has fallen silent."""
         with self._database.snapshot() as db:
-            return db.execute(f"SELECT id FROM files WHERE {waiting} LIMIT 1", silence(self._clock())).fetchone() is not None
+            return bool(_first(db, lanes, 1, silence(self._clock())))
+
+    def move(self, file_id: str, worker: str, lane: Lane) -> bool:
+        """Have a file that this worker has begun taken up again in another lane; False as for `ClaimedFiles.advance`."""
+        with self._database.transaction() as db:
+            moved = "UPDATE files SET lane = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
+            if not db.execute(moved, (lane, file_id, worker)).rowcount:
+                return False
+            queue_row(db, file_id)
+            return True
 
     def stop(self, file_id: str) -> None:
         """A waiting file stops now; one being worked on within two seconds. Nothing happens to a finished one."""
@@ -121,6 +144,11 @@ class FileQueue:
             if machine == _machine() and _has_ended(int(number)):
                 self.release(process)
 
+    def leave_others(self, file_id: str) -> None:
+        """Have a small file that waits read alone, as it may be what workers die of."""
+        with self._database.transaction() as db:
+            db.execute("UPDATE files SET lane = ? WHERE id = ? AND lane = ?", (Lane.LARGE, file_id, Lane.SMALL))
+
     def give_up(self, file_id: str, error: RagError) -> None:
         """A waiting file fails without being tried again."""
         with self._database.transaction() as db:
@@ -128,6 +156,24 @@ class FileQueue:
                 "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'",
                 (json.dumps(asdict(Problem.of(error))), file_id),
             )
+
+
+def _first(db: Connection, lanes: Sequence[Lane], most: int, silent: tuple[float, float]) -> list[Any]:
+    """See `claim_together`. Each question is answered by an index, and looks at no more rows than it gives: a disjunction, or
+    several lanes in one, would sort the whole queue."""
+    found = []
+    for lane in lanes:
+        for condition, values in (("stage = 'queued'", ()), (FORSAKEN, silent)):
+            query = f"SELECT id, added, size, stage, lane FROM files WHERE {condition} AND lane = ? ORDER BY added, id LIMIT ?"
+            together = lane is Lane.SMALL and not values
+            found.append(db.execute(query, (*values, lane, most if together else 1)).fetchall())
+    rows = min(filter(None, found), key=_turn, default=[])
+    sizes = accumulate(row["size"] for row in rows)
+    return rows[: max(sum(size <= TOGETHER_BYTES for size in sizes), 1)]
+
+
+def _turn(rows: Sequence[Any]) -> tuple[bool, float, str]:
+    return rows[0]["lane"] == Lane.STUCK, rows[0]["added"], rows[0]["id"]
 
 
 def process_name(process_id: int) -> str:

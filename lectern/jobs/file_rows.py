@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum
 from pathlib import PurePosixPath
 from typing import Any
 
-from lectern.jobs.time_left import Costs, read_costs
+from lectern.jobs.time_left import Costs, kind_of, read_costs
 from ragcore.errors import Problem
 from ragcore.sql.base import Connection
 
 OF_LINK = "link:"  # begins what stands for the hash of a file that is still to be fetched
+SMALL_BYTES = 65_536  # up to which a file does not wait for larger ones
 SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
 
 FILES_TABLE = """
@@ -34,14 +35,31 @@ CREATE TABLE IF NOT EXISTS files (
     page_word TEXT NOT NULL DEFAULT 'page',
     password TEXT,
     origin TEXT NOT NULL DEFAULT '',  -- where it was fetched from: a link, or the address of a query
-    problem TEXT,                    -- JSON of a Problem
+    problem TEXT,                    -- JSON of a Problem; of a file that is ready the first of `left_out`
+    left_out TEXT,                   -- JSON list of Problems: what a file that is ready holds and was not read
     stop_asked INTEGER NOT NULL DEFAULT 0,
     worker TEXT,
-    heartbeat REAL NOT NULL DEFAULT 0
+    heartbeat REAL NOT NULL DEFAULT 0,
+    lane INTEGER NOT NULL DEFAULT 1  -- see Lane
 );
 CREATE INDEX IF NOT EXISTS files_by_stage ON files (stage, added);
+CREATE INDEX IF NOT EXISTS files_by_lane ON files (stage, lane, added, id);
 CREATE INDEX IF NOT EXISTS files_by_hash ON files (hash);
+CREATE INDEX IF NOT EXISTS files_by_name ON files (name, path);
+CREATE INDEX IF NOT EXISTS files_by_origin ON files (origin, path);
 """
+
+
+class Lane(IntEnum):
+    """Files of one lane wait for each other and for no file of another lane."""
+
+    SMALL = 0
+    LARGE = 1  # and small ones that took long, while others waited
+    STUCK = 2  # that made no progress among the large ones, while others waited
+    LINK = 3  # a link whose file is to be fetched
+
+
+FILE_LANES = (Lane.SMALL, Lane.LARGE, Lane.STUCK)
 
 
 class Stage(str, Enum):
@@ -81,8 +99,10 @@ class FileRow:
     problem: Problem | None
     page_word: str = "page"  # what a page is called there: page, slide, sheet, chapter, message
     origin: str = ""  # where it was fetched from; what comes from there again takes its place
+    left_out: tuple[Problem, ...] = ()  # what a file that is ready holds and was not read; `problem` is the first of these
     fraction: float = 0.0
     seconds_left: float | None = None
+    lane: Lane = Lane.LARGE
 
     @property
     def kind(self) -> str:
@@ -115,15 +135,15 @@ def seconds_left(files: Sequence[FileRow]) -> float | None:
 
 # In the order of FileRow.
 COLUMNS = (
-    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, origin, share, seconds_left,"
-    " heartbeat"
+    "id, name, path, hash, size, added, stage, done, total, passages, pages, problem, page_word, origin, left_out, share,"
+    " seconds_left, lane, heartbeat"
 )
+LANES = tuple(Lane)
 STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
 WORKING_STAGES = ", ".join(f"'{stage.value}'" for stage in WORKING)
 # A signature from the future is silence too: the clock was set back, and who signed may be gone.
-WAITING = f"(stage = 'queued' OR (stage IN ({WORKING_STAGES}) AND (heartbeat < ? OR heartbeat > ?)))"
-WAITING_FILE = f"{WAITING} AND id NOT IN (SELECT file_id FROM links)"
-WAITING_LINK = f"{WAITING} AND id IN (SELECT file_id FROM links)"
+FORSAKEN = f"stage IN ({WORKING_STAGES}) AND (heartbeat < ? OR heartbeat > ?)"
+WAITING = f"(stage = 'queued' OR ({FORSAKEN}))"
 
 
 def find_row(db: Connection, file_id: str, now: float) -> FileRow | None:
@@ -142,9 +162,11 @@ def require_row(db: Connection, file_id: str, now: float) -> FileRow:
 
 def read_row(row: Any, costs: Costs, now: float) -> FileRow:
     """From the columns of COLUMNS, as it stands at that time."""
-    *shown, heartbeat = row
-    id_, name, path, hash_, size, added, said, done, total, passages, pages, problem, page_word, origin, share, left = shown
+    *shown, lane, heartbeat = row
+    id_, name, path, hash_, size, added, said, done, total, passages, pages, problem, page_word, origin = shown[:14]
+    left_out, share, left = shown[14:]
     stage = STAGES[said]
+    first = Problem(**json.loads(problem)) if problem else None
     if stage in WORKING and abs(now - heartbeat) > SILENT_SECONDS:
         stage = Stage.QUEUED  # nobody is at it
     if stage is Stage.QUEUED or (stage in WORKING and left is None):  # or it was only just begun
@@ -161,12 +183,21 @@ def read_row(row: Any, costs: Costs, now: float) -> FileRow:
         total,
         passages,
         pages,
-        Problem(**json.loads(problem)) if problem else None,
+        first,
         page_word,
         origin,
+        _left_out(stage, first, left_out),
         1.0 if stage is Stage.READY else share,
         left,
+        LANES[lane],
     )
+
+
+def _left_out(stage: Stage, first: Problem | None, left_out: str | None) -> tuple[Problem, ...]:
+    """Rows of libraries made before all of it was stored have the first alone."""
+    if left_out:
+        return tuple(Problem(**problem) for problem in json.loads(left_out))
+    return (first,) if first and stage is Stage.READY else ()
 
 
 def silence(now: float) -> tuple[float, float]:
@@ -174,10 +205,15 @@ def silence(now: float) -> tuple[float, float]:
     return now - SILENT_SECONDS, now + SILENT_SECONDS
 
 
+def lane_of(name: str, size: int) -> Lane:
+    """That a file of so many bytes waits in at first."""
+    return Lane.SMALL if size <= SMALL_BYTES and kind_of(name) != "zip" else Lane.LARGE
+
+
 def queue_row(db: Connection, file_id: str, *, anew: bool = False) -> None:
     """`anew`: from the beginning, and not from where it was left."""
     db.execute(
-        "UPDATE files SET stage = 'queued', done = 0, total = 0, seconds_left = NULL, problem = NULL, stop_asked = 0,"
-        " worker = NULL, share = CASE WHEN ? = 1 THEN 0 ELSE share END WHERE id = ?",
+        "UPDATE files SET stage = 'queued', done = 0, total = 0, seconds_left = NULL, problem = NULL, left_out = NULL,"
+        " stop_asked = 0, worker = NULL, share = CASE WHEN ? = 1 THEN 0 ELSE share END WHERE id = ?",
         (int(anew), file_id),
     )

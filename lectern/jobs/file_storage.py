@@ -51,6 +51,9 @@ class FileBytes(Protocol):
     def incoming(self) -> Path:
         """A folder of this machine for what is on its way in; what is left there is deleted after a day."""
 
+    def scratch(self) -> Path:
+        """A folder of this machine on the file system of `local`, for the processes that read files."""
+
     def local(self, path: str) -> Path:
         """Where a program of this machine can read the bytes; nothing is there when they have been deleted."""
 
@@ -96,6 +99,12 @@ class FolderBytes:
     def incoming(self) -> Path:
         folder = self._folder / "incoming"
         folder.mkdir(exist_ok=True)
+        return folder
+
+    def scratch(self) -> Path:
+        folder = self._folder / "reading"
+        with contextlib.suppress(OSError):  # a library that may only be read
+            folder.mkdir(exist_ok=True)
         return folder
 
     def local(self, path: str) -> Path:
@@ -187,6 +196,10 @@ class ServerBytes:
         drafts = self._cache.local("drafts")
         drafts.mkdir(parents=True, exist_ok=True)
         return drafts
+
+    def scratch(self) -> Path:
+        self.incoming()
+        return self._cache.scratch()
 
     def local(self, path: str) -> Path:
         copy = self._cache.local(path)

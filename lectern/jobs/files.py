@@ -4,9 +4,9 @@
        ▲          └────────────┴───────────┴──────────┴──▶ failed, stopped
        └───────────────────── retry ─────────────────────────┘
 
-Workers, in any number of processes, claim queued rows one at a time and sign them with a heartbeat. A row whose worker has
-fallen silent waits, whatever it says, and is claimed again. The vectors that it had made are kept as drafts, so a killed
-worker costs next to nothing.
+Workers, in any number of processes, claim queued rows, small files several at a time, and sign them with a heartbeat. A row
+whose worker has fallen silent waits, whatever it says, and is claimed again. The vectors that were made of a large file are
+kept as drafts, so a killed worker costs next to nothing.
 """
 
 from __future__ import annotations
@@ -32,16 +32,20 @@ from lectern.jobs.file_rows import (
     FILES_TABLE,
     STAGES,
     WAITING,
+    WORKING_STAGES,
     FileRow,
     Stage,
     find_row,
+    lane_of,
     queue_row,
     read_row,
     require_row,
     silence,
 )
 from lectern.jobs.file_storage import FileBytes, Received
-from lectern.jobs.links import LINKS_TABLE, Links, forget_links
+from lectern.jobs.links import LINKS_TABLE, Links, forget_link, move_links
+from lectern.jobs.page_words import SCHEMA as WORDS_SCHEMA
+from lectern.jobs.page_words import PageWordsTable, drop_page_words
 from lectern.jobs.time_left import SCHEMA as PACES_SCHEMA
 from lectern.jobs.time_left import Costs, kind_of, read_costs
 from lectern.settings import IngestSettings
@@ -61,8 +65,9 @@ CREATE TABLE IF NOT EXISTS other_names (
     file_id TEXT NOT NULL,
     PRIMARY KEY (name, origin)
 );
+CREATE INDEX IF NOT EXISTS other_names_by_file ON other_names (file_id);
 """
-SCHEMA = FILES_TABLE + _REMOVED + _OTHER_NAMES + LINKS_TABLE + DRAFTS_SCHEMA + PACES_SCHEMA
+SCHEMA = FILES_TABLE + _REMOVED + _OTHER_NAMES + LINKS_TABLE + DRAFTS_SCHEMA + PACES_SCHEMA + WORDS_SCHEMA
 
 Outcome = Literal["added", "duplicate", "replaced"]
 
@@ -87,6 +92,7 @@ class Files:
         self.queue = FileQueue(database, clock)
         self.claimed = ClaimedFiles(database, storage, clock)
         self.links = Links(database, clock)
+        self.page_words = PageWordsTable(database)
 
     def transaction(self) -> AbstractContextManager[Connection]:
         """What is done to rows inside is committed together, with whatever else is written to the same database."""
@@ -167,16 +173,16 @@ class Files:
             received.place(path)
             if before:
                 db.execute(
-                    "UPDATE files SET name = ?, origin = ?, path = ?, hash = ?, size = ?, added = ?, password = NULL"
+                    "UPDATE files SET name = ?, origin = ?, path = ?, hash = ?, size = ?, lane = ?, added = ?, password = NULL"
                     " WHERE id = ?",
-                    (name, origin, path, digest, size, self._clock(), file_id),
+                    (name, origin, path, digest, size, lane_of(name, size), self._clock(), file_id),
                 )
                 queue_row(db, file_id, anew=True)
             else:
                 db.execute(
-                    "INSERT INTO files (id, name, origin, path, hash, size, added, stage)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'queued')",
-                    (file_id, name, origin, path, digest, size, self._clock()),
+                    "INSERT INTO files (id, name, origin, path, hash, size, lane, added, stage)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued')",
+                    (file_id, name, origin, path, digest, size, lane_of(name, size), self._clock()),
                 )
             return Added(require_row(db, file_id, self._clock()), "replaced" if before else "added", given)
 
@@ -192,8 +198,8 @@ class Files:
             db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
             return
         db.execute(
-            "INSERT INTO files (id, name, origin, path, hash, size, added, password, stage)"
-            " SELECT ?, ?, ?, ?, hash, size, ?, password, 'queued' FROM files WHERE id = ?",
+            "INSERT INTO files (id, name, origin, path, hash, size, lane, added, password, stage)"
+            " SELECT ?, ?, ?, ?, hash, size, lane, ?, password, 'queued' FROM files WHERE id = ?",
             (kept_id, _free_name(db, row["name"], kept_id), row["origin"], path, self._clock(), file_id),
         )
         db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (row["name"], row["origin"]))
@@ -203,8 +209,9 @@ class Files:
         """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
         file_id, name = new_id()[:16], kept_name(name)
         with self.database.transaction() as db:
+            for row in db.execute("SELECT id FROM files WHERE name = ? AND path = ''", (name,)).fetchall():
+                forget_link(db, row["id"])
             db.execute("DELETE FROM files WHERE name = ? AND path = ''", (name,))
-            forget_links(db)
             db.execute(
                 "INSERT INTO files (id, name, path, hash, size, added, stage, problem) VALUES (?, ?, '', ?, ?, ?, 'failed', ?)",
                 (file_id, name, f"refused:{file_id}", size, self._clock(), json.dumps(asdict(Problem.of(error)))),
@@ -220,6 +227,13 @@ class Files:
             rows = db.execute(asked, tuple(stage.value for stage in stages)).fetchall()
             costs, now = read_costs(db), self._clock()
         return [read_row(row, costs, now) for row in rows]
+
+    def versions(self, *, active: bool = False) -> set[tuple[str, float]]:
+        """The files that are there, or those that are being worked on or wait for it, each as it is: by its id and by when it
+        was added, as what comes in its place was added later."""
+        of = f" WHERE stage IN ('queued', {WORKING_STAGES})" if active else ""
+        with self.database.snapshot() as db:
+            return {(row[0], row[1]) for row in db.execute(f"SELECT id, added FROM files{of}")}
 
     def tally(self) -> Counter[Stage]:
         """How many files are in each stage."""
@@ -277,8 +291,9 @@ class Files:
     @staticmethod
     def _forget(db: Connection, file_id: str) -> None:
         db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-        forget_links(db)
+        forget_link(db, file_id)
         drop_drafts(db, file_id)
+        drop_page_words(db, file_id)
         db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
         db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
 
@@ -288,6 +303,7 @@ class Files:
             for row in db.execute("SELECT id FROM removed_files").fetchall():
                 self.storage.drop(row["id"])
             db.execute("DELETE FROM removed_files")
+            move_links(db)
             rows = db.execute("SELECT path, max(added) AS added FROM files GROUP BY path").fetchall()
             self.storage.sweep({row["path"]: row["added"] for row in rows})
 
@@ -341,9 +357,19 @@ def _without_bytes(db: Connection, name: str) -> Any:
 def _free_name(db: Connection, name: str, file_id: str) -> str:
     """The name, or one with a number where a file other than `file_id` has it."""
     stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
-    alike = "SELECT name FROM files WHERE substr(name, 1, ?) = ? AND id != ? AND path != ''"
-    taken = {row["name"] for row in db.execute(alike, (len(stem), stem, file_id)).fetchall()}
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{stem} ({number}){suffix}", number + 1
-    return free
+
+    def named(number: int) -> str:
+        return f"{stem} ({number}){suffix}" if number > 1 else name
+
+    def taken(number: int) -> bool:
+        other = "SELECT id FROM files WHERE name = ? AND id != ? AND path != '' LIMIT 1"
+        return db.execute(other, (named(number), file_id)).fetchone() is not None
+
+    free = 1
+    while taken(free):
+        free *= 2
+    below = free // 2  # is taken, where it is not 0: of a thousand namesakes each would ask for all that came before it
+    while free - below > 1:
+        between = (below + free) // 2
+        below, free = (between, free) if taken(between) else (below, between)
+    return named(free)

@@ -3,22 +3,19 @@ whoever gave it may be gone, and a process that ends in the middle of it leaves 
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from lectern.jobs.file_queue import process_name
-from lectern.jobs.file_rows import Stage
+from lectern.jobs.file_rows import FileRow
 from lectern.jobs.files import Files
-from lectern.jobs.lease import Lease, failure_of_ours
+from lectern.jobs.lease import THREADS, Lease, record_end
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.sources import from_link
 from lectern.settings import AllowedSources, IngestSettings
-from ragcore.errors import AlreadyThereError, RagError, StoreError
+from ragcore.errors import AlreadyThereError
 from ragcore.schema import new_id
-
-logger = logging.getLogger(__name__)
 
 
 class Fetcher:
@@ -28,42 +25,28 @@ class Fetcher:
         self._files = files
         self._settings = settings
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="fetch")
 
     def run_once(self) -> bool:
         """Fetch from the link that has waited longest; False when none waits."""
         row = self._files.queue.claim(self._name, link=True)
-        if row is None:
-            return False
-        threads = ThreadPoolExecutor(1, thread_name_prefix="fetch")
-        try:
-            self._fetch(Lease(self._files, row, self._name, threads))
-        except Cancelled:
-            self._files.claimed.halt(row.id, self._name)
-        except RagError as error:
-            if isinstance(error, StoreError) and error.retryable:
-                raise  # the database is away
-            self._files.claimed.fail(row.id, self._name, error)
-        except Exception as error:  # one link must not stop the others
-            logger.exception("%s failed", row.id)
-            self._files.claimed.fail(row.id, self._name, failure_of_ours(row.name, error))
-        finally:
-            threads.shutdown(wait=False)  # a server that is silent ends by itself, unheard
-        return True
+        if row is not None:
+            with record_end(self._files, row, self._name):
+                self._fetch(row, Lease(self._files, [row], self._name, self._threads))
+        return row is not None
 
-    def _fetch(self, lease: Lease) -> None:
+    def _fetch(self, row: FileRow, lease: Lease) -> None:
         """What is there becomes a file with a row of its own, and the row of the link goes."""
-        lease.tell(Stage.READING, 0, 0)
-        link = self._files.links.get(lease.file.id)
+        link = self._files.links.get(row.id)
         if link is None:  # deleted meanwhile
             raise Cancelled
-        settings, allowed = self._settings(), AllowedSources(private_network=link.anywhere)
-        found = lease.during(
-            lambda: from_link(
-                link.address, self._files.storage.incoming(), allowed, max_mb=settings.max_file_mb, progress=lease.reading
-            )
+        settings, folder = self._settings(), self._files.storage.incoming()
+        allowed = AllowedSources(private_network=link.anywhere)
+        found = lease.run(
+            lambda: from_link(link.address, folder, allowed, max_mb=settings.max_file_mb, progress=lease.report_reading)
         )
         added = self._files.add(found.path, found.name, settings, origin=found.origin)
-        before = added.file.origin != found.origin or added.file.added < lease.file.added
+        before = added.file.origin != found.origin or added.file.added < row.added
         if added.outcome == "duplicate" and before:  # and not by a process that was killed before it could take the row away
             raise AlreadyThereError(f"{added.file.name} is in your library already.", hint="There is nothing more to do.")
-        self._files.remove(lease.file.id)
+        self._files.remove(row.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lectern.jobs.file_rows import OF_LINK, WORKING, FileRow, Stage, queue_row, require_row
+from lectern.jobs.file_rows import OF_LINK, WORKING, FileRow, Lane, Stage, queue_row, require_row
 from ragcore.schema import new_id
 from ragcore.sql.base import Connection, Database, writable
 
@@ -44,8 +44,9 @@ class Links:
             file_id = row["id"] if row else new_id()[:16]
             if row is None:
                 db.execute(
-                    "INSERT INTO files (id, name, path, hash, size, added, stage) VALUES (?, ?, '', ?, 0, ?, 'queued')",
-                    (file_id, name, f"{OF_LINK}{file_id}", self._clock()),
+                    "INSERT INTO files (id, name, path, hash, size, lane, added, stage)"
+                    " VALUES (?, ?, '', ?, 0, ?, ?, 'queued')",
+                    (file_id, name, f"{OF_LINK}{file_id}", Lane.LINK, self._clock()),
                 )
             elif Stage(row["stage"]) not in WORKING or row["stop_asked"]:
                 queue_row(db, file_id, anew=True)
@@ -63,6 +64,11 @@ class Links:
         return Link(row["link"], bool(row["anywhere"])) if row else None
 
 
-def forget_links(db: Connection) -> None:
-    """Of rows that are gone."""
-    db.execute("DELETE FROM links WHERE file_id NOT IN (SELECT id FROM files)")
+def forget_link(db: Connection, file_id: str) -> None:
+    """Of a row that is gone."""
+    db.execute("DELETE FROM links WHERE file_id = ?", (file_id,))
+
+
+def move_links(db: Connection) -> None:
+    """Into their lane: a library of an earlier version has them among its files."""
+    db.execute("UPDATE files SET lane = ? WHERE lane != ? AND id IN (SELECT file_id FROM links)", (Lane.LINK, Lane.LINK))

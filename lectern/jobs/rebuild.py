@@ -19,7 +19,7 @@ from lectern.jobs.embedders import Embedders
 from lectern.jobs.embedding_drafts import drop_drafts, drop_drafts_below
 from lectern.jobs.files import Files
 from lectern.jobs.index_versions import CurrentStore, IndexVersion
-from lectern.jobs.lease import awaited
+from lectern.jobs.lease import run_while_wanted
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.time_left import Costs
 from lectern.settings import IngestSettings, KeptSettings, SplitterName
@@ -293,7 +293,7 @@ class _Making:
             drop_drafts(db, owner)
 
     def _awaited(self, work: Callable[[], T]) -> T:
-        return awaited(self._threads, work, self._unwanted)
+        return run_while_wanted(self._threads, work, self._unwanted)
 
     def _unwanted(self) -> bool:
         try:

@@ -1,87 +1,124 @@
 """Reads or unpacks a file, or draws its pages, in another process, with limits of time and memory: a file that crashes, hangs
-or explodes a parser costs that process and nothing else.
+or explodes a parser, or takes it over, costs that process and nothing else.
 
-The process (`lectern.jobs.sandbox_process`) is kept for the next file by `loky`, with its parsers loaded, until it has read
-many files, needed much memory, or had to be ended. Nothing of it is on disk, however it or its parent ends.
+The process (`lectern.jobs.sandbox_process`) is kept for the next file, with its parsers loaded, until it has read many files,
+needed much memory, or had to be ended. Of what it answers, everything is checked before it is used.
 """
 
 from __future__ import annotations
 
+import atexit
 import base64
-import json
-import os
-import re
+import logging
 import shutil
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import wait as wait_for
-from multiprocessing.connection import Connection, wait
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import ragcore.errors
-from lectern.jobs.sandbox_process import BEGUN, WATCHED, confine, done_as_json, ready
-from ragcore.errors import DamagedFileError, RagError, TooLargeError
+from lectern.jobs.confinement import confines_files, describe_confinement
+from lectern.jobs.reader_process import LONGEST, EndedBeforeError, ReaderProcess, crashed
+from lectern.jobs.reader_process import Cancelled as Cancelled
+from ragcore.errors import RagError, StoreError
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.ocr.page_words import PageWords
+from ragcore.readers.ocr.tesseract import find_program
 from ragcore.readers.zip.archive import Unpacked
 from ragcore.schema import Document, Page
 
 if TYPE_CHECKING:
     from ragcore.readers.pdf.page_images import Box
 
-LOOK_SECONDS = 0.1  # between two looks at the clock and at `cancelled`
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
 SHOW_SECONDS = 30.0  # for a page that somebody waits for
-LONGEST = 40  # times `timeout`, however well it gets on: 2,000 scanned pages take four hours
-FILES_EACH = 200  # that one process reads
+FILES_EACH = 2000  # that one process reads; to start another takes as long as reading hundreds of small ones
+IDLE = 2  # processes that are kept
 WORN_MB = 500.0  # of memory at its peak, after which a process is not kept
-# One thread and one heap: each further one reserves memory that the limit counts.
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
-
-
-class Cancelled(Exception):
-    """The reading was stopped because the caller said so."""
+FOLDER = Path("unpacked")  # in the folder in which a confined process works
 
 
 def read_isolated(
-    path: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]
+    path: Path,
+    options: ReadOptions,
+    *,
+    timeout: float,
+    memory_mb: int,
+    cancelled: Callable[[], bool],
+    scratch: Path | None = None,
 ) -> Document:
     """`read_file` in a process of its own. `timeout` in seconds from the last sign of progress, and LONGEST times as many for
-    the whole file; `memory_mb` of address space, where the system limits it.
+    the whole file; `memory_mb` of address space, where the system limits it. `scratch` is a folder on the file system of
+    `path`, in which the process gets a folder of its own; by default it is in the system's folder for temporary files.
 
     Raises what `read_file` raises; TooLargeError beyond a limit; DamagedFileError when the process crashes; Cancelled at most
-    0.2 seconds after `cancelled` says so. `options.progress` and `options.left_out` are called in the caller's thread.
+    0.2 seconds after `cancelled` says so. `options.progress`, `left_out` and `on_words` are called in the caller's thread.
     """
-    result = _isolated("read", path, options, timeout, memory_mb, cancelled)
-    for told in result["left_out"]:
-        options.left_out(_rebuilt(told))
-    return Document(
-        result["text"],
-        metadata=result["metadata"],
-        pages=tuple(Page(label, start, end) for label, start, end in result["pages"]),
-        page_word=result["page_word"],
-    )
+
+    def take(answer: dict[str, Any], reader: ReaderProcess) -> tuple[Document, list[RagError], dict[int, PageWords]]:
+        words = {int(index): PageWords.of_json(page) for index, page in answer["words"]}
+        return _document(answer), [_rebuilt(each) for each in answer["left_out"]], words
+
+    job = _Job("read", path, options, timeout, memory_mb, cancelled, scratch)
+    document, left_out, words = job.run(take)
+    for error in left_out:
+        options.left_out(error)
+    for index, page in words.items():
+        options.on_words(index, page)
+    return document
 
 
 def unpack_isolated(
-    path: Path, into: Path, options: ReadOptions, *, timeout: float, memory_mb: int, cancelled: Callable[[], bool]
+    path: Path,
+    into: Path,
+    options: ReadOptions,
+    *,
+    timeout: float,
+    memory_mb: int,
+    cancelled: Callable[[], bool],
+    scratch: Path | None = None,
 ) -> list[Unpacked]:
     """`unpack` in a process of its own, as `read_isolated`. Nothing stays in `into` when it is broken off."""
+
+    def take(answer: dict[str, Any], reader: ReaderProcess) -> list[Unpacked]:
+        if reader.scratch is not None:
+            _move(reader.scratch.work / FOLDER, into, options.name)
+        return [_member(each, into) for each in answer["members"]]
+
+    job = _Job("unpack", path, options, timeout, memory_mb, cancelled, scratch)
     try:
-        result = _isolated("unpack", path, options, timeout, memory_mb, cancelled, {"into": str(into.absolute())})
+        return job.run(take, into=str(FOLDER if confines_files() else into.absolute()))
     except BaseException:  # whatever broke it off, it goes on
         shutil.rmtree(into, ignore_errors=True)
         raise
-    return [Unpacked(name, Path(place), told and _rebuilt(told)) for name, place, told in result["members"]]
 
 
-def draw_isolated(path: Path, page_index: int, options: ReadOptions, *, scale: float, memory_mb: int) -> bytes:
-    """`render_page` in a process of its own, which has SHOW_SECONDS for it. One page at a time is drawn."""
-    asked = {"page_index": page_index, "scale": scale}
+def draw_isolated(
+    path: Path,
+    page_index: int,
+    options: ReadOptions,
+    *,
+    scale: float,
+    memory_mb: int,
+    turn: int = 0,
+    scratch: Path | None = None,
+) -> bytes:
+    """`render_page`, of a picture `render_picture`, in a process of its own, which has SHOW_SECONDS. One page at a time is
+    drawn."""
+
+    def take(answer: dict[str, Any], reader: ReaderProcess) -> bytes:
+        image = base64.b64decode(answer["image"], validate=True)
+        if not (image.startswith(b"RIFF") and image[8:12] == b"WEBP"):
+            raise ValueError(image[:12])
+        return image
+
+    job = _Job("draw", path, options, SHOW_SECONDS, memory_mb, _never, scratch)
     with _showing:
-        result = _isolated("draw", path, options, SHOW_SECONDS, memory_mb, _never, asked)
-    return base64.b64decode(result["image"])
+        return job.run(take, page_index=page_index, scale=scale, turn=turn)
 
 
 def find_isolated(
@@ -92,243 +129,152 @@ def find_isolated(
     *,
     parts: Sequence[tuple[int, int]] = (),
     memory_mb: int,
+    scratch: Path | None = None,
 ) -> tuple[list[list[Box]], list[list[Box]]]:
     """`highlight_boxes` on each of these pages, of the quote and of its `parts`, as `draw_isolated`."""
     from ragcore.readers.pdf.page_images import Box
 
-    asked = {"page_indexes": list(page_indexes), "quote": quote, "parts": list(parts)}
+    def take(answer: dict[str, Any], reader: ReaderProcess) -> tuple[list[list[Box]], list[list[Box]]]:
+        whole, of_parts = (
+            [[Box(*map(float, sides)) for sides in boxes] for boxes in answer[name]] for name in ("boxes", "parts")
+        )
+        return whole, of_parts
+
+    job = _Job("find", path, options, SHOW_SECONDS, memory_mb, _never, scratch)
     with _showing:
-        result = _isolated("find", path, options, SHOW_SECONDS, memory_mb, _never, asked)
-    whole, of_parts = ([[Box(*sides) for sides in boxes] for boxes in result[name]] for name in ("boxes", "parts"))
-    return whole, of_parts
+        return job.run(take, page_indexes=list(page_indexes), quote=quote, parts=list(parts))
 
 
-def _isolated(
-    work: str,
-    path: Path,
-    options: ReadOptions,
-    timeout: float,
-    memory_mb: int,
-    cancelled: Callable[[], bool],
-    asked: Mapping[str, object] | None = None,
-) -> dict[str, Any]:
-    """What the process gave for this work, see `lectern.jobs.sandbox_process`; `asked`: what only this kind of work needs."""
-    if cancelled():
-        raise Cancelled
-    order = {
-        "work": work,
-        "path": str(path.absolute()),
-        "name": options.name,
-        "password": options.password,
-        "max_text_chars": options.max_text_chars,
-        "timeout": LONGEST * timeout,
-        "memory_mb": memory_mb,
-        **(asked or {}),
-    }
-    reader = _idle_reader() or _Reader()
-    try:
-        result = reader.read(order, options, timeout, cancelled)
-    except _EndedBeforeError:
-        reader.kill()
-        return _isolated(work, path, options, timeout, memory_mb, cancelled, asked)
-    except BaseException:  # whatever broke it off, it must not go on reading
-        reader.kill()
-        raise
-    _keep(reader, float(result["peak_mb"]))
-    if "error" in result:
-        raise _rebuilt(result)
-    return result
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What a process is to do with a file, see `lectern.jobs.sandbox_process`."""
+
+    work: str
+    path: Path
+    options: ReadOptions
+    timeout: float
+    memory_mb: int
+    cancelled: Callable[[], bool]
+    scratch: Path | None
+
+    def run(self, take: Callable[[dict[str, Any], ReaderProcess], T], **more: object) -> T:
+        """What `take` makes of the answer, while what the process wrote is still there. `more` is only for this work."""
+        if self.cancelled():
+            raise Cancelled
+        reader = _idle_reader(self.scratch) or ReaderProcess(self.scratch)
+        try:
+            with reader.input(self.path) as place:
+                answer = reader.read(
+                    self._order(place) | more, self.options.name, self.timeout, self.options.progress, self.cancelled
+                )
+                try:
+                    error = _rebuilt(answer) if "error" in answer else None
+                    result = None if error else take(answer, reader)
+                    peak_mb = float(answer["peak_mb"])
+                except (KeyError, TypeError, ValueError, AttributeError) as wrong:  # not what the process is made to say
+                    raise crashed(self.options.name) from wrong
+        except EndedBeforeError:
+            reader.kill()
+            return self.run(take, **more)
+        except BaseException:  # whatever broke it off, it must not go on reading
+            reader.kill()
+            raise
+        _keep(reader, peak_mb)
+        if error is not None:
+            raise error
+        return cast("T", result)
+
+    def _order(self, place: Path) -> dict[str, object]:
+        return {
+            "work": self.work,
+            "path": str(place.absolute()),
+            "name": self.options.name,
+            "password": self.options.password,
+            "max_text_chars": self.options.max_text_chars,
+            "timeout": LONGEST * self.timeout,
+            "memory_mb": self.memory_mb,
+        }
 
 
 def _never() -> bool:
     return False
 
 
-def start_reader() -> None:
-    """Have a process ready before the first file comes."""
-    reader = _Reader()
-    reader.submit(ready)
-    _keep(reader, 0.0)
+def _document(answer: dict[str, Any]) -> Document:
+    text, metadata, page_word = answer["text"], answer["metadata"], answer["page_word"]
+    pages = tuple(Page(str(label), int(start), int(end)) for label, start, end in answer["pages"])
+    if not (isinstance(text, str) and isinstance(metadata, dict) and isinstance(page_word, str)):
+        raise TypeError("no document")
+    if not all(0 <= page.start <= page.end <= len(text) for page in pages):
+        raise ValueError("no pages of this text")
+    return Document(text, metadata=metadata, pages=pages, page_word=page_word)
+
+
+def _member(answer: Sequence[Any], into: Path) -> Unpacked:
+    """A file that lies in the folder, whatever path the process names."""
+    name, place, error = answer
+    path = into / Path(place).name
+    if not error and (path.is_symlink() or not path.is_file()):
+        raise ValueError(f"{place} is no file")
+    return Unpacked(str(name), path, _rebuilt(error) if error else None)
+
+
+def _move(folder: Path, into: Path, name: str) -> None:
+    """What was unpacked, to where it was to be unpacked."""
+    try:
+        if folder.exists():
+            shutil.move(folder, into)
+    except OSError as error:
+        raise StoreError(
+            f"What is in {name} cannot be written to {into.parent}: {error.strerror}.",
+            hint="Check that the disk has room and that you may write in this folder, then try again.",
+        ) from error
+
+
+def _rebuilt(answer: Mapping[str, Any]) -> RagError:
+    kind = getattr(ragcore.errors, str(answer["error"]), None)
+    if not (isinstance(kind, type) and issubclass(kind, RagError)) or kind.retryable:
+        raise ValueError(f"{answer['error']} is no error of a file")
+    error = kind.__new__(kind)
+    RagError.__init__(error, str(answer["what"]), hint=str(answer["hint"]))
+    return error
+
+
+def start_reader(scratch: Path | None = None) -> None:
+    """Have a process ready before the first file comes, and say in the log what it is held to."""
+    logger.log(logging.INFO if confines_files() else logging.WARNING, "%s", describe_confinement())
+    _keep(ReaderProcess(scratch), 0.0)
 
 
 def end_readers() -> None:
     """End the processes that wait for a file."""
-    while (reader := _idle_reader()) is not None:
+    with _lock:
+        ended, _idle[:] = list(_idle), []
+    for reader in ended:
         reader.kill()
 
 
-_idle: list[_Reader] = []
+_idle: list[ReaderProcess] = []
 _lock = threading.Lock()
 _showing = threading.Lock()  # a person who turns pages asks for many at once, and one process draws them
+atexit.register(end_readers)
 
 
-def _idle_reader() -> _Reader | None:
+def _idle_reader(scratch: Path | None) -> ReaderProcess | None:
+    """One with its own folder in `scratch`, that knows of tesseract where it was installed meanwhile."""
     with _lock:
-        return _idle.pop() if _idle else None
+        reader = _idle.pop() if _idle else None
+    if reader is not None and (reader.beside, reader.tesseract) != (scratch, find_program()):
+        reader.kill()
+        return None
+    return reader
 
 
-def _keep(reader: _Reader, peak_mb: float) -> None:
-    """For the next file; one is enough, unless it is worn."""
+def _keep(reader: ReaderProcess, peak_mb: float) -> None:
+    """For the next file, unless it is worn. Of the lanes of files (`lectern.jobs.file_rows.Lane`) two are seldom idle."""
     with _lock:
-        if not _idle and reader.files < FILES_EACH and peak_mb < WORN_MB:
+        if len(_idle) < IDLE and reader.files < FILES_EACH and peak_mb < WORN_MB:
             reader.waited = True
             _idle.append(reader)
             return
     reader.kill()
-
-
-class _EndedBeforeError(Exception):
-    """The process was ended while it waited, and the file is not to blame."""
-
-
-class _Progress:
-    """Hands progress on, and remembers when there was some for the `last` time."""
-
-    def __init__(self, report: Callable[[int, int], None]) -> None:
-        self._report = report
-        self._most = (0, 0)
-        self.last = time.monotonic()
-
-    def __call__(self, done: int, total: int) -> None:
-        if (done, total) > self._most:
-            self.last, self._most = time.monotonic(), (done, total)
-        self._report(done, total)
-
-
-class _Reader:
-    """One process, which reads one file at a time."""
-
-    def __init__(self) -> None:
-        from loky.backend.context import LokyContext
-        from loky.process_executor import ProcessPoolExecutor
-
-        # A new interpreter, which knows nothing of this one. By its name the context may be that of joblib's own copy of loky,
-        # which comes with the embedder's libraries and would load numpy there.
-        context = LokyContext()
-        self.files = 0
-        self.waited = self._begun = False
-        self._signals, signals = context.Pipe(duplex=False)
-        self._said, said = context.Pipe(duplex=False)
-        lifeline, self._lifeline = context.Pipe(duplex=False)
-        self._ends: tuple[Connection, ...] = (self._signals, signals, self._said, said, lifeline, self._lifeline)
-        self._words = b""
-        self._pool = ProcessPoolExecutor(
-            1, context=context, initializer=confine, initargs=(signals, said, lifeline), env=ENVIRONMENT
-        )
-
-    def submit(self, work: Callable[..., Any], *arguments: object) -> Future[Any]:
-        future: Future[Any] = self._pool.submit(work, *arguments)
-        return future
-
-    def read(
-        self, order: dict[str, Any], options: ReadOptions, timeout: float, cancelled: Callable[[], bool]
-    ) -> dict[str, Any]:
-        from loky.process_executor import TerminatedWorkerError
-
-        self.files += 1
-        self._begun = False
-        progress, reading = _Progress(options.progress), True
-        try:
-            future = self.submit(done_as_json, order)
-        except TerminatedWorkerError:
-            raise _EndedBeforeError from None
-        end = time.monotonic() + LONGEST * timeout
-        while not future.done():
-            if cancelled():
-                raise Cancelled
-            if time.monotonic() > progress.last + timeout:
-                raise _stopped(f"Reading {options.name} got no further for {_span(timeout)} and was stopped.")
-            if time.monotonic() > end:
-                raise _too_long(options.name, LONGEST * timeout)
-            if reading:
-                reading = self._listen(progress)
-            else:
-                wait_for([future], LOOK_SECONDS)
-        return self._result(future, options.name, timeout, progress, reading)
-
-    def _result(self, future: Future[Any], name: str, timeout: float, progress: _Progress, reading: bool) -> dict[str, Any]:
-        from loky.process_executor import TerminatedWorkerError
-
-        try:
-            result: dict[str, Any] = json.loads(future.result())
-        except TerminatedWorkerError as error:
-            while self._signals.poll():
-                self._listen(progress)
-            if self.waited and not self._begun:
-                raise _EndedBeforeError from None
-            self._hear()
-            raise _crash(str(error), self._words.decode("utf-8", "replace"), name, LONGEST * timeout) from None
-        except MemoryError:
-            raise _too_much_memory(name) from None
-        except Exception as error:  # ours, in the other process; a bad file is an error in its result
-            raise RuntimeError(f"The reading process failed: {error!r}") from error
-        while reading:  # what it said before it had finished
-            reading = self._listen(progress)
-        return result
-
-    def _listen(self, progress: _Progress) -> bool:
-        """Hand progress on, for at most LOOK_SECONDS; False when there will be no more of this file."""
-        for end in wait([self._signals, self._said], LOOK_SECONDS):
-            if end is self._said:
-                self._hear()
-            elif (message := self._signals.recv_bytes()) == BEGUN:
-                self._begun = True
-            elif message:
-                done, total = map(int, message.split())
-                progress(done, total)
-            else:
-                return False
-        return True
-
-    def _hear(self) -> None:
-        """Fetch what parsers printed: a crash is explained by the last of it."""
-        while self._said.poll():
-            self._words = (self._words + os.read(self._said.fileno(), WATCHED))[-WATCHED:]
-
-    def kill(self) -> None:
-        """End the process, and what it started, at once."""
-        self._pool.shutdown(wait=True, kill_workers=True)
-        for end in self._ends:
-            end.close()
-
-
-def _rebuilt(result: dict[str, Any]) -> RagError:
-    kind = getattr(ragcore.errors, str(result["error"]), None)
-    if not (isinstance(kind, type) and issubclass(kind, RagError)):
-        raise RuntimeError(f"The reading process failed: {result['what']}")
-    error = kind.__new__(kind)
-    RagError.__init__(error, str(result["what"]), hint=str(result["hint"]))
-    return error
-
-
-def _crash(status: str, words: str, name: str, timeout: float) -> Exception:
-    """`status` as loky says it: "{SIGABRT(-6)}" or "{EXIT(1)}" in a sentence; UNKNOWN on Windows."""
-    if "SIGXCPU" in status:
-        return _too_long(name, timeout)
-    # SIGKILL comes from a system that has run out of memory.
-    if "SIGKILL" in status or "MemoryError" in words or "bad_alloc" in words or "out of memory" in words.lower():
-        return _too_much_memory(name)
-    if re.search(r"EXIT\([012]\)", status):
-        return RuntimeError(f"The reading process ended: {status} {words[-2000:]}")
-    return DamagedFileError(
-        f"{name} could not be read: it made the reader crash.",
-        hint="Open it in the program it comes from and save it again, or print it to a PDF.",
-    )
-
-
-def _too_long(name: str, timeout: float) -> TooLargeError:
-    return _stopped(f"{name} took longer than {_span(timeout)} to read and was stopped.")
-
-
-def _span(seconds: float) -> str:
-    if seconds >= 7200:
-        return f"{seconds / 3600:.0f} hours"
-    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:g} seconds"
-
-
-def _too_much_memory(name: str) -> TooLargeError:
-    return _stopped(f"{name} needs more memory to read than it is allowed, and was stopped.")
-
-
-def _stopped(what: str) -> TooLargeError:
-    return TooLargeError(what, hint="Split it into several files, or raise the limit in the settings.")

@@ -1,14 +1,13 @@
-"""What a process that reads files may do: so much memory and processor time, no network, no other program but the one that
-recognises text in pictures, and nothing once its parent has ended.
+"""What runs in a process that reads files: it has so much memory and processor time, reaches what `lectern.jobs.confinement`
+leaves it, and ends when its parent has.
 
-Everything here runs in that process. What it is asked for and what it answers is JSON, so that nothing a parser made of a
-hostile file is ever taken for more than text.
+It gets its orders as lines of JSON on its standard input. On what was its standard output it answers in lines, too: `ready`
+once, and for each order `begun`, progress such as `3 10`, and an object of JSON. What parsers print goes to standard error.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
 import sys
@@ -16,96 +15,114 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import astuple, replace
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Any
+
+from lectern.jobs.confinement import confine
 
 if TYPE_CHECKING:
     from ragcore.errors import RagError
     from ragcore.readers.base import ReadOptions
+    from ragcore.readers.ocr.page_words import PageWords
 
-BEGUN = b"begun"  # the first report on every file
+READY, BEGUN = b"ready", b"begun"
 SIGNAL_SECONDS = 0.1  # between two reports of progress
-PROGRAMS = frozenset({"tesseract"})  # that a reader may start
 CPU_SECONDS_MORE = 2  # than the clock allows, for what runs in several threads
-WATCHED = 64_000  # bytes of a parser's last words that are kept
 
-CLONE_NEWUSER, CLONE_NEWNET = 0x1000_0000, 0x4000_0000  # unshare(2)
-_FORBIDDEN = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname",
-              "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile")  # fmt: skip
-
-_signals: Connection  # to the parent, since `confine`
+_Send = Callable[[bytes], None]
 
 
-def confine(signals: Connection, said: Connection, lifeline: Connection) -> None:
-    """Become a process that reads files: reports go to `signals`, what parsers print to `said`; when the other end of
-    `lifeline` closes, the parent has ended, and this process and what it started end too."""
-    global _signals
-    _signals = signals
-    if sys.platform != "win32":
-        os.setpgid(0, 0)  # a group of its own: Ctrl+C is the parent's, and what is started here can be ended with it
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.set_blocking(said.fileno(), False)  # what nobody fetches is lost, and holds nobody up
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
-    _leave_the_network()
-    sys.addaudithook(_refuse)
-    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+def serve() -> None:
+    """Read the files that the parent orders, until it ends. The first line says what this process may reach."""
+    orders, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    places = json.loads(orders.readline())
+    peak_mb = _peak_meter()
+    confine(
+        inputs=places["inputs"] and Path(places["inputs"]),
+        scratch=places["scratch"] and Path(places["scratch"]),
+        tesseract=places["tesseract"],
+    )
+    waiting: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
     from ragcore.readers.registry import supported_suffixes
 
     supported_suffixes()  # every reader is found, so that the first file need not wait for it
 
+    def send(line: bytes) -> None:
+        answers.write(line + b"\n")
+        answers.flush()
 
-def ready() -> None:
-    """Done when the process is."""
+    send(READY)
+    while True:
+        order = json.loads(waiting.get())
+        send(BEGUN)
+        _limit(float(order["timeout"]), int(order["memory_mb"]))
+        answer = _answer(order, send)
+        send(json.dumps({**answer, "peak_mb": peak_mb()}).encode("ascii"))
 
 
-def done_as_json(order: dict[str, Any]) -> str:
-    """Do the `work` of the order on the file that it names; gives what came of it, or the error, with `peak_mb`, the most that
-    this process has needed so far."""
+def _listen(orders: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
+    """Take orders; when there can be no more, the parent has ended, and this process and what it started end too."""
+    for order in orders:
+        waiting.put(order)
+    if sys.platform != "win32":
+        import signal
+
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _answer(order: dict[str, Any], send: _Send) -> dict[str, Any]:
+    """Do the `work` of the order on the file that it names; gives what came of it, or the error."""
     from ragcore.errors import RagError
 
-    _signals.send_bytes(BEGUN)
-    _limit(float(order["timeout"]), int(order["memory_mb"]))
     try:
-        try:
-            done = _WORK[order["work"]](order)
-        except RagError as error:
-            done = _told(error)
-        return json.dumps({**done, "peak_mb": _peak_mb()})
-    finally:
-        _signals.send_bytes(b"")
+        return _WORK[order["work"]](order, send)
+    except RagError as error:
+        return _as_json(error)
 
 
-def _read(order: dict[str, Any]) -> dict[str, Any]:
+def _read(order: dict[str, Any], send: _Send) -> dict[str, Any]:
     from ragcore.readers.registry import read_file
 
     left_out: list[RagError] = []
-    document = read_file(Path(order["path"]), replace(_options(order), left_out=left_out.append))
+    words: dict[int, PageWords] = {}
+    options = replace(_options(order, send), left_out=left_out.append, on_words=words.__setitem__)
+    document = read_file(Path(order["path"]), options)
     return {
         "text": document.text,
         "metadata": dict(document.metadata),
         "pages": [(page.label, page.start, page.end) for page in document.pages],
         "page_word": document.page_word,
-        "left_out": [_told(error) for error in left_out],
+        "left_out": [_as_json(error) for error in left_out],
+        "words": [(index, page.as_json()) for index, page in words.items()],
     }
 
 
-def _unpack(order: dict[str, Any]) -> dict[str, Any]:
+def _unpack(order: dict[str, Any], send: _Send) -> dict[str, Any]:
     from ragcore.readers.zip.archive import unpack
 
-    members = unpack(Path(order["path"]), Path(order["into"]), _options(order))
-    return {"members": [(each.name, str(each.path), each.error and _told(each.error)) for each in members]}
+    members = unpack(Path(order["path"]), Path(order["into"]), _options(order, send))
+    return {"members": [(each.name, str(each.path), each.error and _as_json(each.error)) for each in members]}
 
 
-def _draw(order: dict[str, Any]) -> dict[str, Any]:
+def _draw(order: dict[str, Any], send: _Send) -> dict[str, Any]:
+    from ragcore.readers.ocr.image import SUFFIXES, render_picture
     from ragcore.readers.pdf.page_images import render_page
 
-    image = render_page(Path(order["path"]), order["page_index"], scale=order["scale"], password=order["password"])
+    path, index, turn = Path(order["path"]), order["page_index"], order["turn"]
+    if path.suffix in SUFFIXES:
+        image = render_picture(path, index, turn=turn)
+    else:
+        image = render_page(path, index, scale=order["scale"], password=order["password"], turn=turn)
     return {"image": base64.b64encode(image).decode("ascii")}
 
 
-def _find(order: dict[str, Any]) -> dict[str, Any]:
+def _find(order: dict[str, Any], send: _Send) -> dict[str, Any]:
     from ragcore.readers.pdf.page_images import highlight_boxes
 
     path, password = Path(order["path"]), order["password"]
@@ -118,7 +135,7 @@ def _find(order: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+_WORK: dict[str, Callable[[dict[str, Any], _Send], dict[str, Any]]] = {
     "read": _read,
     "unpack": _unpack,
     "draw": _draw,
@@ -126,17 +143,17 @@ _WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-def _told(error: RagError) -> dict[str, Any]:
+def _as_json(error: RagError) -> dict[str, Any]:
     return {"error": type(error).__name__, "what": error.what, "hint": error.hint}
 
 
-def _options(order: dict[str, Any]) -> ReadOptions:
+def _options(order: dict[str, Any], send: _Send) -> ReadOptions:
     from ragcore.readers.base import ReadOptions
 
-    return ReadOptions(order["name"], order["password"], _reporter(), max_text_chars=order["max_text_chars"])
+    return ReadOptions(order["name"], order["password"], _reporter(send), max_text_chars=order["max_text_chars"])
 
 
-def _reporter() -> Callable[[int, int], None]:
+def _reporter(send: _Send) -> Callable[[int, int], None]:
     """Of progress."""
     last = 0.0
 
@@ -145,7 +162,7 @@ def _reporter() -> Callable[[int, int], None]:
         now = time.monotonic()
         if now - last >= SIGNAL_SECONDS or done == total:
             last = now
-            _signals.send_bytes(b"%d %d" % (done, total))
+            send(b"%d %d" % (done, total))
 
     return progress
 
@@ -167,35 +184,18 @@ def _limit(timeout: float, memory_mb: int) -> None:
         allow(resource.RLIMIT_AS, memory_mb * 1_000_000)
 
 
-def _peak_mb() -> float:
+def _peak_meter() -> Callable[[], float]:
+    """What gives the most megabytes that this process has needed so far."""
     if sys.platform == "win32":
-        return 0.0
+        return lambda: 0.0
     if sys.platform == "linux":  # where `ru_maxrss` begins at what the process had that started this one
-        status = Path("/proc/self/status").read_text("utf-8", "replace")
-        return int(status.split("VmHWM:")[1].split()[0]) / 1e3
+        status = Path("/proc/self/status").open("rb")  # noqa: SIM115  it stays open, as it cannot be opened later
+
+        def peak_mb() -> float:
+            status.seek(0)
+            return int(status.read().split(b"VmHWM:")[1].split()[0]) / 1e3
+
+        return peak_mb
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-
-
-def _leave_the_network() -> None:
-    """Where the kernel lets an ordinary process have a network of its own, this one's is empty, for native code too."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).unshare(CLONE_NEWUSER | CLONE_NEWNET)  # a refusal leaves `_refuse`
-
-
-def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _FORBIDDEN or (event == "subprocess.Popen" and Path(str(arguments[0])).name not in PROGRAMS):
-        raise PermissionError(f"{event} is not for a process that reads files")
-
-
-def _end_with_parent(lifeline: Connection) -> None:
-    with contextlib.suppress(EOFError, OSError):
-        lifeline.recv_bytes()
-    if sys.platform != "win32":
-        import signal
-
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
+    return lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

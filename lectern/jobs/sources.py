@@ -21,8 +21,9 @@ from lectern.settings import AllowedSources
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
 from ragcore.readers import table_rows
 from ragcore.readers.database import READ_ONLY, DatabaseReader, keep_to
-from ragcore.readers.file_listing import LocalFiles, Wanted, files_in, name_of
-from ragcore.readers.registry import suffix_of, supported_suffixes
+from ragcore.readers.encodings import holds_text, is_text
+from ragcore.readers.file_listing import Listing, LocalFiles, name_of, passed_over_error, readable_files
+from ragcore.readers.registry import has_reader, suffix_of
 from ragcore.readers.web.download import Limits, anywhere, fetch, is_public, plain_name, public_address
 from ragcore.schema import new_id
 
@@ -80,13 +81,34 @@ def from_text(text: str, title: str, into: Path) -> Gathered:
 
 
 def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
-    """The files in a folder of this machine and in those below that a reader takes. InputError where it may not be read."""
+    """The files in a folder of this machine and in those below that a reader takes; the last says which were passed over.
+    InputError where it may not be read."""
     root = _allowed_folder(folder, allowed)
-    paths = files_in(str(root), Wanted(recursive=True, required_exts=_known()), LocalFiles())
-    if not paths:
-        raise InputError(f"There are no documents in {folder}.", hint="Check the folder, and the ones in it.")
-    for path in paths:
+
+    def is_readable(path: str) -> bool:
+        try:
+            if not Path(path).resolve(strict=True).is_relative_to(root):
+                return True  # and refused by its name
+            return _is_taken(path) or holds_text(Path(path))
+        except OSError:
+            return True
+
+    listing = readable_files(str(root), LocalFiles(), is_readable)
+    left = passed_over_error(root.name, listing.passed_over)
+    if not listing.paths:
+        what = f"There are no documents in {folder}."
+        raise InputError(f"{what} {left.what}" if left else what, hint="Check the folder, and the ones in it.")
+    for path in listing.paths:
         yield _copied(Path(path), root, into, max_mb)
+    if left:
+        yield Gathered(root, root.name, problem=left)
+
+
+def from_file(path: Path, into: Path) -> Gathered:
+    """A copy of a file of this machine. What comes from the same place again takes its place, and no other file of its name."""
+    copy = into / f"{new_id()}{path.suffix}"
+    shutil.copyfile(path, copy)
+    return Gathered(copy, path.name, str(path.resolve()))
 
 
 def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> Gathered:
@@ -139,12 +161,15 @@ def _stored(address: str, into: Path, max_mb: int) -> Iterator[Gathered]:
         raise MissingPackageError("fsspec", extra="fsspec") from error
     try:
         fs, path = fsspec.core.url_to_fs(address)
-        paths = files_in(path, Wanted(recursive=True, required_exts=_known()), fs) if fs.isdir(path) else [path]
+        listing = readable_files(path, fs, lambda each: _is_stored_text(fs, each)) if fs.isdir(path) else Listing([path], {})
+        paths = listing.paths
         scheme = urlsplit(address).scheme
         if not paths or not fs.exists(paths[0]):
             raise InputError(f"There are no documents at {address}.", hint="Check the address.")
         for each in paths:
             yield _downloaded(fs, each, into, f"{scheme}://{each.lstrip('/')}", max_mb)
+        if left := passed_over_error(name_of(path.rstrip("/")) or address, listing.passed_over):
+            yield Gathered(into, name_of(path.rstrip("/")) or address, problem=left)
     except ImportError as error:  # of the package for one kind of storage
         raise InputError(f"{address} cannot be read: {error}.", hint="Install the package that it names.") from error
     except RagError:
@@ -275,8 +300,16 @@ def _write_rows(reader: DatabaseReader, query: str, target: Path, max_mb: int) -
         raise InputError("The query gives no rows.", hint="Check what it asks for.")
 
 
-def _known() -> tuple[str, ...]:
-    return (*supported_suffixes(), ".zip")
+def _is_taken(path: str) -> bool:
+    """Whether the ending of a file alone says that it is taken in."""
+    return has_reader(path) or suffix_of(path) == ".zip"
+
+
+def _is_stored_text(fs: Any, path: str) -> bool:
+    if _is_taken(path):
+        return True
+    with fs.open(path, "rb") as file:
+        return is_text(file, fs.info(path).get("size") or 0)
 
 
 def _first_words(text: str) -> str:

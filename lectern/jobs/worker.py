@@ -19,38 +19,57 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from lectern.jobs.changes import Changes
 from lectern.jobs.chunking import passages_of
 from lectern.jobs.embed_passages import PassageEmbedder, Step
 from lectern.jobs.embedders import Embedders
 from lectern.jobs.embedding_drafts import drop_drafts
 from lectern.jobs.file_queue import process_name
-from lectern.jobs.file_rows import FileRow, Stage
-from lectern.jobs.files import Files
+from lectern.jobs.file_rows import FILE_LANES, FileRow, Lane, Stage
+from lectern.jobs.files import Files, Outcome
 from lectern.jobs.index_versions import CurrentStore, Healable, IndexStore
-from lectern.jobs.lease import Lease, failure_of_ours
+from lectern.jobs.lease import THREADS, Lease, record_end
 from lectern.jobs.link_fetcher import Fetcher
 from lectern.jobs.open_library import open_parts
+from lectern.jobs.read_file import ReadFile
 from lectern.jobs.rebuild import Rebuilder
 from lectern.jobs.sandbox import Cancelled, read_isolated, start_reader, unpack_isolated
-from lectern.jobs.time_left import FILE_SECONDS, kind_of, read_costs, remember
+from lectern.jobs.time_left import read_costs, remember
+from lectern.open_files import raise_open_files
 from lectern.settings import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
-from ragcore.errors import AlreadyThereError, InputError, NoTextError, Problem, RagError, StoreError, UnknownDocumentError
+from ragcore.errors import (
+    AlreadyThereError,
+    InputError,
+    NoTextError,
+    PassedOverError,
+    Problem,
+    RagError,
+    StoreError,
+    UnknownDocumentError,
+)
 from ragcore.readers.base import ReadOptions
+from ragcore.readers.file_listing import replaced_error
+from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.zip.archive import Unpacked
-from ragcore.schema import Document, TextNode, new_id
+from ragcore.schema import new_id
+from ragcore.sql.base import Database
 from ragcore.sql.sqlite import NoRoomError
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-IDLE_SECONDS = 0.2  # between two looks at an empty queue
 FETCHERS = 3  # links at a time
-FETCH_SECONDS = 0.4  # between two looks for a link
+TOGETHER_CHARS = 24_000  # of files that are embedded together; a compressed one may have more
 HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
 AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
 LONGEST_AWAY = 15.0
@@ -58,7 +77,8 @@ MANY = 32  # passages, whose drafts and version before may have left much room i
 
 
 class Worker:
-    """Works through the queue of one library. `embedder` is the built-in one, loaded when the first passage needs it."""
+    """Works through the queue of one library, or through some lanes of it. `embedder` is the built-in one, loaded when the
+    first passage needs it."""
 
     def __init__(
         self,
@@ -66,45 +86,24 @@ class Worker:
         store: CurrentStore,
         embedder: Embedder,
         settings: Callable[[], IngestSettings],
+        lanes: Sequence[Lane] = FILE_LANES,
     ) -> None:
         self._files = files
         self._store = store
         self._embedders = Embedders(embedder)
         self._passages: dict[str, PassageEmbedder] = {}
         self._settings = settings
+        self._lanes = lanes
         self._name = f"{process_name(os.getpid())}-{new_id()[:8]}"
-        self._threads = ThreadPoolExecutor(1, thread_name_prefix="embed")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="file")
 
     def run_once(self) -> bool:
-        """Take one file from the queue to its end; False when none waits."""
-        file = self._files.queue.claim(self._name)
-        if file is None:
-            return False
-        self._work_on(file)
-        return True
-
-    def _work_on(self, file: FileRow) -> None:
-        lease = Lease(self._files, file, self._name, self._threads)
-        try:
-            if file.kind == "ZIP":
-                self._unpack(lease)
-            else:
-                self._ingest(lease)
-        except Cancelled:
-            self._files.claimed.halt(file.id, self._name)
-        except RagError as error:
-            if isinstance(error, StoreError) and error.retryable:
-                raise  # the database is away, and the file is not at fault
-            logger.info("%s failed: %s", file.id, type(error).__name__)
-            self._files.claimed.fail(file.id, self._name, error)
-        except Exception as error:  # one file must not stop the queue
-            # Where signing fails, the file was deleted or stopped meanwhile.
-            if not self._files.claimed.sign(file.id, self._name):
-                self._files.claimed.halt(file.id, self._name)
-                return
-            # The row keeps what happened, and the log the trace of our bug.
-            logger.exception("%s failed", file.id)
-            self._files.claimed.fail(file.id, self._name, failure_of_ours(file.name, error))
+        """Take one file from the queue to its end, or several small ones together; False when none waits."""
+        files = self._files.queue.claim_together(self._name, self._lanes)
+        if files:
+            others_wait = partial(self._files.queue.waiting, self._lanes)
+            self._ingest(Lease(self._files, files, self._name, self._threads, others_wait))
+        return bool(files)
 
     def warm(self) -> None:
         """Load the embedder of the current index. RagError where it cannot be."""
@@ -152,23 +151,69 @@ class Worker:
             drop_drafts(db, document_id)
 
     def _ingest(self, lease: Lease) -> None:
-        file, settings = lease.file, self._settings()
-        began = time.monotonic()
-        left_out: list[RagError] = []
-        document = self._read(lease, settings, left_out.append)
-        reading = time.monotonic() - began
-        characters = len(document.text)
-        lease.estimate.embedding(characters, self._files.costs().of("embed"))
-        lease.tell(Stage.SPLITTING, 0, 1)
-        nodes = lease.during(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
-        if not nodes:
-            raise NoTextError(f"{file.name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
-        current = self._current(document.text)
-        nodes = self._embed(lease, nodes, current[1])
-        lease.tell(Stage.STORING, 0, 1)
-        kind = kind_of(file.name)
-        paces = [(f"read.{kind}", reading - FILE_SECONDS, file.size), (f"text.{kind}", float(characters), file.size)]
-        self._store_and_finish(lease, document, nodes, current, left_out, paces)
+        """Read the files one by one; embed and store together what was read, so that many small files cost little each."""
+        reads: list[ReadFile] = []
+        for file in lease.rows:
+            with self._recording_end(file):
+                lease.begin(file)
+                if file.kind == "ZIP":
+                    self._unpack(file, lease)
+                else:
+                    reads.append(self._split(self._read(file, lease), lease))
+            if sum(len(read.document.text) for read in reads) > TOGETHER_CHARS:
+                self._store_reads(reads, lease)
+                reads = []
+        self._store_reads(reads, lease)
+
+    def _recording_end(self, file: FileRow) -> contextlib.AbstractContextManager[None]:
+        return record_end(self._files, file, self._name)
+
+    def _store_reads(self, reads: list[ReadFile], lease: Lease) -> None:
+        """Embed and store files together. When that fails, only one of them is at fault: each is then stored alone."""
+        if len(reads) > 1:
+            try:
+                self._embed_and_store(reads, lease)
+            except Exception as error:  # of any kind: it comes again, and is recorded, where the file at fault is stored alone
+                if isinstance(error, StoreError) and error.retryable:
+                    raise
+            else:
+                return
+        for read in reads:
+            with self._recording_end(read.file):
+                self._embed_and_store([read], lease)
+
+    def _embed_and_store(self, reads: list[ReadFile], lease: Lease) -> None:
+        """The passages, rows and drafts of all files change together or not at all, and only in the current index. Files that
+        are not wanted any more are not stored."""
+        current = self._current(reads[0].document.text)
+        embedded = self._embed(reads, lease, current[1])
+        lease.report(Stage.STORING, 0, 1)
+        index = self._store.index(current[0])
+        puts = lease.run(lambda: [index.prepared(read.document, read.nodes) for read in embedded])
+        with self._files.claimed.long_transaction():
+            is_current = self._store.versions.current() == current
+            for put, read in zip(puts, embedded, strict=True):
+                if not self._files.claimed.sign(read.file.id, self._name):  # stopped, deleted or taken over
+                    self._files.claimed.halt(read.file.id, self._name)
+                elif is_current:
+                    put()
+                    self._finish(read)
+                else:
+                    self._files.queue.restart(read.file.id)
+        if any(len(read.nodes) > MANY for read in embedded):
+            self._store.reclaim()
+
+    def _finish(self, read: ReadFile) -> None:
+        self._files.claimed.finish(
+            read.file.id,
+            self._name,
+            passages=len(read.nodes),
+            pages=len(read.document.pages),
+            page_word=read.document.page_word,
+            left_out=[Problem.of(error) for error in read.left_out],
+            paces=read.paces,
+        )
+        self._files.page_words.replace(read.file.id, read.words)
 
     def _current(self, text: str) -> tuple[str, str]:
         """The index that a document goes into, and its embed_model, which the first document decides."""
@@ -176,87 +221,80 @@ class Worker:
             self._store.choose(embed_model)
         return self._store.versions.current()
 
-    def _store_and_finish(
-        self,
-        lease: Lease,
-        document: Document,
-        nodes: list[TextNode],
-        current: tuple[str, str],
-        left_out: list[RagError],
-        paces: Sequence[tuple[str, float, float]],
-    ) -> None:
-        """The passages, the row and the drafts change together or not at all, and only in the index that is the current one."""
-        put = lease.during(lambda: self._store.index(current[0]).prepared(document, nodes))
-        with self._files.claimed.long_transaction():
-            if self._store.versions.current() != current:  # another index took its place while this was embedded
-                self._files.queue.restart(lease.file.id)
-                return
-            put()
-            if not self._files.claimed.finish(
-                lease.file.id,
-                lease.worker,
-                passages=len(nodes),
-                pages=len(document.pages),
-                page_word=document.page_word,
-                problem=Problem.of(left_out[0]) if left_out else None,
-                paces=paces,
-            ):
-                raise Cancelled  # stopped, deleted or taken over meanwhile; nothing of it is stored
-        if len(nodes) > MANY:
-            self._store.reclaim()
-
-    def _read(self, lease: Lease, settings: IngestSettings, left_out: Callable[[RagError], None]) -> Document:
-        file = lease.file
-        lease.tell(Stage.READING, 0, 0)
+    def _read(self, file: FileRow, lease: Lease) -> ReadFile:
+        """The file without passages."""
+        began, settings = time.monotonic(), self._settings()
+        left_out: list[RagError] = []
+        words: dict[int, PageWords] = {}
         document = read_isolated(
-            lease.during(lambda: self._files.location(file)),
+            lease.run(lambda: self._files.location(file)),
             ReadOptions(
                 name=file.name,
                 password=self._files.password(file.id),
-                progress=lease.reading,
-                left_out=left_out,
+                progress=lease.report_reading,
+                left_out=left_out.append,
+                on_words=words.__setitem__,
                 max_text_chars=settings.max_text_mb * 1_000_000,
             ),
             timeout=settings.read_timeout,
             memory_mb=settings.read_memory_mb,
             cancelled=lease.unwanted,
+            scratch=self._files.storage.scratch(),
         )
         metadata = {**document.metadata, "file_name": file.name, "file_id": file.id, "path": file.path}
         if file.origin:
             metadata["url"] = file.origin
         hidden = tuple(metadata)
-        return replace(
+        document = replace(
             document,
             id_=file.id,
             metadata=metadata,
             excluded_embed_metadata_keys=hidden,
             excluded_llm_metadata_keys=hidden,
         )
+        return ReadFile(file, document, [], left_out, words, time.monotonic() - began)
 
-    def _embed(self, lease: Lease, nodes: list[TextNode], embed_model: str) -> list[TextNode]:
-        """With their vectors: those of an earlier attempt and of the version before, and the others from the embedder."""
-        file_id = lease.file.id
+    def _split(self, read: ReadFile, lease: Lease) -> ReadFile:
+        """The file with its passages. NoTextError where there are none."""
+        lease.estimate_embedding(len(read.document.text))
+        lease.report(Stage.SPLITTING, 0, 1)
+        settings = self._settings()
+        size, overlap, splitter = settings.chunk_size, settings.chunk_overlap, settings.splitter
+        nodes = lease.run(lambda: passages_of(read.document, size, overlap, splitter))
+        if not nodes:
+            name = read.file.name
+            raise NoTextError(f"{name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
+        return replace(read, nodes=nodes)
+
+    def _embed(self, reads: list[ReadFile], lease: Lease, embed_model: str) -> list[ReadFile]:
+        """With their vectors: those of an earlier attempt and of the version before, and the others from the embedder. What a
+        large file has by then is kept as drafts."""
+        nodes, drafts = [node for read in reads for node in read.nodes], self._files.drafts
 
         def note(step: Step) -> None:
             with self._files.transaction() as db:
                 remember(db, "embed", step.seconds, step.characters)  # at once: the files that wait are told by it
-                lease.estimate.embedding(step.characters_left, read_costs(db).of("embed"))
-                if step.made and step.characters_left:  # the last ones go into the store at once
-                    self._files.drafts.keep(file_id, step.made)
-                lease.tell(Stage.EMBEDDING, step.done, len(nodes))
+                lease.estimate_embedding(step.characters_left, read_costs(db))
+                if step.made and step.characters_left and len(reads) == 1:  # the last ones go into the store at once
+                    drafts.keep(reads[0].file.id, step.made)
+                lease.report(Stage.EMBEDDING, step.done, len(nodes))
+
+        def known() -> dict[str, Vector]:
+            with self._files.database.snapshot():
+                each = (passages.stored(self._store, read.file.id) | drafts.vectors(read.file.id) for read in reads)
+                return {content: vector for vectors in each for content, vector in vectors.items()}
 
         passages = self._passages_by(embed_model)
-        known = lease.during(lambda: passages.stored(self._store, file_id) | self._files.drafts.vectors(file_id))
-        return passages.embed(nodes, known, lease.during, note)
+        embedded = iter(passages.embed(nodes, lease.run(known), lease.run, note))
+        return [replace(read, nodes=list(islice(embedded, len(read.nodes)))) for read in reads]
 
     def _passages_by(self, embed_model: str) -> PassageEmbedder:
         return self._passages.setdefault(embed_model, PassageEmbedder(self._embedders.of(embed_model)))
 
-    def _unpack(self, lease: Lease) -> None:
+    def _unpack(self, file: FileRow, lease: Lease) -> None:
         """A zip becomes the files in it, each with a row of its own, and its own row goes."""
-        file, settings = lease.file, self._settings()
-        lease.tell(Stage.READING, 0, 0)
-        path = lease.during(lambda: self._files.location(file))
+        settings = self._settings()
+        path = lease.run(lambda: self._files.location(file))
         for left in path.parent.glob("unpacked-*"):  # by workers that were killed
             shutil.rmtree(left, ignore_errors=True)
         into = path.parent / f"unpacked-{new_id()[:8]}"  # where no worker that has lost the zip deletes it
@@ -264,34 +302,44 @@ class Worker:
             members = unpack_isolated(
                 path,
                 into,
-                ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.reading),
+                ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.report_reading),
                 timeout=settings.read_timeout,
                 memory_mb=settings.read_memory_mb,
                 cancelled=lease.unwanted,
+                scratch=self._files.storage.scratch(),
             )
-            anything_new = [self._take(lease, member, settings) for member in members]
+            outcomes = []
+            for done, member in enumerate(members):
+                lease.report(Stage.STORING, done, len(members))
+                outcomes.append(self._add_member(file, lease, member, settings))
         finally:
             shutil.rmtree(into, ignore_errors=True)
         with self._files.forgetting(file.id, worker=lease.worker) as forgotten:  # who waits sees the zip or what is said
             if not forgotten:
                 raise Cancelled  # stopped, deleted or replaced at the last moment
-            if not any(anything_new):
+            notes = [member.error for member in members if isinstance(member.error, PassedOverError)]
+            if earlier := [member.name for member, outcome in zip(members, outcomes, strict=True) if outcome == "replaced"]:
+                notes.append(replaced_error(file.name, earlier))
+            if notes:
+                self._files.refuse(file.name, 0, PassedOverError(" ".join(note.what for note in notes), hint=notes[0].hint))
+            if not any(outcome in ("added", "replaced") for outcome in outcomes):
                 said = f"Everything in {file.name} is in your library already."
                 self._files.refuse(file.name, 0, AlreadyThereError(said, hint="There is nothing more to do."))
 
-    def _take(self, lease: Lease, member: Unpacked, settings: IngestSettings) -> bool:
-        """Whether this file of a zip is new."""
-        if lease.unwanted():
-            raise Cancelled
+    def _add_member(self, file: FileRow, lease: Lease, member: Unpacked, settings: IngestSettings) -> Outcome | None:
+        """What became of this file of a zip; None where it was passed over."""
         try:
             if member.error is not None:
                 raise member.error
-            added = lease.during(lambda: self._files.add(member.path, member.name, settings))
+            origin = f"{file.origin or file.name}!/{member.name}"  # another archive may have a file of that name
+            added = lease.run(lambda: self._files.add(member.path, member.name, settings, origin=origin))
         except InputError as error:
+            if isinstance(error, PassedOverError):
+                return None
             self._files.refuse(member.name, 0, error)
-            return True
+            return "added"
         # What came after the archive is from it: it was begun before.
-        return added.outcome != "duplicate" or added.file.added >= lease.file.added
+        return "added" if added.outcome == "duplicate" and added.file.added >= file.added else added.outcome
 
 
 def tidy(files: Files, store: CurrentStore) -> None:
@@ -309,50 +357,56 @@ def main() -> None:
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    raise_open_files()
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
     where = os.environ.pop(DATABASE, folder)  # taken out: it may hold a password, and what reads files inherits the rest
     parts = open_parts(where, folder)
-    worker = Worker(parts.files, parts.store, HuggingFaceEmbedding(), lambda: parts.settings.read().ingest)
-    start_reader()
+    embedder = HuggingFaceEmbedding()
+    small, worker, stuck = (
+        Worker(parts.files, parts.store, embedder, lambda: parts.settings.read().ingest, [lane]) for lane in FILE_LANES
+    )
+    start_reader(parts.files.storage.scratch())
     threading.Thread(target=worker.warm, daemon=True).start()
-    for _ in range(FETCHERS):
-        fetcher = Fetcher(parts.files, lambda: parts.settings.read().ingest)
-        threading.Thread(target=fetch_all, args=(fetcher,), daemon=True).start()
-    outlasting(parts.files.queue.release_ended)
-    outlasting(lambda: tidy(parts.files, parts.store))
-    outlasting(worker.damaged)
-    healed = -HEAL_SECONDS
+    retry_while_away(parts.files.queue.release_ended)
+    retry_while_away(lambda: tidy(parts.files, parts.store))
+    fetchers = (Fetcher(parts.files, lambda: parts.settings.read().ingest) for _ in range(FETCHERS))
+    for run_once in (small.run_once, stuck.run_once, *(fetcher.run_once for fetcher in fetchers)):
+        threading.Thread(target=run_forever, args=(run_once, parts.database), daemon=True).start()
+    retry_while_away(worker.damaged)
+    changes, healed = Changes(parts.database), -HEAL_SECONDS
     while True:
-        if outlasting(worker.run_once) or outlasting(worker.rebuild_once):
+        if retry_while_away(worker.run_once) or retry_while_away(worker.rebuild_once):
             continue
         if time.monotonic() - healed > HEAL_SECONDS:
             healed = time.monotonic()
-            _healed(worker)
+            _heal(worker)
         parts.store.close()  # what others delete meanwhile is not kept open here
-        time.sleep(IDLE_SECONDS)
+        retry_while_away(changes.wait)
 
 
-def fetch_all(fetcher: Fetcher) -> None:
+def run_forever(run_once: Callable[[], bool], database: Database) -> None:
+    """Do this for as long as the process lives, and wait for a change where there is nothing to do."""
+    changes = Changes(database)
     while True:
         try:
-            if not outlasting(fetcher.run_once):
-                time.sleep(FETCH_SECONDS)
-        except StoreError as error:  # the links wait until somebody has mended it
-            logger.warning("No link can be fetched: %s", error.what)
+            if not retry_while_away(run_once):
+                retry_while_away(changes.wait)
+        except StoreError as error:  # it waits until somebody has mended it
+            logger.warning("Nothing can be read: %s", error.what)
             time.sleep(LONGEST_AWAY)
 
 
-def _healed(worker: Worker) -> None:
+def _heal(worker: Worker) -> None:
     try:
-        outlasting(worker.heal)
+        retry_while_away(worker.heal)
     except RagError as error:  # nobody waits for it, and files must still be read: the next time
         logger.warning("damaged vectors could not be made anew: %s", error.what)
 
 
-def outlasting(work: Callable[[], T]) -> T:
-    """Do this, once more when the database's server was away in the middle of it, or the disk full."""
+def retry_while_away(work: Callable[[], T]) -> T:
+    """The result of `work`, which is done again as long as the database's server is away or the disk is full."""
     pause = AWAY_SECONDS
     while True:
         try:

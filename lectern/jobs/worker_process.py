@@ -109,6 +109,7 @@ class WorkerProcess:
     def _release(self, process: str) -> None:
         """Queue what a dead worker held, unless it is what workers die of."""
         for file in self._files.queue.release(process):
+            self._files.queue.leave_others(file.id)
             self._deaths[file.id] += 1
             if self._deaths[file.id] >= DEATHS:
                 del self._deaths[file.id]

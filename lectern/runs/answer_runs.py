@@ -15,28 +15,27 @@ from dataclasses import replace
 
 from lectern.ask.asked_documents import count_unread
 from lectern.ask.per_document import AnswerPerDocument
-from lectern.ask.pipeline import quote_nearest
 from lectern.explain.source_view import locate_quotes
 from lectern.library import Library
 from lectern.runs.call_in_flight import CallInFlight, CallWatch, ReadPrompts
 from lectern.schema import AnswerFacts, Ask, FileAnswer, Message, Price, Source, State, build_sources
 from ragcore.errors import InputError, Problem, QuestionError, RagError, StoreError
+from ragcore.extractive.fixed_replies import NOTHING_FOUND
 from ragcore.llms.base import LLMMetadata
 from ragcore.llms.call_queue import Cancellation, cancellable
 from ragcore.observe import Span, condensed_question
 from ragcore.prompts.prompt import Passage
-from ragcore.questions.fixed_replies import NOTHING_FOUND
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.attribution import Outcome
 from ragcore.response_synthesizers.progress import Progress
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome
+from ragcore.sql.sqlite import NoRoomError
 
 logger = logging.getLogger(__name__)
 
 QUESTION_CHARS = 8000  # a longer question is a document: it belongs in the library
 ANSWERED = ("done", "stopped", "interrupted")
 WRITE_SECONDS = 1.0  # between two writings of a growing answer
-AWAY_SECONDS = 600.0  # that the end of an answer waits for a database server that is away
+LATER_SECONDS = 15.0  # at most between two attempts to write the end of an answer
 
 
 class AlreadyAnsweringError(InputError):
@@ -61,6 +60,7 @@ class Run:
         self._expected = expected
         self._same = same
         self._read_prompts = read_prompts or ReadPrompts()
+        self._message = message
         self._ask = message.ask or Ask("")
         self._changed = threading.Condition()
         self._state: State = "writing"
@@ -171,11 +171,9 @@ class Run:
                     self._cite(answer.source_nodes)
                     self.text += piece
                     self._changed.notify_all()
-            nearest = quote_nearest(self._ask, answer, self._library.llm(extractive=self._ask.extractive))
             with self._changed:
-                if nearest and not self.finished:
-                    self.text = nearest
                 self._cite(answer.source_nodes)  # an agent's are known only now
+                self._outcome = answer.outcome
         self._check_citations()
 
     def _check_citations(self) -> None:
@@ -186,10 +184,13 @@ class Run:
         question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
         try:
             answer = self._library.answer_check.check(question, self.text, passages)
-            self._library.checks.keep(self.message_id, answer.text, answer.sentences)
         except RagError as error:  # the answer is whole; Check sentences tries again
             logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
             return
+        try:
+            self._library.checks.keep(self.message_id, answer.text, answer.sentences)
+        except StoreError as error:  # as above
+            logger.warning("the check of answer %s could not be written: %s", self.message_id, error)
         with self._changed:
             if not self.finished:
                 self._attributed, self._outcome = answer.text, answer.outcome
@@ -260,9 +261,9 @@ class Run:
                 self._note(state)
                 self._write(state)
             except StoreError as error:
-                # What was written last stays, and is read as interrupted.
                 logger.exception("the end of answer %s could not be written", self.message_id)
-                if error.retryable:
+                self._library.conversations.show_unsaved(self._finished_message(state))
+                if _may_pass(error):
                     threading.Thread(target=self._write_later, args=(state,), daemon=True).start()
             finally:
                 self._state = state  # only now: whoever sees that it is finished finds it written
@@ -286,16 +287,30 @@ class Run:
                     self._cancellation.cancel()
 
     def _write_later(self, state: State) -> None:
-        """The end of an answer, once the database's server is back."""
-        give_up = time.monotonic() + AWAY_SECONDS
-        while time.monotonic() < give_up:
-            time.sleep(WRITE_SECONDS)
+        """The end of an answer, once the disk has room or the database's server is back."""
+        pause = WRITE_SECONDS
+        while True:
+            time.sleep(pause)
+            pause = min(2 * pause, LATER_SECONDS)
             try:
                 self._write(state)
             except StoreError as error:
                 logger.info("answer %s is still to be written: %s", self.message_id, error)
+                if not _may_pass(error):
+                    return
             else:
                 return
+
+    def _finished_message(self, state: State) -> Message:
+        return replace(
+            self._message,
+            text=self._attributed or self.text,
+            state=state,
+            sources=self.sources,
+            facts=self._facts,
+            problem=self._problem,
+            saved=False,
+        )
 
     def _write(self, state: State) -> bool:
         return self._library.conversations.write(
@@ -307,6 +322,11 @@ class Run:
             problem=self._problem,
             trace=self._trace,
         )
+
+
+def _may_pass(error: StoreError) -> bool:
+    """Whether what could not be written may be, later: the disk is full, or the database's server away."""
+    return error.retryable or isinstance(error, NoRoomError)
 
 
 class SharedPassages:

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from lectern.export.backup import Copied
 from lectern.indexes import FIRST_NAME
-from lectern.jobs.embedders import BUILT_IN, HASHING, MULTILINGUAL
+from lectern.jobs.embedders import BUILT_IN, DOWNLOADED_MULTILINGUAL, HASHING, MULTILINGUAL
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.files import Added
 from lectern.schema import AnswerFacts, Price, Reading, Source, State
-from lectern.ui.i18n import _, day, language, ngettext, numeral
+from lectern.ui.i18n import _, day, language, ngettext, numeral, said
 
 EXCERPT_CHARS = 200
 
@@ -122,6 +122,7 @@ def embedder(name: str) -> str:
     names = {
         BUILT_IN: _("Built-in, for English"),
         MULTILINGUAL: _("Built-in, for every language"),
+        DOWNLOADED_MULTILINGUAL: _("For every language, downloaded"),
         HASHING: _("Words only, no model"),
     }
     return names.get(name, name)
@@ -237,6 +238,17 @@ def file_facts(file: FileRow) -> str:
     if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # of one that waits: in the sum
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *weight])
+
+
+def file_problem(file: FileRow) -> str:
+    """Why a file could not be read, or the first of what it was read without, and how much more; "" where nothing is wrong."""
+    if file.problem is None:
+        return ""
+    more = len(file.left_out) - 1
+    if more < 1:
+        return said(file.problem.what)
+    others = ngettext("And {number} more thing, see Details.", "And {number} more things, see Details.", more)
+    return f"{said(file.problem.what)} {others.format(number=numeral(more))}"
 
 
 def place(source: Source) -> str:

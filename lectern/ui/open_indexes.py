@@ -128,6 +128,7 @@ class OpenIndexes:
             raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
         library = Library(index.where, embedder=self._embedder)
         library.worker.start()
+        library.integrity.start()
         runs = RecordedOrLiveRuns(library)
         parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library), EvaluationJobs(library)
         opened = self._open[index.id] = OpenIndex(library, *parts)

@@ -7,16 +7,20 @@ something it is not.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 
+import httpx
+
 from ragcore.text.citations import CITATION, cited_in
+from ragcore.text.code_fences import fenced, rewrite_outside_code, rewrite_outside_spans
+from ragcore.text.replace import replace_between
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
-_FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
+_NUMBERED = re.compile(r"( {0,3})(?P<number>\d{1,9})([.)])(?=\s)")
 _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
-_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 # Brackets make links, images, references and directives; colons make icons, emoji, directives and bare addresses. What is
 # escaped already stays so; a lone backtick would pair with one of another line; "!" makes a picture of a link.
 _HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+/]|-\d))|(?i:(?<=\bwww)\.)|(?<=\w)@(?=\w)")
@@ -26,6 +30,10 @@ _HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+
 _OPENS, _CLOSES, _MOST_MARKS = 0xE000, 0xF000, 0x0800
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _UNMARKABLE = re.compile(r"`+[^`]*`+|\\.?|[*_`~|\n]+", re.DOTALL)
+_ADDRESS = re.compile(r"(?i)(?<![^\W_])https?://[^\s<>\"`\\^{|}\[\]]+")
+_AUTOLINK = re.compile(r"(?i)(?<![^\W_])(?:https?://|www\.)[^\s<>\"`\\^{|}\[\]\ue000-\uf8ff]+")
+_ESCAPED_ADDRESS = re.compile(r"(?i)(?<![^\W_])(?:https?(?:\\?[:/]){2,}|www\\\.)")
+_PUNCTUATION = ".,;:!?*_~'"
 _LEADING = re.compile(r"^(?:\s|>|[-+•–#]+\s|\d{1,9}[.)]\s)+")
 
 
@@ -40,18 +48,46 @@ class Mark:
 
 
 def label(text: str) -> str:
-    """`text` as it is, in any label, caption or title: every character that Markdown would act on is escaped."""
-    return _ACTIVE.sub(r"\\\1", " ".join(text.split()))
+    """`text` as it is, in any label, caption or title: every character that Markdown would act on is escaped, and an address
+    becomes code, as in answers.
+
+    >>> label("https://127.0.0.1:1 did *not* answer.")
+    '`https://127.0.0.1:1` did \\\\*not\\\\* answer\\\\.'
+    """
+    return _literal(" ".join(text.split()))
 
 
 def plain_md(text: str) -> str:
     """`text` as it is, over several lines, in a Markdown block."""
-    return "  \n".join(_ACTIVE.sub(r"\\\1", line) if line.strip() else "&nbsp;" for line in text.strip().splitlines())
+    return "  \n".join(_literal(line) if line.strip() else "&nbsp;" for line in text.strip().splitlines())
 
 
 def breakable(text: str) -> str:
     """`text` as HTML in which a long file name breaks after its _ . and - rather than within a word."""
     return re.sub(r"(?<=[_.-])(?=\w)", "<wbr>", escape(text))
+
+
+def addresses_in(text: str) -> list[str]:
+    """The web addresses in an answer, whether written out, in a link or of a picture, each once and as a browser would ask for
+    it: other letters than ASCII show what they are. None with a user name, which looks like a server's.
+
+    >>> addresses_in("See [the site](https://bücher.example/a_(b)) or https://user@evil.example, JavaScript:alert(1).")
+    ['https://xn--bcher-kva.example/a_(b)']
+    """
+    addresses: list[str] = []
+    for found in _ADDRESS.findall(text):
+        try:
+            url = httpx.URL(_without_punctuation(found))
+        except httpx.InvalidURL:
+            continue
+        if url.raw_host and not url.userinfo:
+            addresses.append(f"{url.scheme}://{url.netloc.decode('ascii')}{url.raw_path.decode('ascii')}")
+    return list(dict.fromkeys(addresses))
+
+
+def address_md(address: str) -> str:
+    """A link whose text is its whole address, which is one of `addresses_in`."""
+    return f"[{_escape_all(address)}](<{address.replace('&', '&amp;')}>)"
 
 
 def answer_md(text: str, links: Mapping[int, str] | None = None, marks: Sequence[Mark] = ()) -> str:
@@ -91,51 +127,77 @@ def _markable(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _safe(text: str, links: Mapping[int, str]) -> str:
-    out: list[str] = []
-    fence = ""
-    for line in text.splitlines():
-        found = _FENCE.match(line)
-        if fence:
-            if found and found.group(2).startswith(fence) and not found.group(3).strip():
-                fence = ""
-            out.append(line)
-        elif found and not (found.group(2)[0] == "`" and "`" in found.group(3)):
-            fence = found.group(2)
-            # The language is dropped where it would draw: a diagram can load pictures.
-            language = re.sub(r"[^\w+#-]", "", found.group(3).strip().split(" ")[0])
-            out.append(f"{found.group(1)}{fence}{'' if language.lower() in ('mermaid', 'math') else language}")
-        elif _UNDERLINE.match(line):
-            out += ["", "---", ""] if len(line.strip()) >= 3 else ["\\" + line.strip()]
+    return rewrite_outside_code(_separate_lists(text), line=partial(_line, links=links), language=_code_language)
+
+
+def _separate_lists(text: str) -> str:
+    """A number that does not follow from the list item before becomes text. Markdown would count on: "4. Duties" of another
+    document after "6. Bake" would be shown as item 7."""
+    out, number, is_paragraph = [], 0, False  # the number of the item before; whether the line before has words
+    lines = text.splitlines()
+    for line, in_code in zip(lines, fenced(lines), strict=True):
+        item = None if in_code else _NUMBERED.match(line)
+        if item and number and int(item["number"]) != number + 1:
+            out.append(_NUMBERED.sub(r"\1\g<number>\\\3", line, count=1))
+            number = 0
         else:
-            out.append(_line(line, links))
-    if fence:
-        out.append(fence)
+            out.append(line)
+            if item:
+                number = int(item["number"])
+            elif line.strip() and not (in_code or is_paragraph or line.startswith(" ")):
+                number = 0  # a new paragraph ends the list
+        is_paragraph = bool(line.strip())
     return "\n".join(out)
 
 
+def _code_language(info: str) -> str:
+    """Without those that draw: a diagram can load pictures."""
+    language = re.sub(r"[^\w+#-]", "", info.split(" ")[0])
+    return "" if language.lower() in ("mermaid", "math") else language
+
+
 def _line(line: str, links: Mapping[int, str]) -> str:
-    parts: list[str] = []
-    end = 0
-    for span in _CODE_SPAN.finditer(line):
-        parts += [_inline(line[end : span.start()], links), span.group(0)]
-        end = span.end()
-    parts.append(_inline(line[end:], links))
-    joined = "".join(parts)
+    if _UNDERLINE.match(line):
+        return "\n---\n" if len(line.strip()) >= 3 else "\\" + line.strip()
+    safe = rewrite_outside_spans(line, partial(_inline, links=links))
     # A heading inside an answer must not outshine the page's own.
-    return re.sub(r"^( {0,3})#{1,6}\s+(.*?)\s*#*$", r"\1#### \2", joined)
+    return re.sub(r"^( {0,3})#{1,6}\s+(.*?)\s*#*$", r"\1#### \2", safe)
 
 
 def _inline(text: str, links: Mapping[int, str]) -> str:
-    parts: list[str] = []
-    end = 0
-    for citation in CITATION.finditer(text):
-        parts.append(_defang(text[end : citation.start()]))
-        for number in cited_in(citation.group()):
-            parts.append(f"[{number}]({links[number]})" if number in links else f"\\[{number}\\]")
-        end = citation.end()
-    parts.append(_defang(text[end:]))
-    return "".join(parts)
+    def linked(citation: re.Match[str]) -> str:
+        numbers = cited_in(citation.group())
+        return "".join(f"[{number}]({links[number]})" if number in links else f"\\[{number}\\]" for number in numbers)
+
+    return replace_between(CITATION, text, linked, _defang)
 
 
 def _defang(text: str) -> str:
+    text = _ESCAPED_ADDRESS.sub(lambda found: found.group().replace("\\", ""), text)
+    return replace_between(_AUTOLINK, text, lambda found: _as_code(found, _escape), _escape)
+
+
+def _literal(text: str) -> str:
+    return replace_between(_AUTOLINK, text, lambda found: _as_code(found, _escape_all), _escape_all)
+
+
+def _as_code(found: re.Match[str], around: Callable[[str], str]) -> str:
+    """An address as code: the page makes links of those in any other text, also where their signs are escaped."""
+    address = _without_punctuation(found.group())
+    return f"`{address}`{around(found.group()[len(address) :])}"
+
+
+def _escape_all(text: str) -> str:
+    return _ACTIVE.sub(r"\\\1", text)
+
+
+def _escape(text: str) -> str:
     return _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
+
+
+def _without_punctuation(address: str) -> str:
+    """Without what belongs to the sentence around it."""
+    address = address.rstrip(_PUNCTUATION)
+    while address.endswith(")") and address.count(")") > address.count("("):
+        address = address[:-1].rstrip(_PUNCTUATION)
+    return address

@@ -14,6 +14,7 @@ from lectern.ui.widgets.conversations import conversation_list
 from lectern.ui.widgets.page_language import page_language
 from lectern.ui.widgets.popovers import popovers
 from lectern.ui.widgets.price import confirmation
+from lectern.ui.widgets.problem import damage
 from lectern.ui.widgets.reading import reading_bar
 
 HERE = Path(__file__).resolve().parent
@@ -51,6 +52,7 @@ def frame() -> None:
         page_language()
         popovers()
     confirmation()
+    damage(resources.library())
     page.run()
     resources.warm_embedder()
 

@@ -15,11 +15,11 @@ from itertools import repeat
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.agent.function_calling import read_call
 from ragcore.agent.react_reply import Act, UnreadableReplyError, answer_so_far, read_reply, thought_in
+from ragcore.extractive.fixed_replies import NOT_LOOKED_UP, in_language_of
 from ragcore.llms.base import Generation, LLMCall, Stream
 from ragcore.llms.text_tool_calls import calls_in, may_be_calls
 from ragcore.prompts.prompt import Passage, Prompt, Variables
 from ragcore.prompts.wording import LOOK_FIRST, REACT, REACT_FINISH, observation, unreadable
-from ragcore.questions.fixed_replies import NOT_LOOKED_UP, in_language_of
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.tools import QueryEngineTool, RetrieverTool
 

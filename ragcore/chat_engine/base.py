@@ -23,7 +23,7 @@ from ragcore.query_engine.base import logged
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, outcome_of
 from ragcore.tools import ToolOutput
 
 __all__ = ["AgentChatResponse", "ChatEngine", "End", "Reply", "StreamingAgentChatResponse", "condense"]
@@ -48,6 +48,10 @@ class AgentChatResponse:
     source_nodes: tuple[NodeWithScore, ...] = ()
     trace: Span | None = None
     end: End = End.ANSWERED
+
+    @property
+    def outcome(self) -> Outcome:
+        return outcome_of(self.trace)
 
     def __str__(self) -> str:
         return self.response

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for
+from ragcore.extractive.fixed_replies import NOTHING_FOUND
 from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.query_engine.base import QueryEngine
-from ragcore.questions.fixed_replies import NOTHING_FOUND
 from ragcore.schema import ChatMessage
 from ragcore.settings import services
 from ragcore.tools import ToolOutput

@@ -60,6 +60,10 @@ class TokenEmbedder(Embedder, Protocol):
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
         """The rows of `embed_passages`, and the tokens of each text. None where this model's are not known to tell words."""
 
+    def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
+        """The tokens of each text with the vectors that the model looks up for them before it reads them in context: a hundred
+        times as quick as `embed_tokens`, and coarser. None where `embed_tokens` gives None."""
+
     def knows(self, word: str) -> bool:
         """Whether it is a word of the model's vocabulary, as a misspelt one hardly is. True where that tells nothing."""
 

@@ -11,12 +11,17 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vectors
 
 _NAMES = (  # what a tensor is called in the file, and here
     (r"^embeddings\.LayerNorm", "norm"),
@@ -74,6 +79,12 @@ class BertEncoder(torch.nn.Module):
             "input_ids": pad_sequence(rows, batch_first=True, padding_value=self.pad_token_id),
             "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], batch_first=True),
         }
+
+    def look_up(self, ids: Sequence[int]) -> Vectors:
+        """(n, d): the unit vector with which each of these tokens begins, out of any context."""
+        with torch.inference_mode():
+            rows = F.normalize(self.word(torch.tensor(ids, dtype=torch.long, device=self.device)), dim=1)
+        return np.asarray(rows.float().cpu().numpy())
 
     def forward(self, features: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """ "token_embeddings" (n, longest, d), and their means "sentence_embedding" (n, d)."""

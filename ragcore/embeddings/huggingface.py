@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -93,20 +94,27 @@ class HuggingFaceEmbedding(BaseEmbedding):
         return self._model.embed([instruction + text for text in texts], step)
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
-        """Of the default model as it is: how far vectors of tokens lie apart differs from model to model."""
+        """Of the bundled models as they are: how far vectors of tokens lie apart differs from model to model."""
         if not self._as_bundled():
             return None
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=False) as step:
             tokens: list[Tokens] = []
-            rows = self._model.embed(list(texts), step, tokens)
+            rows = self._model.embed([self.text_instruction + text for text in texts], step, tokens)
             step.note(dimension=rows.shape[1])
-            return rows, tokens
+            return rows, [_without_start(each, len(self.text_instruction)) for each in tokens]
+
+    def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
+        """Of the bundled models as they are, as for `embed_tokens`."""
+        return self._model.static_tokens(texts) if self._as_bundled() else None
 
     def knows(self, word: str) -> bool:
-        return not self._as_bundled() or self._model.knows(word)
+        """Of the English model: another's vocabulary has too few whole words of any language."""
+        return self.model_name not in bundled_model.ALIASES or not self._as_bundled() or self._model.knows(word)
 
     def _as_bundled(self) -> bool:
-        return self.model_name in bundled_model.ALIASES and not (self.text_instruction or self.query_instruction)
+        instructions = (self.query_instruction, self.text_instruction)
+        known = self.model_name in (*BUNDLED, multilingual_e5.ORIGINAL)
+        return known and instructions == _usual_instructions(self.model_name)
 
     @property
     def _model(self) -> _LoadedModel:
@@ -165,6 +173,24 @@ class _LoadedModel:
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         result: Vectors = np.ascontiguousarray(rows / np.where(norms > 0, norms, 1), np.float32)
         return result
+
+    def static_tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """The whole of each text, not only its first window."""
+        from ragcore.embeddings.bert import BertEncoder
+
+        encodings = self._encoder.encode_batch(list(texts), add_special_tokens=False)
+        ids = [id_ for encoding in encodings for id_ in encoding.ids]
+
+        def look_up(model: SentenceTransformer | BertEncoder) -> Vectors:
+            assert isinstance(model, BertEncoder)  # the only one whose tokens are asked for
+            return model.look_up(ids)
+
+        rows = self._placed.run(look_up)
+        ends = list(itertools.accumulate(len(encoding.ids) for encoding in encodings))
+        return [
+            Tokens(text, encoding.offsets, rows[end - len(encoding.ids) : end])
+            for text, encoding, end in zip(texts, encodings, ends, strict=True)
+        ]
 
     def knows(self, word: str) -> bool:
         return len(self._encoder.encode(word, add_special_tokens=False).ids) == 1
@@ -234,6 +260,15 @@ class _LoadedModel:
         return result
 
 
+def _without_start(tokens: Tokens, start: int) -> Tokens:
+    """The same without the first `start` characters of the text."""
+    if not start:
+        return tokens
+    own = [at for at, (_, end) in enumerate(tokens.places) if end > start]
+    places = [(first - start, end - start) for first, end in (tokens.places[at] for at in own)]
+    return Tokens(tokens.text[start:], places, tokens.rows[own])
+
+
 def _batches(order: list[int], lengths: list[int], most: int) -> Iterator[list[int]]:
     """Cut `order`, longest first, so that no batch has more than `most` tokens with its padding."""
     start = 0
@@ -252,7 +287,8 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
     from ragcore.embeddings.torch_device import Placed, use_onednn
 
     def load(device: str) -> SentenceTransformer | BertEncoder:
-        model = _bundled(model_name, device) if model_name in BUNDLED else _open(model_name, device, cache_folder)
+        bundled = model_name in BUNDLED
+        model = _bundled(model_name, device) if bundled else _from_disk_or_hub(model_name, device, cache_folder)
         use_onednn(model)
         if max_length is not None and max_length < (model.max_seq_length or WINDOW):
             model.max_seq_length = max_length
@@ -262,18 +298,24 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
 
 
 def _bundled(model_name: str, device: str) -> BertEncoder:
+    from ragcore.embeddings.bert import BertEncoder
+
+    if model_name == multilingual_e5.NAME:
+        return _e5(multilingual_e5.model_folder(), device)
+    folder = bundled_model.model_folder()
+    bundled_model.check(folder / "model.safetensors")
+    return BertEncoder(folder, device)
+
+
+def _e5(folder: Path, device: str) -> BertEncoder:
     import torch
 
     from ragcore.embeddings.bert import BertEncoder
     from ragcore.embeddings.torch_device import bfloat16_is_faster
 
-    if model_name == multilingual_e5.NAME:
-        # Its vectors are the same to a cosine of 0.9999, and a processor that multiplies bfloat16 takes a third of the time.
-        dtype = torch.bfloat16 if device == "cpu" and bfloat16_is_faster() else torch.float32
-        return BertEncoder(multilingual_e5.model_folder(), device, dtype)
-    folder = bundled_model.model_folder()
-    bundled_model.check(folder / "model.safetensors")
-    return BertEncoder(folder, device)
+    # Its vectors are the same to a cosine of 0.9999, and a processor that multiplies bfloat16 takes a third of the time.
+    dtype = torch.bfloat16 if device == "cpu" and bfloat16_is_faster() else torch.float32
+    return BertEncoder(folder, device, dtype)
 
 
 @contextmanager
@@ -292,14 +334,21 @@ def _quietly() -> Iterator[None]:
             library.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-@_quietly()
-def _open(model_name: str, device: str, cache_folder: str | None) -> SentenceTransformer:
-    """From this disk where the model is there, so that no server is asked; otherwise downloaded, where that is allowed."""
-    import httpx
+def _open(model_name: str, device: str, cache_folder: str | None, *, download: bool) -> SentenceTransformer | BertEncoder:
+    if model_name == multilingual_e5.ORIGINAL:
+        return _e5(multilingual_e5.original_folder(cache_folder, download=download), device)
     from sentence_transformers import SentenceTransformer
 
+    return SentenceTransformer(model_name, device=device, cache_folder=cache_folder, local_files_only=not download)
+
+
+@_quietly()
+def _from_disk_or_hub(model_name: str, device: str, cache_folder: str | None) -> SentenceTransformer | BertEncoder:
+    """From this disk where the model is there, so that no server is asked; otherwise downloaded, where that is allowed."""
+    import httpx
+
     try:
-        return SentenceTransformer(model_name, device=device, cache_folder=cache_folder, local_files_only=True)
+        return _open(model_name, device, cache_folder, download=False)
     except (OSError, ValueError) as error:
         if Path(model_name).exists():
             raise EmbeddingError(
@@ -308,7 +357,7 @@ def _open(model_name: str, device: str, cache_folder: str | None) -> SentenceTra
             ) from error
     try:
         _reach_server()
-        return SentenceTransformer(model_name, device=device, cache_folder=cache_folder)
+        return _open(model_name, device, cache_folder, download=True)
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
         hint = "Check its name and the network, give the folder of a model you have, or use the built-in model."
         if model_name == multilingual_e5.ORIGINAL and multilingual_e5.is_installed():

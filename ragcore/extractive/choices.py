@@ -1,4 +1,4 @@
-"""Choosing without a model: by closeness of meaning and words in common. Replies have the form that a task's parser reads."""
+"""Choosing without a model: what the reader finds likeliest to answer. Replies have the form that a task's parser reads."""
 
 from __future__ import annotations
 
@@ -6,63 +6,54 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragcore.extractive.evidence import Evidence
+from ragcore.extractive import fixed_replies
+from ragcore.extractive.reader import Reader
 from ragcore.prompts.prompt import Choice, Passage, ToolCard
-from ragcore.questions import fixed_replies
 from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import quotes_in
+from ragcore.text.quotable_sentences import LEANS, Quote
 
-ALSO = 0.75  # what a further choice needs of the best one's evidence
-UNHELPFUL = -3.3  # log odds below which a passage does not help: well under those of an answer, for others judge after this
-CLEAR = 3.0  # log odds of the fullest relevance
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+BEHIND = 1.5  # log odds that a further choice may lie behind the best one
+NUMBERS = 1.0  # log odds that a tool gains whose numbers are exactly those of the question
+RELEVANCE = 1.5  # log odds of one step of relevance, from 1 for the least that is worth showing to 10
 NO_TOOL = fixed_replies.NO_TOOL["en"]
 
 
-def select(evidence: Evidence, query: str, choices: Sequence[Choice], most: int) -> str:
+def select(reader: Reader, query: str, choices: Sequence[Choice], most: int) -> str:
     """JSON: the best choice and, up to `most`, those that are nearly as good."""
-    scores = evidence.near(query, [_described(choice) for choice in choices])
-    rows = sorted(range(len(choices)), key=lambda row: -scores[row])
-    good = [row for place, row in enumerate(rows) if place == 0 or scores[row] >= max(ALSO * scores[rows[0]], 0.05)]
-    return json.dumps(
-        [{"choice": choices[row].number, "reason": _why(query, _described(choices[row]))} for row in good[: max(most, 1)]],
-        ensure_ascii=False,
+    chosen = _nearest(reader, query, choices)[: max(most, 1)]
+    return json.dumps([{"choice": each.number, "reason": _reason(query, each)} for each in chosen], ensure_ascii=False)
+
+
+def rank(reader: Reader, query: str, passages: Sequence[Passage]) -> str:
+    """A line "Doc: 2, Relevance: 7" for each passage that may help, the best first; "" where none does."""
+    reading = reader.read(query, passages)
+    best: dict[int, float] = {}
+    for quote, odds in zip(reading.candidates, reading.log_odds, strict=True):
+        best[quote.passage] = max(best.get(quote.passage, -np.inf), float(odds))
+    least = reader.weights.closest
+    return "\n".join(
+        f"Doc: {passages[at].number or at + 1}, Relevance: {min(1 + int((best[at] - least) / RELEVANCE), 10)}"
+        for at in sorted(best, key=lambda at: (-best[at], at))
+        if best[at] >= least
     )
 
 
-def rank(evidence: Evidence, query: str, passages: Sequence[Passage]) -> str:
-    """A line "Doc: 2, Relevance: 7" for each passage that may help, the best first; "" where none does."""
-    quotes = [
-        quote
-        for at, passage in enumerate(passages)
-        for quote in quotes_in(passage.text, number=passage.number or 0, passage=at)
-    ]
-    best: dict[int, float] = {}
-    for quote, odds in zip(quotes, evidence.odds(query, quotes), strict=True):
-        best[quote.passage] = max(best.get(quote.passage, -np.inf), float(odds))
-    lines = [
-        f"Doc: {passages[at].number or at + 1}, Relevance: {_of_ten(best[at])}"
-        for at in sorted(best, key=lambda at: (-best[at], at))
-        if best[at] >= UNHELPFUL
-    ]
-    return "\n".join(lines)
-
-
-def divide(evidence: Evidence, query: str, choices: Sequence[Choice]) -> str:
-    """JSON: each part of the question for the tool nearest to it; a question in one part goes to every tool that it names."""
-    if not choices:
-        return "[]"
+def divide(reader: Reader, query: str, choices: Sequence[Choice]) -> str:
+    """JSON: each part of the question for the tool nearest to it; a question in one part for all that are nearly as near."""
     parts = list(_parts(query))
     if len(parts) > 1:
-        asked = [(part, choices[int(evidence.near(part, [_described(c) for c in choices]).argmax())]) for part in parts]
+        pairs = [(part, choice.name) for part in parts for choice in _nearest(reader, part, choices)[:1]]
     else:
-        best = choices[int(evidence.near(query, [_described(choice) for choice in choices]).argmax())]
-        asked = [(query, choice) for choice in _named_in(query, choices) or [best]]
-    pairs = [{"sub_question": part, "tool_name": choice.name} for part, choice in asked]
-    return json.dumps([pair for at, pair in enumerate(pairs) if pair not in pairs[:at]], ensure_ascii=False)
+        nearest = _nearest(reader, query, choices)
+        pairs = [(query, choice.name) for choice in choices if choice in nearest]
+    return json.dumps([{"sub_question": part, "tool_name": name} for part, name in dict.fromkeys(pairs)], ensure_ascii=False)
 
 
 def direction(query: str, passage: str) -> str:
@@ -70,7 +61,7 @@ def direction(query: str, passage: str) -> str:
     if found := _BEFORE_OR_AFTER.search(query):
         return "previous" if found["before"] else "next"
     text = passage.strip()
-    if _CUT_BEFORE.match(text):
+    if LEANS.match(text) or text[:1].islower():
         return "previous"
     return "next" if text and not _SENTENCE_END.search(text) else "none"
 
@@ -83,84 +74,76 @@ class ToolUse:
     arguments: Mapping[str, Any]
 
 
-def choose_tool(evidence: Evidence, query: str, tools: Sequence[ToolCard]) -> ToolUse | None:
+def choose_tool(reader: Reader, query: str, tools: Sequence[ToolCard]) -> ToolUse | None:
     """The tool nearest to the question among those that it can be given to: as their one text, or with its numbers.
 
     None where there is no such tool. A text that is not named as a question or a search is filled only for a tool whose
     description shares a word with the question.
     """
-    fit = [(tool, arguments) for tool in tools if (arguments := _filled(tool, query)) is not None]
-    if not fit:
+    callable_ = [(tool, arguments) for tool in tools if (arguments := _arguments(tool, query)) is not None]
+    if not callable_:
         return None
-    scores = evidence.near(query, [f"{tool.name.replace('_', ' ')}: {tool.description}" for tool, _ in fit])
-    # A question that holds exactly the numbers a tool needs is likelier meant for it.
-    scores += [0.1 * (query not in arguments.values()) for _, arguments in fit]
-    tool, arguments = fit[int(scores.argmax())]
+    odds = _log_odds(reader, query, [_described(tool.name, tool.description) for tool, _ in callable_])
+    odds += [NUMBERS * (query not in arguments.values()) for _, arguments in callable_]
+    tool, arguments = callable_[int(odds.argmax())]
     return ToolUse(tool.name, arguments)
 
 
 def card_of(tool: Mapping[str, Any]) -> ToolCard:
     """A tool in OpenAI's format as a prompt would show it."""
-    about = tool["function"]
-    return ToolCard(about["name"], about.get("description", ""), json.dumps(about.get("parameters", {})))
+    function = tool["function"]
+    return ToolCard(function["name"], function.get("description", ""), json.dumps(function.get("parameters", {})))
 
 
-def _filled(tool: ToolCard, query: str) -> dict[str, Any] | None:
+def _nearest(reader: Reader, query: str, choices: Sequence[Choice]) -> list[Choice]:
+    """The best choice, and those that are nearly as good, best first."""
+    odds = _log_odds(reader, query, [_described(each.name, each.text) for each in choices])
+    return [choices[row] for row in np.argsort(-odds, kind="stable") if odds[row] >= odds.max() - BEHIND]
+
+
+def _log_odds(reader: Reader, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    """(n,): of each text being what the question is about."""
+    return reader.log_odds(query, [Quote(text, (), at, "") for at, text in enumerate(texts)])
+
+
+def _arguments(tool: ToolCard, query: str) -> dict[str, Any] | None:
     schema = json.loads(tool.parameters or "{}")
-    kinds = {name: about.get("type", "string") for name, about in schema.get("properties", {}).items()}
-    needed = [name for name in schema.get("required", ()) if name in kinds] or list(kinds)[:1]
-    if len(needed) == 1 and kinds[needed[0]] == "string":
-        shares_a_word = set(content_words(query)) & set(content_words(f"{tool.name.replace('_', ' ')} {tool.description}"))
-        return {needed[0]: query} if needed[0] in _ASKING or shares_a_word else None
-    said = _NUMBER.findall(query)
-    readable = len(said) == len(needed) and all(map(_PLAIN_NUMBER.fullmatch, said))
-    if needed and readable and all(kinds[name] in ("integer", "number") for name in needed):
-        numbers = [float(number.replace(",", "")) for number in said]
-        return {name: int(number) if number.is_integer() else number for name, number in zip(needed, numbers, strict=True)}
-    return None
+    types = {name: facts.get("type", "string") for name, facts in schema.get("properties", {}).items()}
+    required = [name for name in schema.get("required", ()) if name in types] or list(types)[:1]
+    if len(required) == 1 and types[required[0]] == "string":
+        shares_a_word = set(content_words(query)) & set(content_words(_described(tool.name, tool.description)))
+        return {required[0]: query} if required[0] in _QUESTIONS or shares_a_word else None
+    numbers = _NUMBER.findall(query)
+    if not required or len(numbers) != len(required) or not all(map(_PLAIN_NUMBER.fullmatch, numbers)):
+        return None
+    if any(types[name] not in ("integer", "number") for name in required):
+        return None
+    values = [float(number.replace(",", "")) for number in numbers]
+    return {name: int(value) if value.is_integer() else value for name, value in zip(required, values, strict=True)}
 
 
-def _described(choice: Choice) -> str:
-    return f"{choice.name.replace('_', ' ')}: {choice.text}" if choice.name else choice.text
+def _described(name: str, text: str) -> str:
+    return f"{name.replace('_', ' ')}: {text}" if name else text
 
 
-def _why(query: str, text: str) -> str:
-    said = set(content_words(text))
-    shared = [word for word in re.findall(r"[\w'’-]+", query) if (meant := content_words(word)) and set(meant) <= said]
+def _reason(query: str, choice: Choice) -> str:
+    stems = set(content_words(_described(choice.name, choice.text)))
+    shared = [word for word in re.findall(r"[\w'’-]+", query) if (own := set(content_words(word))) and own <= stems]
     return f"It has words of the question: {', '.join(dict.fromkeys(shared))}." if shared else "It is nearest in meaning."
-
-
-def _of_ten(odds: float) -> int:
-    return int(np.clip(round(1 + 9 * (odds - UNHELPFUL) / (CLEAR - UNHELPFUL)), 1, 10))
-
-
-def _named_in(query: str, choices: Sequence[Choice]) -> list[Choice]:
-    """The choices of which the question says a word that only their name has."""
-    words = [set(content_words(choice.name.replace("_", " "))) for choice in choices]
-    asked = set(content_words(query))
-    return [
-        choice
-        for at, choice in enumerate(choices)
-        if asked & (words[at] - {word for other, said in enumerate(words) if other != at for word in said})
-    ]
 
 
 def _parts(query: str) -> Iterator[str]:
     """The questions in a question: its sentences, what "and" joins to a full question, and each of two things compared."""
     for sentence in _SENTENCE.findall(query):
-        first, *others = (part.strip(" ,") for part in _AND_ASKS.split(sentence))
-        if others or not (pair := _PAIR.match(first)):
-            yield from (part for part in (first, *others) if content_words(part))
-        else:
-            yield f"{pair['head']}{pair['one']}{pair['end']}"
-            yield f"{pair['head']}{pair['two']}{pair['end']}"
+        parts = [part.strip(" ,") for part in _AND_ASKS.split(sentence)]
+        pair = _PAIR.match(parts[0]) if len(parts) == 1 else None
+        yield from (f"{pair[1]}{thing}{pair[4]}" for thing in pair.group(2, 3)) if pair else filter(content_words, parts)
 
 
-_THING = r"[^\W\d_a-zà-ÿ][\w'’-]*(?: [^\W\d_a-zà-ÿ][\w'’-]*| \d+)*|\d{4}"  # a name of one or more words, or a year
+_THING = r"(?:[^\W\d_a-zà-ÿ][\w'’-]*(?: [^\W\d_a-zà-ÿ][\w'’-]*| \d+)*|\d{4})"  # a name of one or more words, or a year
 _PAIR = re.compile(
-    rf"(?P<head>.*\S )(?P<one>{_THING}),? (?:and|or|with|to|versus|vs\.?|und|oder|mit|et|ou|y|o|compared (?:with|to))"
-    r"(?: (?:in|of|for))?"
-    rf" (?P<two>{_THING})(?P<end>[.?!]*)$"
+    rf"(.*\S )({_THING}),? (?:and|or|with|to|versus|vs\.?|und|oder|mit|et|ou|y|o|compared (?:with|to))(?: (?:in|of|for))?"
+    rf" ({_THING})([.?!]*)$"
 )
 _SENTENCE = re.compile(r"[^?？!。]+[?？!。]*")
 _AND_ASKS = re.compile(
@@ -169,12 +152,11 @@ _AND_ASKS = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_OR_AFTER = re.compile(
-    r"\b(?:(?P<before>before|previous(?:ly)?|earlier|led up|led to|leading to|beforehand|cause[ds]?|vorher|davor|zuvor|avant|"
-    r"antes)|after|afterwards?|next|then|later|following|followed|since|result(?:s|ed)?|danach|später|après|ensuite|después|luego)\b",
+    r"\b(?:(?P<before>before|previous(?:ly)?|earlier|led (?:up|to)|leading to|cause[ds]?|vorher|davor|zuvor|avant|antes)"
+    r"|after|afterwards?|next|then|later|following|since|result(?:s|ed)?|danach|später|après|ensuite|después|luego)\b",
     re.IGNORECASE,
 )
-_CUT_BEFORE = re.compile(r"[a-zà-ÿ,;)]|(?:He|She|It|They|This|These|Those|But|Then|However|Therefore|Thus)\b")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]\s]*$")
 _NUMBER = re.compile(r"(?<![\w.])-?(?>\d+(?:[.,]\d+)*)(?!\w)")
 _PLAIN_NUMBER = re.compile(r"-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")  # "1,5" may be one and a half, or two numbers
-_ASKING = frozenset(("input", "query", "query_str", "question", "text", "message", "search", "q", "topic", "prompt"))
+_QUESTIONS = frozenset(("input", "query", "query_str", "question", "text", "message", "search", "q", "topic", "prompt"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.sentences import sentences
@@ -24,18 +24,15 @@ def recalled(messages: Sequence[ChatMessage]) -> str:
     return "\n".join([*notes, *turns[-MOST_TURNS:]])
 
 
-def _turns(messages: Sequence[ChatMessage]) -> Iterator[str]:
-    line = ""
+def _turns(messages: Sequence[ChatMessage]) -> list[str]:
+    turns: list[str] = []
     for message in messages:
-        said = _begin(message.content)
-        if said and message.role is MessageRole.USER:
-            if line:
-                yield line
-            line = f"Asked: “{said}”"
-        elif said and message.role in (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL):
-            line = f"{line} Answered: “{said}”".strip()
-    if line:
-        yield line
+        beginning = _begin(message.content)
+        if beginning and message.role is MessageRole.USER:
+            turns.append(f"Asked: “{beginning}”")
+        elif beginning and message.role in (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL):
+            turns[-1:] = [" ".join([*turns[-1:], f"Answered: “{beginning}”"])]
+    return turns
 
 
 def _begin(content: str) -> str:

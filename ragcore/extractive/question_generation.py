@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragcore.extractive.follow_up import leans_on_context
 from ragcore.extractive.question_patterns import asked_by
-from ragcore.questions.follow_up import leans_on_context
 from ragcore.text import language
 from ragcore.text.key_phrases import in_ordinary_case, is_telling, keywords
 from ragcore.text.quotable_sentences import quotes_in

@@ -1,7 +1,7 @@
 """Rules that turn a sentence into the question it answers: "The tower was built in 1871." gives "When was the tower built?"
 
-English and German have rules for dates, numbers, places, duties, reasons and contents; French, Spanish and Chinese for
-definitions. A rule is a pattern and a wording; a sentence that no rule fits exactly gives no question.
+English has rules for reasons, makers, dates, numbers, places and contents, German for dates and contents, all five for
+definitions; rarer kinds gave under three questions in two million characters. A sentence that no rule fits gives none.
 """
 
 from __future__ import annotations
@@ -14,20 +14,12 @@ from ragcore.text.keywords import content_words
 
 _SUBJECT = r"(?P<subject>[^\W\d_][^,;:()\"“”.!?]{0,70}?)"
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-_YEAR = r"(?:1\d{3}|20\d\d)s?"
 _WHEN = (
-    rf"(?:in (?:(?:early|late|mid|the) )?(?:(?:[A-Z][a-z]+),? )?{_YEAR}"
-    rf"|on (?:[A-Z][a-z]+day,? )?(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}|{_MONTH} \d{{1,2}})(?:,? {_YEAR})?)\b"
+    r"(?:in (?:(?:early|late|mid|the) )?(?:(?:[A-Z][a-z]+),? )?(?:1\d{3}|20\d\d)s?"
+    rf"|on (?:[A-Z][a-z]+day,? )?(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}|{_MONTH} \d{{1,2}})(?:,? \d{{4}})?)\b"
 )
-_NUMBER = (
-    r"(?:about |around |over |only |nearly |almost |up to |more than |at least |at most |a maximum of |some )?"
-    r"(?:\d[\d,]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
-    r"|eighty|ninety)"
-)
-_SPAN = r"(?:seconds|minutes|hours|days|weeks|months|years|nights)"
-_THINGS = rf"(?P<things>(?!{_SPAN}\b|hundred|thousand|million|per\b|percent|more\b|other\b|of\b)[a-z]+s(?: of [a-z]+)?)\b"
-_MONEY = r"(?:about |around |only |up to |just )?(?:[£$€]\s?\d|\d[\d.,]*\s?(?:pounds|pence|dollars|euros|cents)\b)"
-_DUTY = r"(?P<must>must|shall|should|has to|have to)"
+_NUMBER = r"(?:about |around |over |only |nearly |almost |up to |more than |at least )?(?:\d[\d,]*|two|three|four|five|six)"
+_THINGS = r"(?P<things>(?!(?:second|minute|hour|day|week|month|year)s\b|more\b|other\b|of\b)[a-z]+s(?: of [a-z]+)?)\b"
 _BE = r"(?P<be>is|are|was|were)"
 _DONE = r"(?P<done>[a-z]+(?:ed|rn|ilt|ade|old|ght|un|en|eld|ept|ent|et|ut)\b(?:(?! and | or )[^,;]){0,40}?)"
 
@@ -54,7 +46,6 @@ _TOLD = {
     "demanded": "demand", "promised": "promise", "proposed": "propose", "recommended": "recommend", "reported": "report",
     "resolved": "resolve", "suggested": "suggest", "warned": "warn",
 }  # fmt: skip
-_MAKERS = "built|founded|designed|invented|discovered|directed|painted|created|established|composed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,84 +61,23 @@ def _rule(wording: str, pattern: str) -> Rule:
 
 
 _CAN = r"(?P<be>is|are|was|were|can|cannot|must|may|should|will)"
-_PERSON_NAME = r"(?:(?:Mr|Mrs|Ms|Dr|Sir|Miss|Professor)\.? )?[A-Z][a-z]+ [A-Z][a-z]+"
-_BIDDEN = "expected|required|encouraged|allowed|permitted|obliged|advised"
-_OPENING = rf"^(?:In|On) (?:{_MONTH} )?(?:\d{{1,2}},? )?{_YEAR},? "
 _DID = rf"(?P<verb>{'|'.join(_PAST)})\b"
 _LIMIT = r"(?=[,.;]| and | that | which )"
 
 ENGLISH = (
-    # duties
-    _rule(
-        "What {must} {subject} do {case}?",
-        rf"^(?P<case>(?:If|When|Before|After) [^,;:()]{{8,60}}), {_SUBJECT} {_DUTY} (?!not |be |have )[a-z]",
-    ),
-    _rule(
-        "What {must} {subject} do {case}?",
-        rf"^{_SUBJECT} {_DUTY} (?!not |be |have )[a-z][^,;]{{3,80}}? (?P<case>(?:if|before) [^,;:()]{{8,45}})\.$",
-    ),
-    _rule("What {be} {subject} {done} to do?", rf"^{_SUBJECT} {_BE} (?P<done>{_BIDDEN}) to (?!be |have )[a-z]"),
-    _rule("What {be} {subject} {done} to?", rf"^{_SUBJECT} {_BE} (?P<done>committed|dedicated|entitled) to (?!do )[a-z]"),
-    _rule("What {do} {subject} have the right to?", rf"^{_SUBJECT} (?P<verb>has|have) the right to [a-z]"),
-    _rule("What can {subject} do with {case}?", rf"^With (?P<case>[A-Z][^,;:()]{{2,40}}), {_SUBJECT} can (?!be )[a-z]"),
-    # reasons
     _rule("Why {be} {subject} {what}?", rf"^{_SUBJECT} {_CAN} (?P<what>[^,;]{{3,60}}?),? because "),
-    _rule("Why did {subject} {base}{what}?", rf"^{_SUBJECT} {_DID}(?P<what>[^,;]{{3,50}}?),? because "),
     _rule(
-        "What {be} {subject}?",
-        rf"^(?P<subject>The (?:main |only |chief )?(?:reason|cause)s? (?:for|of|why) [^,;:()]{{4,60}}?) {_BE} ",
+        "Who {made} {subject}?",
+        rf"^{_SUBJECT} (?:is|was|were) (?P<made>built|founded|designed|invented|discovered|created) by (?:the \w+ )?[A-Z]",
     ),
-    # spans of time
-    _rule(
-        "How long {be} {subject} {done}?",
-        rf"^{_SUBJECT} {_BE} (?P<done>[a-z]+(?:ed|ept|eld|ent|id)(?: [a-z ]{{2,25}}?)?) for {_NUMBER} {_SPAN}\b",
-    ),
-    _rule("How long {do} {subject} {base}?", rf"^{_SUBJECT} (?P<verb>lasts?|takes?|lasted|took) {_NUMBER} {_SPAN}\b"),
-    # people
-    _rule(
-        "Who {made} {thing}?",
-        rf"^(?P<subject>{_PERSON_NAME}) (?P<made>{_MAKERS}|wrote|won) (?P<thing>(?:the |[A-Z])[^,;.()]{{4,40}}?){_LIMIT}",
-    ),
-    _rule("Who {made} {subject}?", rf"^{_SUBJECT} (?:is|was|were) (?P<made>{_MAKERS}) by (?:the \w+ )?[A-Z]"),
-    _rule(
-        "Who {be} {subject}?",
-        rf"^(?P<subject>The (?:[a-z]+ ){{0,2}}[a-z]+(?: of [\w ]{{3,30}}?)?) (?P<be>is|was) {_PERSON_NAME}(?=[,.;]| who)",
-    ),
-    # dates
     _rule("When {be} {subject} {done}?", rf"^{_SUBJECT} (?P<be>was|were) {_DONE},? (?:by [^,;]{{3,40}} )?{_WHEN}"),
     _rule("When did {subject} {base}{what}?", rf"^{_SUBJECT} {_DID}(?P<what>[^,;]{{0,40}}?),? {_WHEN}"),
-    _rule("When {be} {subject} {done}?", rf"{_OPENING}{_SUBJECT} (?P<be>was|were) {_DONE}(?: by [^,;]{{3,60}})?\.$"),
-    _rule("When did {subject} {base}{what}?", rf"{_OPENING}{_SUBJECT} {_DID}(?P<what>[^,;]{{0,45}}?)\.$"),
-    _rule(
-        "When {do} {subject} {base}?",
-        rf"^{_SUBJECT} (?P<verb>opens?|closes?|begins?|starts?|leaves?) "
-        rf"(?:at (?:\d|noon|midnight|dawn|dusk)|on [A-Z][a-z]+days?\b|in {_MONTH}\b)",
-    ),
-    # numbers
     _rule("How many {things} {do} {subject} have?", rf"^{_SUBJECT} (?P<verb>has|have|had) {_NUMBER} {_THINGS}"),
-    _rule(
-        "How many {things} {must} {subject} {act}?",
-        rf"^{_SUBJECT} (?P<must>can|may|must|should|will) (?P<act>(?!be\b|have\b)[a-z]+(?: with)?) {_NUMBER} {_THINGS}",
-    ),
-    _rule(
-        "How many {things} {be} there {where} {subject}?",
-        rf"^There (?P<be>are|were) {_NUMBER} {_THINGS} (?P<where>in|at|on) (?P<subject>[^,;:()]{{4,45}}?){_LIMIT}",
-    ),
-    _rule("How much {do} {subject} cost?", rf"^{_SUBJECT} (?P<verb>costs?|cost) {_MONEY}"),
-    _rule("How much {be} {subject}?", rf"^{_SUBJECT} {_BE} {_MONEY}"),
-    _rule("How much {do} {subject} weigh?", rf"^{_SUBJECT} (?P<verb>weighs?) {_NUMBER}"),
-    _rule(
-        "How {size} {be} {subject}?",
-        rf"^{_SUBJECT} {_BE} {_NUMBER}(?:\.\d+)? (?!years )[a-z]+ (?P<size>long|high|tall|wide|deep|thick)\b",
-    ),
-    # places
     _rule(
         "Where {be} {subject} {done}?",
         rf"^{_SUBJECT} {_BE} (?P<done>located|situated|kept|held|stored|buried) (?:in|at|on|under|near|behind|between) "
         r"(?!the same|order|a number|place|mind)",
     ),
-    _rule("Where {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>born|built|invented) (?:in|at|near) (?:the )?[A-Z]"),
-    # contents
     _rule("What {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>called|known as|named after|based on|caused by) "),
     _rule("What {do} {subject} {base}?", rf"^{_SUBJECT} (?P<verb>consists of|depends on|refers to|causes|led to) "),
     _rule("What {be} {subject} {done}?", rf"^{_SUBJECT} {_BE} (?P<done>responsible for|used for|used to|made of|built of) "),
@@ -156,7 +86,6 @@ ENGLISH = (
         rf"^{_SUBJECT} (?P<verb>covers|includes|offers|provides|requires|contains|protects) (?!that\b|for\b|us\b|you\b|up\b)",
     ),
     _rule("What did {subject} {base}?", rf"^{_SUBJECT} (?P<verb>{'|'.join(_TOLD)}) (?:that|to) (?!be |it\b)[\w']"),
-    # definitions
     _rule(
         "{who} {be} {best}?",
         rf"^{_SUBJECT} {_BE} (?P<best>the (?:(?!best|rest|same|latest)\w{{3,}}est|first|only|main|most \w+|second \w+est) "
@@ -168,54 +97,15 @@ ENGLISH = (
         r"^(?P<subject>(?!D[eia][res] |The )[A-Z]\w+(?: [A-Z]\w+){1,3}), (?:an?|the) (?P<kind>[^,;.]{5,60}),",
     ),
 )
-
-_DE_SUBJECT = r"(?P<subject>(?:der|die|das|ein|eine|jede|jeder|alle) [^,;:()]{2,30}?)"
-_DE_WHEN = r"(?:im Jahre? |am |im |seit )?(?:\d{1,2}\. )?(?:[A-Z][a-zä]+ )?(?:1\d{3}|20\d\d)"
-_DE_NUMBER = (
-    r"(?:etwa |rund |über |nur |fast |bis zu |mehr als |mindestens |höchstens )?"
-    r"(?:\d[\d.]*|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig)"
-)
-_DE_DUTY = r"(?P<must>muss|müssen|soll|sollen|sollte|sollten)"
-_DE_VERB = r"(?P<verb>ist|sind|war|waren|darf|dürfen|muss|müssen|kann|können|hat|haben|wird|werden|wurde|wurden)"
-_DE_DONE = r"(?:[a-zäöüß]+ )?(?:\w*ge\w+(?:t|en)|\w+iert|(?:be|er|ver|ent|zer)\w+(?:t|en))"
-
 GERMAN = (
     _rule(
-        "Was {must} {subject} tun, wenn {case}?",
-        rf"^(?:Wenn|Falls) (?P<case>[^,;:()]{{8,60}}), {_DE_DUTY} {_DE_SUBJECT} [a-zäöü]",
-    ),
-    _rule("Was {must} {subject} tun, {case}?", rf"^{_SUBJECT} {_DE_DUTY} [^,;]{{5,80}}, (?P<case>wenn [^,;:()]{{8,45}})\.$"),
-    _rule("Warum {verb} {subject} {what}?", rf"^{_SUBJECT} {_DE_VERB} (?P<what>[^,;]{{3,60}}?), weil "),
-    _rule(
         "Wann {be} {subject} {done}?",
-        rf"^{_SUBJECT} (?P<be>wurden?) {_DE_WHEN} (?P<done>(?:(?! und )[^,;]){{0,40}}?{_DE_DONE})\.$",
-    ),
-    _rule(
-        "Wann {be} {subject} {done}?",
-        rf"^(?:Im|Am) [^,;]{{0,20}}(?:1\d{{3}}|20\d\d) (?P<be>wurden?) {_DE_SUBJECT} (?P<done>{_DE_DONE})\.$",
-    ),
-    _rule("Von wem {be} {subject} {done}?", rf"^{_SUBJECT} (?P<be>wurden?) von (?:[A-ZÄÖÜ]\w+ ){{1,3}}(?P<done>{_DE_DONE})\.$"),
-    _rule(
-        "Wie viele {things} {verb} {subject}?",
-        rf"^{_SUBJECT} (?P<verb>hat|haben|hatte|hatten) {_DE_NUMBER} "
-        r"(?P<things>(?!Million|Milliarde|Prozent)[A-ZÄÖÜ][a-zäöüß]+)\b",
-    ),
-    _rule("Wie viel {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>kostet|kosten) (?:etwa |rund )?(?:\d|[€$£])"),
-    _rule("Wie lange {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>dauert|dauern) {_DE_NUMBER} "),
-    _rule(
-        "Wann {verb} {subject}?",
-        rf"^{_SUBJECT} (?P<verb>öffnet|öffnen|schließt|schließen|beginnt|beginnen|endet|enden) (?:um|am|im) ",
-    ),
-    _rule("Wo {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>liegt|liegen) (?:in|im|am|an|auf|bei|zwischen) "),
-    _rule("Wo {verb} sich {subject}?", rf"^{_SUBJECT} (?P<verb>befindet|befinden) sich (?:in|im|am|an|auf|bei|zwischen) "),
-    _rule(
-        "Wie {size} {be} {subject}?",
-        rf"^{_SUBJECT} (?P<be>ist|war) {_DE_NUMBER}(?:,\d+)? \w+ (?P<size>lang|hoch|breit|tief|schwer)\b",
+        rf"^{_SUBJECT} (?P<be>wurden?) (?:im Jahre? |am |im |seit )?(?:\d{{1,2}}\. )?(?:[A-Z][a-zä]+ )?(?:1\d{{3}}|20\d\d) "
+        r"(?P<done>(?:(?! und )[^,;]){0,40}?(?:\w*ge\w+(?:t|en)|\w+iert|(?:be|er|ver|ent|zer)\w+(?:t|en)))\.$",
     ),
     _rule("Was {verb} {subject}?", rf"^{_SUBJECT} (?P<verb>umfasst|enthält|bietet|erfordert) "),
     _rule("{wer} {be} {subject}?", rf"^{_SUBJECT} (?P<be>ist|sind|war|waren) (?:eine?|der|die|das) (?P<kind>.*)"),
 )
-
 OTHERS = (
     _rule("Qu'est-ce que {subject} ?", rf"^{_SUBJECT} (?:est|sont|était) (?:une?|le|la|l') ?(?P<kind>.*)"),
     _rule("¿Qué es {subject}?", rf"^{_SUBJECT} (?:es|son|era) (?:una?|el|la) (?P<kind>.*)"),
@@ -279,10 +169,8 @@ def _parts(found: re.Match[str], known: Collection[str]) -> dict[str, str]:
     person = _PERSON.search(kind) is not None
     return parts | {
         "subject": _spoken(subject, known),
-        "case": _spoken(parts.get("case", ""), known),
         "do": "did" if verb in _PAST or verb == "had" else "does" if verb in _PRESENT or verb == "has" else "do",
         "base": _PAST.get(verb) or _TOLD.get(verb) or _PRESENT.get(verb, verb),
-        "must": {"has to": "must", "have to": "must"}.get(parts.get("must", ""), parts.get("must", "")),
         "who": "Who" if person else "What",
         "wer": "Wer" if person else "Was",
     }

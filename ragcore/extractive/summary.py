@@ -1,4 +1,8 @@
-"""Summaries without a model: the sentences that say most, of each document and about the topic that is asked for."""
+"""Summaries without a model: of each document its name and the sentences that say most, or what its table holds.
+
+A sentence says most where it is central in its document (LexRank), has its commonest words, has a name, stands early, and can
+be understood alone. Of several sentences each is from another stretch of the document.
+"""
 
 from __future__ import annotations
 
@@ -7,115 +11,223 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ragcore.extractive.evidence import Evidence
-from ragcore.questions import fixed_replies
-from ragcore.questions.fixed_replies import in_language_of
-from ragcore.questions.summary_requests import asked_length, topic_of
-from ragcore.questions.topic import called
+from ragcore.extractive import fixed_replies
+from ragcore.extractive.reader import candidates
+from ragcore.extractive.sentence_vectors import SentenceVectors
+from ragcore.extractive.summary_requests import Length, asked_length, request_language, topic_of
+from ragcore.extractive.topic import called
+from ragcore.prompts.prompt import Passage
 from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import LEANS, Quote, joined, with_lists
+from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE, split_notes
+from ragcore.text.quotable_sentences import LEANS, Quote, distinct, document_of, joined, with_lists
 from ragcore.text.salience import centrality, diverse, shares, stretches
+from ragcore.text.table_facts import describe, tables_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-LEAST, MOST = 3, 10  # sentences of a summary, unless it has more documents, each of which gives one
-DOCUMENTS = 40  # that a summary is made of; of more, the longest
-SHORT, LONG = 50, 260  # characters, of a sentence that suits a summary
+LEAST, MOST = 3, 10  # sentences of a summary of one document
+OF_FEW, OF_MANY = 3, 2  # sentences of each of up to FEW documents, and of each of more
+FEW = 12  # documents
+SHORT, LONG = 50, 260  # characters of a sentence that suits a summary; a Chinese one counts as CHINESE
+CHINESE = 3
 NAMED, EARLY = 0.3, 1.0  # what holding a name, and standing first in its document, count where the commonest words count 1
-ASIDE = 0.15  # what being central counts in a summary about a topic, where closeness to the topic counts 1
-MAX_WEIGHED = 200  # sentences per summary; of more, those with the commonest words
+HALF = 4  # sentences after which standing early counts half
+ASIDE = 0.15  # what all that counts in a summary about a topic, where closeness to the topic counts 1
+MAX_WEIGHED = 400  # sentences of a summary that are embedded, of long documents those with the commonest words
+WORDS = 12  # words of a sentence, to choose enough of them for a summary of so many words
 _LEANING = re.compile(
-    LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|not|now|once"
-    r"|later|meanwhile|when|after|before|what|there|here|both|others?|another|the (?:same|following|next|other|former|latter)"
+    LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|now|once"
+    r"|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other|former|latter)"
     r"|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
     r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,] )[^\W\d_a-zà-ÿ][\w'’-]+")
+_HEADING = re.compile(r"\*\*[^\n]+\*\*(?:\n[^\n]*)?")
+_MARKDOWN = re.compile(r"([\\`*\[\]])")
+_CHINESE = re.compile(r"[㐀-鿿]")
+_WORD = re.compile(r"[㐀-鿿]|[^\W㐀-鿿]+")
 
 
-def summarize(evidence: Evidence, query: str, quotes: Sequence[Quote], *, again: bool = False) -> str:
-    """The sentences that say most, some of each document. `again`: the quotes are summaries already, of which more is kept."""
-    quotes = _common(quotes)
-    if not quotes:
-        return in_language_of(query, fixed_replies.NOT_FOUND)
-    vectors = evidence.embed([quote.text for quote in quotes])
-    scores = np.zeros(len(quotes))
-    groups = np.zeros(len(quotes), dtype=int)
-    for number, rows in enumerate(_by_document(quotes)):
-        scores[rows] = centrality(vectors[rows]) + _stands_well([quotes[row] for row in rows])
-        groups[rows] = number
+class Section(NamedTuple):
+    """The sentences of a document, or of a group of documents. `heading` is Markdown, "" for none."""
+
+    heading: str
+    quotes: list[Quote]
+
+
+def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage], *, again: bool = False) -> str:
+    """Markdown: a heading and sentences of each document. `again`: the passages are summaries, of which it makes one."""
+    language = request_language(query)
+    found = _sections_of_summaries(passages) if again else _sections(passages, language)
+    sections = _without_repeated([section for section in found if section.quotes])
+    if not sections:
+        return fixed_replies.NOTHING_FOUND.get(language, fixed_replies.NOTHING_FOUND["en"])
     length = asked_length(query)
-    wanted = len(quotes) / 2 if again else np.log2(len(quotes))
-    usual = max(min(groups.max() + 1, DOCUMENTS), min(MOST, max(LEAST, int(wanted))))
-    places = shares(Counter(groups.tolist()), length.sentences or usual)
     topic = topic_of(query)
-    if topic and not called(topic, {quote.document for quote in quotes}):
-        scores = ASIDE * scores + vectors @ evidence.query(topic)
-    else:
-        groups = np.array(stretches(groups.tolist(), places))
-        places = dict.fromkeys((group for group in groups.tolist() if group >= 0), 1)
-    taken = diverse(scores, vectors, groups.tolist(), places)
+    if called(topic, {document_of(passage.source) for passage in passages}):
+        topic = ""
+    counts = _counts(sections, length, again=again)
+    most = max(MAX_WEIGHED // len(sections), 1)
+    lists = length == Length()  # what belongs to a list would exceed an asked length
+    chosen = [
+        _choose(section.quotes, count, vectors, topic, most, lists=lists)
+        for section, count in zip(sections, counts, strict=True)
+    ]
     if length.words is not None:
-        taken = _within(length.words, taken, quotes)
-    if length.words is not None or length.sentences is not None:  # which what belongs to a list would exceed
-        return joined([replace(quotes[row], introduces=()) for row in sorted(taken)])
-    return joined(with_lists(sorted(taken), quotes))
+        chosen = _within(length.words, sections, chosen)
+    texts = [_text(section, rows, lists=lists) for section, rows in zip(sections, chosen, strict=True) if rows]
+    return "\n\n".join(texts)
 
 
-def _by_document(quotes: Sequence[Quote]) -> list[list[int]]:
-    """The rows of each document, in the order in which the documents come."""
-    rows: dict[str, list[int]] = {}
+def _sections(passages: Sequence[Passage], language: str) -> list[Section]:
+    """A section for each document; where passages stand for groups of documents, for each group."""
+    headings: dict[str, list[Passage]] = {}
+    tables: dict[str, str] = {}
+    for passage in passages:
+        notes, text = split_notes(passage.text)
+        name, below = notes.get(GROUP, document_of(passage.source)), notes.get(DOCUMENTS_OF_GROUP, "")
+        heading = "\n".join(filter(None, [heading_of(name), _escaped(below)]))
+        headings.setdefault(heading, []).append(replace(passage, text=text))
+        if TABLE in notes:
+            tables[heading] = notes[TABLE]
+    sections = []
+    for heading, own in headings.items():
+        table, cited = tables.get(heading, ""), own[:1]
+        if not table:
+            table = " ".join(describe(each, language) for each in tables_in("\n".join(passage.text for passage in own)))
+            cited = [own[0], own[-1]]
+        marks = tuple(dict.fromkeys(passage.number for passage in cited if passage.number is not None))
+        sections.append(Section(heading, [Quote(table, marks, 0, heading)] if table else candidates(own)))
+    return sections
+
+
+def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
+    """The sections of all of them, of which those with the same heading are one; a paragraph without a heading is its own."""
+    quotes: dict[str, list[Quote]] = {}
+    for place, passage in enumerate(passages):
+        heading = ""
+        for number, block in enumerate(passage.text.strip().split("\n\n")):
+            if _HEADING.fullmatch(block):
+                heading = block
+            else:
+                name = heading or f"{place}.{number}"
+                first, *items = block.split("\n")  # a list stays whole: of its items only the last is cited
+                own = (
+                    [Quote(first, (), 0, name, introduces=tuple(items))] if items else candidates([Passage(block, source=name)])
+                )
+                quotes.setdefault(name, []).extend(own)
+    return [Section(name if _HEADING.fullmatch(name) else "", distinct(own)) for name, own in quotes.items()]
+
+
+def _without_repeated(sections: Sequence[Section]) -> list[Section]:
+    """Without what several of them have, such as a disclaimer. Where they share most, as versions of a text do, it stays."""
+    having = Counter(quote.text for section in sections for quote in section.quotes)
+    found = []
+    for heading, quotes in sections:
+        own = [quote for quote in quotes if having[quote.text] == 1]
+        found.append(Section(heading, own if 2 * len(own) > len(quotes) else quotes))
+    return found
+
+
+def heading_of(name: str) -> str:
+    """The heading of the document or group of this name, in Markdown; "" for none.
+
+    >>> print(heading_of("notes [1].txt"))
+    **notes \\[1\\].txt**
+    """
+    return f"**{_escaped(name)}**" if name else ""
+
+
+def _escaped(name: str) -> str:
+    """A name in Markdown: a [1] in the name of a file is no citation."""
+    return _MARKDOWN.sub(r"\\\1", name)
+
+
+def _counts(sections: Sequence[Section], length: Length, *, again: bool) -> list[int]:
+    """How many sentences each section gives: as many as are asked for, shared by size; else as many of each as suits."""
+    sizes = [len(section.quotes) for section in sections]
+    asked = length.sentences
+    if length.words is not None:
+        asked = max(length.words // WORDS, len(sections))
+    if asked is not None:
+        places = shares(dict(enumerate(sizes)), asked)
+        return [places.get(number, 0) for number in range(len(sections))]
+    usual = OF_FEW if len(sections) <= FEW else OF_MANY
+    if len(sections) == 1:
+        usual = min(MOST, max(LEAST, int(sizes[0] / 2 if again else np.log2(sizes[0]))))
+    suited = [len(_suited(section.quotes, lists=True)) for section in sections]
+    return [min(usual, count or size) for count, size in zip(suited, sizes, strict=True)]
+
+
+def _choose(quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic: str, most: int, *, lists: bool) -> list[int]:
+    """The rows of up to `count` sentences, best first. `most`: how many are embedded."""
+    suited = _suited(quotes, lists=lists)
+    rows = np.array(suited if len(suited) >= count else range(len(quotes)))
+    weights = _weights([quotes[row] for row in rows])
+    weighed = np.sort(np.argsort(-weights, kind="stable")[:most])
+    rows, scores = rows[weighed], weights[weighed]
+    if count <= 0 or not len(rows):
+        return []
+    texts = [quotes[row].text for row in rows]
+    embedded = vectors.embed(texts)
+    scores = scores + centrality(embedded)
+    groups = [0] * len(rows)
+    places = {0: count}
+    if topic:
+        scores = ASIDE * scores + vectors.closeness(topic, texts)
+    else:
+        groups = stretches(groups, places)
+        places = dict.fromkeys(range(count), 1)
+    return [int(rows[at]) for at in diverse(scores, embedded, groups, places)]
+
+
+def _suited(quotes: Sequence[Quote], *, lists: bool) -> list[int]:
+    """The rows of sentences that can be understood alone: no rows, items, headings, questions or speech, no scraps, nor what
+    leans on the one before. With `lists`, also of what introduces a short list, and where there is nothing else, any list."""
+    suited = [
+        row
+        for row, quote in enumerate(quotes)
+        if (lists and quote.introduces and len(quote.with_list) <= LONG and not LEANS.match(quote.text))
+        or (quote.bullet is None and SHORT <= _width(quote.text) <= LONG and not (quote.is_row or _LEANING.search(quote.text)))
+    ]
+    return suited or [row for row, quote in enumerate(quotes) if lists and quote.introduces]
+
+
+def _width(text: str) -> int:
+    return len(text) + (CHINESE - 1) * len(_CHINESE.findall(text))
+
+
+def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
+    """(n,), 0 to 2.3, of a document's sentences: high for its commonest words, for names and early in it."""
+    words = [set(content_words(quote.text)) for quote in quotes]
+    common = Counter(chain.from_iterable(words))
+    weights = np.array([sum(np.log(common[word]) for word in own) / (len(own) + 5) for own in words])
+    weights /= max(float(weights.max(initial=0)), 1e-9)
     for row, quote in enumerate(quotes):
-        rows.setdefault(quote.document, []).append(row)
-    return list(rows.values())
+        weights[row] += NAMED * (_NAME.search(quote.text) is not None) + EARLY / (1 + row / HALF)
+    return weights
 
 
-def _common(quotes: Sequence[Quote]) -> list[Quote]:
-    """MAX_WEIGHED at most, those of each document with its commonest words: all of a short one, as many of each longer one."""
-    if len(quotes) <= MAX_WEIGHED:
-        return list(quotes)
-    kept: list[int] = []
-    by_document = sorted(_by_document(quotes), key=len)
-    for at, rows in enumerate(by_document):
-        words = {row: set(content_words(quotes[row].text)) for row in rows}
-        common = Counter(chain.from_iterable(words.values()))
-        said = sorted(rows, key=lambda row: -sum(common[word] for word in words[row]) / (len(words[row]) + 5))
-        kept += said[: (MAX_WEIGHED - len(kept)) // (len(by_document) - at)]
-    return [quotes[row] for row in sorted(kept)]
-
-
-def _within(most: int, rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
-    """The first of the rows, and those after it that fit into so many words with what was taken: the first of each document,
-    then the second of each, and so on."""
-    before = Counter[str]()
-    turn = {}
-    for row in rows:
-        turn[row] = before[quotes[row].document]
-        before[quotes[row].document] += 1
-    taken: list[int] = []
+def _within(most: int, sections: Sequence[Section], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Those of the rows that fit into so many words: the first of each section, then the second of each, and so on."""
+    fitting: list[list[int]] = [[] for _ in sections]
     left = most
-    for row in sorted(rows, key=lambda row: turn[row]):
-        size = len(quotes[row].text.split())
-        if size <= left or not taken:
-            taken.append(row)
-            left -= size
-    return taken
+    for turn in range(max(map(len, chosen))):
+        for number, rows in enumerate(chosen):
+            size = len(_WORD.findall(sections[number].quotes[rows[turn]].text)) if turn < len(rows) else left + 1
+            if size <= left or (turn < len(rows) and left == most):
+                fitting[number].append(rows[turn])
+                left -= size
+    return fitting
 
 
-def _stands_well(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-    """(n,), -2 to 2, of a document: high for the words that it uses most, for names, and early in it; low for what cannot be
-    understood alone: scraps, rows, questions, speech, what leans on the sentence before."""
-    said = [set(content_words(quote.text)) for quote in quotes]
-    common = Counter(chain.from_iterable(said))
-    weight = np.array([sum(np.log(common[word]) for word in words) / (len(words) + 5) for words in said])
-    weight /= max(float(weight.max()), 1e-9)
-    for row, quote in enumerate(quotes):
-        weight[row] += NAMED * (_NAME.search(quote.text) is not None) + EARLY * (1 - row / len(quotes))
-        weight[row] -= not SHORT <= len(quote.text) <= LONG or _LEANING.search(quote.text) is not None
-    return weight
+def _text(section: Section, rows: Sequence[int], *, lists: bool) -> str:
+    quotes = section.quotes
+    shown = with_lists(sorted(rows), quotes) if lists else [replace(quotes[row], introduces=()) for row in sorted(rows)]
+    return "\n\n".join(filter(None, [section.heading, joined(shown)]))

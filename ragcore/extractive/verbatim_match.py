@@ -82,7 +82,7 @@ _ZEROS = re.compile(r"^0+(?=\d)")
 _AFTERNOON = re.compile(r"(?<![\d.,])(1[3-9]|2[0-3])(?:[:.h]\d\d| Uhr|h)\b")
 _PM = re.compile(r"(?<![\d.,:])(\d\d?)(?:[:.]\d\d)? ?[pP]\.?[mM]\b")
 _NOT = re.compile(
-    r"\b(?:not?|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|sans"
-    r"|nunca|sin|não|sem|niet|geen|не|нет|ни|без|لا|لم|لن|ليس|نہیں|नहीं)\b|[不没未無无非]|ない|ません|않|못하",
+    r"\b(?:not?|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|nicht|kein\w*|nie|niemals|ohne|pas|jamais|rien|aucun\w*"
+    r"|sans|nunca|ning[uú]n\w*|sin|não|sem|niet|geen|не|нет|ни|без|لا|لم|لن|ليس|نہیں|नहीं)\b|[不没未無无非]|ない|ません|않|못하",
     re.IGNORECASE,
 )

@@ -20,7 +20,7 @@ from ragcore.observe import Span, start, stream_in, within
 from ragcore.prompts.prompt import Prompt, RenderedMessage, Variable, Variables
 from ragcore.prompts.structured_output import Form, parsed
 from ragcore.prompts.wording import GENERATION, MESSAGES, in_form
-from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
+from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole, Outcome
 from ragcore.text.tokens import count_tokens
 
 
@@ -99,6 +99,7 @@ class Generation:
     tool_calls: tuple[dict[str, Any], ...] = field(default=())
     cut_short: bool = False  # the model stopped at its limit of tokens, not because it was done
     timings: Timings | None = field(default=None, compare=False)  # None where they cannot be told
+    outcome: Outcome | None = None  # None where the model does not know it
 
     @property
     def message(self) -> ChatMessage:
@@ -284,6 +285,7 @@ def _note(step: Span, generation: Generation) -> None:
         reply=generation.text,
         cut_short=generation.cut_short,
         **({"tool_calls": list(generation.tool_calls)} if generation.tool_calls else {}),
+        **({"outcome": generation.outcome} if generation.outcome else {}),
     )
     if timings := generation.timings:
         step.note(prompt_seconds=timings.prompt_seconds, completion_seconds=timings.completion_seconds)

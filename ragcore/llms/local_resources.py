@@ -11,7 +11,7 @@ OWN_CGROUPS = Path("/proc/self/cgroup")
 
 def physical_cores() -> int:
     """At least 1: the physical cores that this process may run on, within its affinity and its container's quota."""
-    from loky import cpu_count
+    from joblib import cpu_count
 
     cores: int = cpu_count(only_physical_cores=True)
     return max(1, cores)

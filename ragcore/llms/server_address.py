@@ -16,6 +16,8 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 OLLAMA_URL = "http://localhost:11434"
 
+_PORTS = {"http": 80, "https": 443}
+
 
 def server_address(text: str, *, usual: str, local_port: int | None = None) -> httpx.URL:
     """The address a person typed, made whole: `localhost:1234` -> `http://localhost:1234`. "" is the usual address.
@@ -31,7 +33,8 @@ def server_address(text: str, *, usual: str, local_port: int | None = None) -> h
     bare = "://" not in given
     try:
         url = httpx.URL(f"http://{given}" if bare else given)
-    except httpx.InvalidURL as error:
+        _ = url.host  # decodes a name in other letters, which may be none
+    except (httpx.InvalidURL, UnicodeError) as error:
         raise _bad_address(given) from error
     if url.scheme not in ("http", "https") or not url.host or re.search(r"\s", given) or url.query or url.userinfo:
         raise _bad_address(given)
@@ -49,6 +52,16 @@ def api_address(base_url: str) -> httpx.URL:
     url = server_address(base_url, usual="")
     path = re.sub(r"/(chat/completions|completions|embeddings|models)$", "", url.path.rstrip("/"))
     return url.copy_with(path=path if re.search(r"/v\d", path) else f"{path}/v1")
+
+
+def origin_of(url: httpx.URL) -> str:
+    """Scheme, host and port, which say who a request is sent to.
+
+    >>> origin_of(httpx.URL("https://API.example.com/v1"))
+    'https://api.example.com:443'
+    """
+    port = "" if url.port is not None else f":{_PORTS.get(url.scheme, 0)}"
+    return f"{url.scheme}://{url.netloc.decode('ascii').lower()}{port}"
 
 
 def openai_base_url() -> str:

@@ -42,11 +42,12 @@ class Task(Enum):
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A stretch of a document, which a prompt shows defused (`document_text`). With a `number`, an answer can cite it as
-    [number]."""
+    [number]. `relevance`, 0 to 1, is the share that its retrieval score has of the best passage's; no model is shown it."""
 
     text: str
     number: int | None = None
     source: str = ""  # "handbook.pdf, page 3"
+    relevance: float = 1.0
 
     def __str__(self) -> str:
         if self.number is None:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
+from ragcore.extractive.fixed_replies import best_replies, is_closest, is_refusal
 from ragcore.observe import Span, finish, start, stream_in, under
 from ragcore.prompts.prompt import Passage
-from ragcore.questions.fixed_replies import NOTHING_FOUND
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
@@ -83,7 +83,7 @@ def combined(
     places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
     texts = [cited_anew(answer, places, len(sources)) for answer in answers]
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
-    nothing = bool(texts) and not sources and all(text in NOTHING_FOUND.values() for text in texts)
+    nothing = bool(texts) and all(is_refusal(text) and not is_closest(text) for text in texts)
     if nothing or (synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None):
         pieces = _below_each_other(texts)
     else:
@@ -95,8 +95,9 @@ def combined(
 def _below_each_other(texts: Sequence[str]) -> Pieces:
     """Quotations are not put in other words: each once. Of answers that quote nothing only the first is said, if there are
     no others."""
-    quoting = [text for text in texts if CITATION.search(text)]
-    answer = "\n\n".join(dict.fromkeys(quoting or texts[:1]))
+    best = best_replies(texts)
+    quoting = [text for text in best if CITATION.search(text)]
+    answer = "\n\n".join(dict.fromkeys(quoting or best[:1]))
     yield answer
     return answer
 

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ragcore.readers import table_rows
@@ -17,28 +17,58 @@ SUFFIXES = (".csv", ".tsv", ".tab")
 
 DELIMITERS = ",;\t|"
 PROGRESS_ROWS = 5_000
+MOST_STRAY = 100  # quotation marks that are not closed, each of which may have the rest read again; then each line is a record
 
-_SAID = re.compile(r"sep=(.)(?:\n|\Z)", re.I)
+_SEPARATOR = re.compile(r"sep=(.)(?:\n|\Z)", re.I)
 
 
 def read(path: Path, options: ReadOptions) -> Document:
     text = text_in(path, options)
-    said = _SAID.match(text)  # which is for programs, and no row
-    rows = _rows(text[said.end() :], said[1], options) if said else _rows(text, _delimiter(text), options)
+    named = _SEPARATOR.match(text)  # which is for programs, and no row
+    rows = _rows(text[named.end() :], named[1], options) if named else _rows(text, _delimiter(text), options)
     return Document("\n".join(table_rows.lines(rows, names_first=True)), metadata={"file_name": options.name})
 
 
 def _rows(text: str, delimiter: str, options: ReadOptions) -> Iterator[list[str]]:
-    total = text.count("\n") + 1
+    lines = io.StringIO(text, newline="").readlines()
     previous = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # C long on Windows
     try:
-        # strict=False: a stray quote is a character, not the end of reading
-        for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)):
+        for number, row in enumerate(_records(lines, delimiter)):
             if number % PROGRESS_ROWS == 0:
-                options.progress(number, total)
+                options.progress(number, len(lines))
             yield row
     finally:
         csv.field_size_limit(previous)
+
+
+def _records(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
+    """The cells of each record. A quotation mark that is not closed where a cell ends is a character of its line."""
+    at = stray = 0
+    while at < len(lines):
+        # strict=False: a stray quote is a character, not the end of reading
+        end = len(lines) if stray < MOST_STRAY else at + 1
+        reader = csv.reader(map(lines.__getitem__, range(at, end)), delimiter=delimiter, skipinitialspace=True)
+        begin, read = at, 0
+        for row in reader:
+            if reader.line_num - read > 1 and not _is_record(lines[begin + read : begin + reader.line_num], delimiter):
+                break
+            read = reader.line_num
+            yield row
+        else:
+            at = begin + max(reader.line_num, 1)
+            continue
+        yield next(csv.reader([lines[begin + read]], delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
+        at, stray = begin + read + 1, stray + 1
+
+
+def _is_record(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether these lines are one record, with quotation marks that open and close cells."""
+    ends = re.compile(rf'"[ \t]+(?={re.escape(delimiter)}|\r?\n|\Z)')  # a strict reader takes no blank behind a cell
+    lines = ends.sub('"', "".join(lines)).splitlines(keepends=True)
+    try:
+        return len(list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True))) == 1
+    except csv.Error:
+        return False
 
 
 def _delimiter(text: str) -> str:
@@ -47,7 +77,7 @@ def _delimiter(text: str) -> str:
     sample = text[:50_000].split("\n")[:30]
 
     def score(delimiter: str) -> tuple[float, int]:
-        counts = [len(row) for row in csv.reader(sample, delimiter=delimiter) if row]
+        counts = [len(row) for row in csv.reader(sample, delimiter=delimiter, skipinitialspace=True) if row]
         common = max(set(counts), key=counts.count, default=1)
         return (counts.count(common) / len(counts) if common > 1 else 0.0, common)
 

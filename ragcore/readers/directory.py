@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from ragcore.concurrency import awaitable
-from ragcore.errors import DamagedFileError, MissingPackageError, Problem, RagError, UnreadableFileError, UnsupportedFileError
-from ragcore.readers import text as plain
+from ragcore.errors import DamagedFileError, MissingPackageError, Problem, RagError, UnreadableFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.file_listing import (
     FileSystem,
@@ -29,7 +28,7 @@ from ragcore.readers.file_listing import (
     with_dot,
     written,
 )
-from ragcore.readers.registry import read_file, reader_for, suffix_of
+from ragcore.readers.registry import read_file, suffix_of
 from ragcore.schema import Document, Scalar
 
 logger = logging.getLogger(__name__)
@@ -238,25 +237,9 @@ def _document(local: Path, name: str, how: _HowToRead) -> Document:
     """By our own readers. What they say of the file is seen by neither embedder nor language model."""
     named = (codecs.lookup(how.encoding).name, how.errors) != ("utf-8", "ignore")
     options = ReadOptions(name, encoding=how.encoding if named else None, errors=how.errors)
-    try:
-        document = read_file(local, options)
-    except UnsupportedFileError as error:
-        if _has_reader(name):
-            raise
-        try:
-            document = plain.read(local, options)  # an unknown ending
-        except UnsupportedFileError:
-            raise error from None  # the first one knows better what the file is
+    document = read_file(local, options)
     hidden = tuple(document.metadata)
     return _described(document, None, {}, hidden)
-
-
-def _has_reader(name: str) -> bool:
-    try:
-        reader_for(name)
-    except UnsupportedFileError:
-        return False
-    return True
 
 
 def _extracted(local: Path, name: str, extractor: FileExtractor) -> list[Document]:

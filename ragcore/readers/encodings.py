@@ -1,7 +1,7 @@
 """Bytes to text: which encoding they are in, and what every reader removes from its text.
 
 An encoding is taken from the byte order mark, else from what the file says of itself, else it is UTF-8 if that fits, else
-it is guessed. No character is dropped: a byte that fits no encoding is read as Windows-1252 or Latin-1.
+it is guessed. A byte that is broken becomes �, and what is around it stays as it is.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from pathlib import Path
+from typing import IO
 
 from ragcore.errors import DamagedFileError, EmptyFileError, UnsupportedFileError
+from ragcore.readers import broken_bytes
+from ragcore.readers.guessed_encodings import GUESS_BYTES, guess
 
-GUESS_BYTES = 60_000  # enough to tell encodings apart, and quick
+LOOK_BYTES = 20_000  # of the beginning, the middle and the end of a file, to tell whether it is text
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -29,26 +33,40 @@ _SHIFTED = (  # seven-bit encodings that say so with an escape
 _DECLARED = re.compile(
     rb"""(?:<\?xml[^>]{0,200}?encoding|<meta[^>]{0,200}?charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I
 )
-_RARE = frozenset({"iso8859_4", "iso8859_10", "iso8859_13", "iso8859_14", "iso8859_16", "cp1258", "mac_latin2", "mac_iceland"})
-# Statistics alone see Chinese in "Café" and take French for Czech, whose letters have the same bytes in cp1250.
-_LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257")
-ALPHABETS = (
-    *("àâæçéèêëîïôœùûü", "äöüß", "áéíñóúü", "ãáâàçéêíóôõú", "àèéìòù", "åäöé", "æøåé", "áðéíóúýþæö"),
-    *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž", "çğıöşüâî\u0307"),
-    *("ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"),
-)
-_CONTROLS = re.compile("[\x80-\x9f]")
+_SUPERSETS = {  # what is written where these are named
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "cp950": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_STRAY = re.compile("[\udc80-\udcff]+")
+_CUT = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")  # a character of UTF-8
+_STOPS = re.compile("[ \n\r，。、,.]")
+_DAILY_SCRIPTS = re.compile(
+    "[\\s -~\u0370-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u2010-\u2026\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+)
 _NOT_TEXT = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27}) + b"\x7f"
 
 
-def decode(data: bytes, name: str, *, declares: bool = False, encoding: str | None = None, errors: str = "ignore") -> str:
+def decode(data: bytes, name: str, *, declares: bool = False) -> str:
     """The text that `data` is, cleaned. `declares`: the format may name its encoding (HTML, XML), and is believed.
 
-    An `encoding` that is given goes before that. Where it does not fit, another is looked for; with `errors="replace"` what
-    does not fit becomes �, and with "strict" it is a DamagedFileError.
-
     EmptyFileError, DamagedFileError (nothing but zeros), UnsupportedFileError (not text).
+    """
+    return decode_and_count(data, name, declares=declares)[0]
+
+
+def decode_and_count(
+    data: bytes, name: str, *, declares: bool = False, encoding: str | None = None, errors: str = "ignore"
+) -> tuple[str, int]:
+    """As `decode`, and how many broken bytes became �.
+
+    An `encoding` goes before what the file declares. Where it does not fit, another is looked for; with `errors="replace"`
+    what does not fit becomes �, and with "strict" it is a DamagedFileError.
     """
     if not data:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
@@ -57,10 +75,11 @@ def decode(data: bytes, name: str, *, declares: bool = False, encoding: str | No
             f"{name} holds nothing but zeros, no text.",
             hint="Such a file is left by an interrupted copy or download. Copy or download it again.",
         )
-    text = clean((encoding and _named(data, name, encoding, errors)) or _decoded(data, name, declares))
+    decoded, broken = (encoding and _named(data, name, encoding, errors)) or _decoded(data, name, declares)
+    text = clean(decoded)
     if not text.strip():
         raise EmptyFileError(f"{name} holds nothing but blank space.", hint="Save it again from the program it comes from.")
-    return text
+    return text, broken
 
 
 def clean(text: str) -> str:
@@ -73,50 +92,97 @@ def clean(text: str) -> str:
     return text
 
 
-def _named(data: bytes, name: str, encoding: str, errors: str) -> str:
-    """By the encoding that was asked for; "" where another is to be looked for."""
+def holds_text(path: Path) -> bool:
+    """Whether the bytes of a file are text, as far as its beginning, middle and end tell."""
+    with path.open("rb") as file:
+        return is_text(file, path.stat().st_size)
+
+
+def is_text(file: IO[bytes], size: int) -> bool:
+    """As `holds_text`, of a file that is open, at its beginning."""
+    head = file.read(LOOK_BYTES)
+    if (wide := _marked(head) or _wide_encoding(head)) and wide != "utf-8-sig":
+        return not _strange(head.decode(wide, "replace"))
+    samples = [head]
+    for place in (size // 2, size - LOOK_BYTES):
+        if place >= LOOK_BYTES:
+            file.seek(place)
+            samples.append(file.read(LOOK_BYTES))
+    return all(_controls(sample) <= max(len(sample) // 50, 1) for sample in samples)
+
+
+def decode_as(data: bytes, charset: str) -> tuple[str, int] | None:
+    """The text by the name of an encoding, and how many of its bytes are broken; None where the name is of none, or most of
+    what is above ASCII does not fit it."""
     try:
-        text = data.decode(encoding, "replace" if errors == "replace" else "strict")
+        encoding = codecs.lookup(charset).name
+        text, broken = _lenient(data, _SUPERSETS.get(encoding, encoding))
+    except (LookupError, UnicodeError, ValueError):
+        return None
+    high = len(data) - len(data.translate(None, bytes(range(128, 256))))
+    return (text, broken) if broken <= max(2, high // 50) else None
+
+
+def _named(data: bytes, name: str, encoding: str, errors: str) -> tuple[str, int] | None:
+    """By the encoding that was asked for; None where another is to be looked for."""
+    try:
+        text, broken = data.decode(encoding), 0
     except UnicodeDecodeError as error:
         if errors == "ignore":
-            return ""
-        raise DamagedFileError(
-            f"{name} is not in the encoding {encoding}.", hint='Name its encoding, or read it with errors="ignore".'
-        ) from error
-    _refuse_binary(text[:20_000].encode("utf-8", "replace"), name)
-    return text
+            return None
+        if errors == "strict":
+            raise DamagedFileError(
+                f"{name} is not in the encoding {encoding}.", hint='Name its encoding, or read it with errors="ignore".'
+            ) from error
+        text, broken = _lenient(data, encoding)
+    if _controls(text[:LOOK_BYTES].encode("utf-8", "replace")) > max(len(text[:LOOK_BYTES]) // 50, 8):
+        raise _binary(name)
+    return text, broken
 
 
-def _decoded(data: bytes, name: str, declares: bool) -> str:
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return _lenient(data, encoding)
-    wide = _wide_encoding(data)
-    if wide:
-        text = _lenient(data, wide)
-        _refuse_no_text(text, name)
-        return text
-    if declares and (declared := _DECLARED.search(data[:4096])):
-        try:
-            return data.decode(declared[1].decode("ascii"))
-        except (LookupError, UnicodeError):
-            pass  # it says something else than it is: look for ourselves
+def _decoded(data: bytes, name: str, declares: bool) -> tuple[str, int]:
+    """The text, and how many of its bytes are broken."""
+    if marked := _marked(data):
+        return _lenient(data, marked)
+    if wide := _wide_encoding(data):
+        text, broken = _lenient(data, wide)
+        if _strange(text[:LOOK_BYTES]):
+            raise _binary(name)
+        return text, broken
+    if declares and (found := _as_declared(data)):
+        return found
     for sign, encoding in _SHIFTED:
         if sign in data[:GUESS_BYTES]:
-            try:
-                return data.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-    _refuse_binary(data, name)
+            return _lenient(data, encoding)
+    if _controls(data[:LOOK_BYTES]) > max(len(data[:LOOK_BYTES]) // 50, 8):
+        raise _binary(name)
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8"), 0
     except UnicodeDecodeError:
-        return _mostly_utf8(data) or _guessed(data)
+        return _mostly_utf8(data) or _lenient(data, guess(data))
 
 
-def _lenient(data: bytes, encoding: str) -> str:
-    """What is broken becomes �: an odd byte at the end, half of a surrogate pair."""
-    return data.decode(encoding, "replace")
+def _as_declared(data: bytes) -> tuple[str, int] | None:
+    """None where the file names no encoding, or says something else than it is."""
+    declared = _DECLARED.search(data[:4096])
+    return decode_as(data, declared[1].decode("ascii")) if declared else None
+
+
+def _lenient(data: bytes, encoding: str) -> tuple[str, int]:
+    """What is broken becomes �, and is counted: an odd byte at the end, half of a surrogate pair."""
+    if encoding in broken_bytes.DAILY:
+        text = broken_bytes.repair(data, encoding)
+        return text, text.count("�")
+    try:
+        return data.decode(encoding), 0
+    except UnicodeDecodeError:
+        pass
+    text = data.decode(encoding, "replace")
+    return text, text.count("�") - data.decode(encoding, "ignore").count("�")
+
+
+def _marked(data: bytes) -> str | None:
+    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
 
 
 def _wide_encoding(data: bytes) -> str | None:
@@ -124,7 +190,7 @@ def _wide_encoding(data: bytes) -> str | None:
     head = data[:4000]
     head = head[: len(head) // 4 * 4]
     if len(head) < 8 or head.count(0) < len(head) // 5:
-        return None
+        return _wide_letters(data[: GUESS_BYTES // 2 * 2])
     zeros = [head[place::4].count(0) / (len(head) // 4) for place in range(4)]
     if zeros[0] > 0.9 and zeros[1] > 0.6 and zeros[3] < 0.1:
         return "utf-32-be"
@@ -135,21 +201,28 @@ def _wide_encoding(data: bytes) -> str | None:
         return "utf-16-be"
     if odd > 0.4 and even < 0.05:
         return "utf-16-le"
-    return None
+    return _wide_letters(data[: GUESS_BYTES // 2 * 2])
 
 
-def _refuse_binary(data: bytes, name: str) -> None:
-    head = data[:20_000]
-    if len(head) - len(head.translate(None, _NOT_TEXT)) > max(len(head) // 50, 8):
-        raise _binary(name)
+def _wide_letters(head: bytes) -> str | None:
+    """UTF-16 of letters that have no zeros, without a mark or with a broken one: nearly all are of scripts in daily use, and
+    stops and blanks are among them, whose bytes stand in no other encoding."""
+    texts = {encoding: head[: len(head) // 2 * 2].decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")}
+    stops = {encoding: len(_STOPS.findall(text)) for encoding, text in texts.items()}
+    best = max(stops, key=lambda encoding: stops[encoding])
+    is_text = len(_DAILY_SCRIPTS.findall(texts[best])) >= 0.97 * len(texts[best]) - 2
+    return best if is_text and stops[best] > 1 and stops[best] > 2 * (sum(stops.values()) - stops[best]) else None
 
 
-def _refuse_no_text(text: str, name: str) -> None:
+def _controls(sample: bytes) -> int:
+    """How many of the bytes stand in no text."""
+    return len(sample) - len(sample.translate(None, _NOT_TEXT))
+
+
+def _strange(head: str) -> bool:
     """Zeros at the same places are in tables of numbers too, which are no signs as UTF-16."""
-    head = text[:20_000]
     strange = sum(unicodedata.category(sign) in ("Cc", "Cn", "Co") and sign not in "\t\n\v\f\r" for sign in head)
-    if strange > max(len(head) // 50, 8):
-        raise _binary(name)
+    return strange > max(len(head) // 50, 8)
 
 
 def _binary(name: str) -> UnsupportedFileError:
@@ -159,84 +232,29 @@ def _binary(name: str) -> UnsupportedFileError:
     )
 
 
-def _mostly_utf8(data: bytes) -> str:
-    """UTF-8 with a few stray bytes, such as two files put together; "" where it is something else."""
+def _mostly_utf8(data: bytes) -> tuple[str, int] | None:
+    """UTF-8 with a few bytes that are broken, or that are of another file put behind it; None where it is something else."""
+    cut = _CUT.search(data)
     text = data.decode("utf-8", "surrogateescape")
-    stray = _SURROGATES.findall(text)
+    strays = _STRAY.findall(text)
+    stray = sum(map(len, strays))
     fitting = len(re.findall("[^\x00-\x7f\ud800-\udfff]", text))
-    if fitting < 4 * len(stray):
-        return ""
-    return _SURROGATES.sub(lambda match: _single(ord(match[0]) - 0xDC00), text)
-
-
-def _single(byte: int) -> str:
-    raw = bytes([byte])
-    try:
-        return raw.decode("cp1252")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
-
-
-def _guessed(data: bytes) -> str:
-    sample = _sample(data)
-    for encoding in ("cp932", "euc_jp"):
-        if _is_japanese(sample, encoding):
-            return data.decode(encoding, "replace")
-    for encoding in (_latin(sample) or _likeliest(sample), "cp1252"):
-        try:
-            return data.decode(encoding)
-        except (UnicodeError, LookupError):
-            continue
-    return "".join(_single(byte) for byte in data) if len(data) < 1_000_000 else data.decode("latin-1")
-
-
-def _latin(sample: bytes) -> str | None:
-    """The encoding of a text in Latin letters, whose accents are those of one language; None where it is in other letters."""
-    words_without_plain_letters = re.findall(rb"(?<![A-Za-z\x80-\xff])[\x80-\xff]{2,}(?![A-Za-z\x80-\xff])", sample)
-    if 2 * sum(map(len, words_without_plain_letters)) > len(re.findall(rb"[\x80-\xff]", sample)):
+    is_cut = cut is not None and len(cut[0]) == stray and (fitting > 0 or len(cut[0]) > 1 or cut[0] in b"\xc2\xc3")
+    if not is_cut and fitting < stray and not (len(strays) == 1 and stray <= 3 and fitting):
         return None
-    fits: dict[str, float] = {}
-    for encoding in _LATIN:
-        try:
-            text = sample.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        accented = [letter for letter in text.lower() if letter > "\x7f" and letter.isalpha() and letter not in "µªº"]
-        foreign = min(sum(letter not in alphabet for letter in accented) for alphabet in ALPHABETS)
-        wrong = foreign + _signs_in_words(text) + len(_CONTROLS.findall(text))
-        fits[encoding] = wrong / max(len(accented), 1)
-    best = min(fits, key=lambda encoding: fits[encoding], default=None)  # the first of equal ones
-    return best if best and fits[best] < 0.3 else None
+    broken = 0
+
+    def replacement(match: re.Match[str]) -> str:
+        nonlocal broken
+        if len(match[0]) == 1 and match.end() < len(text) and (letter := _western(ord(match[0]) - 0xDC00)):
+            return letter
+        broken += 1
+        return "�"
+
+    return _STRAY.sub(replacement, text), broken
 
 
-def _likeliest(sample: bytes) -> str:
-    from charset_normalizer import from_bytes
-
-    candidates = list(from_bytes(sample))[:12]
-    likely = [candidate for candidate in candidates if candidate.chaos <= candidates[0].chaos + 0.02]
-    best = min(
-        likely,
-        key=lambda one: (_signs_in_words(str(one)), one.encoding in _RARE, one.chaos, -one.coherence),
-        default=None,
-    )
-    return best.encoding if best else "cp1252"
-
-
-def _is_japanese(sample: bytes, encoding: str) -> bool:
-    """Hiragana are a third of any Japanese text, and hardly ever what another encoding looks like."""
-    text = sample.decode(encoding, "replace")
-    far = [sign for sign in text if sign > "\x7f"]
-    return text.count("�") <= len(text) // 500 and 4 * sum("ぁ" <= sign <= "ゖ" for sign in far) >= len(far) > 0
-
-
-def _signs_in_words(text: str) -> int:
-    """Signs between small letters, such as ¾ for ž: what a neighbouring encoding makes of a letter."""
-    return len(re.findall(r"(?<=[^\W\d_])(?:[¹²³¼½¾]|[^\w\s\x00-\x7f’‘“”–—…·])(?=[^\W\d_])", text))
-
-
-def _sample(data: bytes) -> bytes:
-    """The lines that say most about the encoding: those with bytes above ASCII, up to GUESS_BYTES."""
-    if len(data) <= GUESS_BYTES:
-        return data
-    telling = re.findall(rb"[^\n]{0,200}[\x80-\xff\x1b][^\n]{0,200}", data[: 20 * GUESS_BYTES])
-    return b"\n".join(telling)[:GUESS_BYTES] or data[:GUESS_BYTES]
+def _western(byte: int) -> str:
+    """The letter or sign that a byte alone among UTF-8 is in Windows-1252; "" for what is more likely half of a character."""
+    letter = bytes([byte]).decode("cp1252", "ignore")
+    return letter if byte not in b"\xc2\xc3" and (letter.isalpha() or letter in "€’‘“”–—…•£§©°") else ""

@@ -11,7 +11,18 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Protocol
 
+from ragcore.errors import PassedOverError
 from ragcore.readers.registry import suffix_of
+
+NAMED = 3  # of the files that were passed over
+SYSTEM_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})  # which no person has put there
+PACKAGE_FOLDERS = frozenset({"node_modules", "bower_components", "site-packages", "__pycache__"})
+_KINDS = {  # why one file, and several, are passed over
+    "hidden": ("is hidden", "are hidden"),
+    "package": ("belongs to an installed package", "belong to installed packages"),
+    "empty": ("is empty", "are empty"),
+    "no text": ("is of a kind that is not read here", "are of kinds that are not read here"),
+}
 
 
 class FileSystem(Protocol):
@@ -99,6 +110,76 @@ def files_in(folder: str, wanted: Wanted, fs: FileSystem) -> list[str]:
     return [path for path in sorted(found, key=lambda path: _slashes(path).split("/")) if counts(path)][
         : wanted.num_files_limit
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The `paths` of the files of a folder that are read, in their order; and `passed_over`, the others, by their kind."""
+
+    paths: list[str]
+    passed_over: dict[str, list[str]]
+
+
+def readable_files(folder: str, fs: FileSystem, is_readable: Callable[[str], bool]) -> Listing:
+    """Every file of a folder and of those below, but those that are hidden, of installed packages, empty or not readable."""
+    root = fs.info(folder)["name"]
+    listing = Listing([], {})
+    for path in files_in(folder, Wanted(exclude_hidden=False, recursive=True), fs):
+        place = _below(root, path)
+        if place.name in SYSTEM_FILES:
+            continue
+        if kind := kind_passed_over(place):
+            listing.passed_over.setdefault(kind, []).append(str(place))
+        elif not fs.info(path)["size"]:
+            listing.passed_over.setdefault("empty", []).append(str(place))
+        elif not is_readable(path):
+            listing.passed_over.setdefault("no text", []).append(str(place))
+        else:
+            listing.paths.append(path)
+    return listing
+
+
+def kind_passed_over(place: PurePosixPath) -> str:
+    """ "hidden" or "package" for a file that nobody reads in the place where it is; "" for any other."""
+    if any(part.startswith(".") for part in place.parts):
+        return "hidden"
+    return "package" if PACKAGE_FOLDERS & set(place.parts[:-1]) else ""
+
+
+def passed_over_error(folder: str, files: Mapping[str, Sequence[str]]) -> PassedOverError | None:
+    """What says that these were passed over, by their kinds as in `Listing`; None where none was."""
+    sentences = []
+    for kind, places in files.items():
+        one, many = _KINDS[kind]
+        names = list(dict.fromkeys(_outermost(place, kind) for place in places))
+        listed = _some(names)
+        if len(places) == 1:
+            sentences.append(f"One file in {folder} was passed over, as it {one}: {listed}.")
+        else:
+            sentences.append(f"{len(places):,} files in {folder} were passed over, as they {many}: {listed}.")
+    return PassedOverError(" ".join(sentences), hint="To read one of them, add it by itself.") if sentences else None
+
+
+def replaced_error(folder: str, names: Sequence[str]) -> PassedOverError:
+    """What says that these files of an archive took the place of earlier versions."""
+    return PassedOverError(f"Files of {folder} took the place of earlier versions: {_some(names)}.")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _outermost(place: str, kind: str) -> str:
+    """The place of a file, or of the folder for which it was passed over."""
+    parts = PurePosixPath(place).parts
+    if kind == "hidden":
+        end = next(number for number, part in enumerate(parts, 1) if part.startswith("."))
+    elif kind == "package":
+        end = next(number for number, part in enumerate(parts, 1) if part in PACKAGE_FOLDERS)
+    else:
+        end = len(parts)
+    return "/".join(parts[:end])
 
 
 @contextmanager

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 from ragcore.errors import DamagedFileError, UnsupportedFileError
+from ragcore.readers.encodings import holds_text
+from ragcore.readers.office.encrypted_ooxml import is_encrypted
 
 _PICTURES = (
     (b"\x89PNG\r\n", ".png"),
@@ -37,18 +38,19 @@ _WHAT_TO_DO = {
     "other": "Save what you want to read as PDF or as text and add that.",
 }
 _OLD_OFFICE = (  # streams of a compound file, as UTF-16 names
-    ("WordDocument", "an old Word document (.doc)", "Word or LibreOffice and save it as .docx"),
-    ("PowerPoint Document", "an old PowerPoint presentation (.ppt)", "PowerPoint or LibreOffice and save it as .pptx"),
-    ("Workbook", "an old Excel workbook (.xls)", "Excel or LibreOffice and save it as .xlsx"),
-    ("Book", "an old Excel workbook (.xls)", "Excel or LibreOffice and save it as .xlsx"),
-    ("HwpSummaryInformation", "a Hangul document (.hwp)", "Hangul or LibreOffice and save it as .docx"),
-    ("__substg1.0_", "an Outlook message (.msg)", "Outlook or Thunderbird and save it as .eml"),
-    ("__properties_version1.0", "an Outlook message (.msg)", "Outlook or Thunderbird and save it as .eml"),
+    ("WordDocument", ".doc"),
+    ("PowerPoint Document", ".ppt"),
+    ("Workbook", ".xls"),
+    ("Book", ".xls"),
+    ("HwpSummaryInformation", ".hwp"),
+    ("__substg1.0_", ".msg"),
+    ("__properties_version1.0", ".msg"),
 )
+_IWORK = frozenset({".pages", ".numbers", ".key"})
 _PACKED = frozenset(
     {".pdf", ".docx", ".docm", ".dotx", ".pptx", ".pptm", ".xlsx", ".xlsm", ".odt", ".ods", ".odp", ".epub", ".rtf"}
 )
-_OLD = frozenset({".doc", ".xls", ".ppt", ".msg", ".zip", ""})
+_OLD = frozenset({".doc", ".xls", ".xlsb", ".ppt", ".msg", ".hwp", ".zip", "", *_IWORK})
 _MIMETYPES = {
     "application/epub+zip": ".epub",
     "application/vnd.oasis.opendocument.text": ".odt",
@@ -57,25 +59,27 @@ _MIMETYPES = {
 }
 
 
-def true_suffix(path: Path, name: str, named: str, known: Callable[[], tuple[str, ...]]) -> str:
+def true_suffix(path: Path, name: str, named: str) -> str:
     """The ending that the file should have; `named`, the one it has, unless its bytes say otherwise.
 
-    ".locked" for Office files with a password, whatever they are called. UnsupportedFileError for what no reader takes.
-    `known` gives the endings that there are readers for.
+    ".locked" for Office files with a password, whatever they are called. UnsupportedFileError for what no reader takes. Text
+    that begins as some other kind of file does, such as "ID3 tags are ...", stays text.
     """
     with path.open("rb") as file:
         head = file.read(4096)
-    if b"%PDF-" in head[:1024] and (named not in known() or named == ".pdf" or head.lstrip().startswith(b"%PDF-")):
-        return ".pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_suffix(path, name, named)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         return _compound_suffix(path, name)
     if head.startswith(b"{\\rtf"):
         return ".rtf"
-    if picture := _picture_suffix(head):
+    is_text = holds_text(path)
+    if b"%PDF-" in head[:1024] and (named == ".pdf" or head.lstrip().startswith(b"%PDF-") or not is_text):
+        return ".pdf"
+    if not is_text and (picture := _picture_suffix(head)):
         return picture
-    _refuse_known(head, name)
+    if not is_text:
+        _refuse_known(head, name)
     if named == ".hwp" and b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DamagedFileError(
             f"{name} is called a Hangul document and does not begin as one.",
@@ -87,7 +91,7 @@ def true_suffix(path: Path, name: str, named: str, known: Callable[[], tuple[str
             return ".html"
         if start.startswith(b"<?xml"):
             return ".xml"
-    return named
+    return ".txt" if is_text and named in _OLD else named
 
 
 def _picture_suffix(head: bytes) -> str:
@@ -133,25 +137,37 @@ def _zip_suffix(path: Path, name: str, named: str) -> str:
         if named in _PACKED and named != ".pdf":
             return named  # its reader says that it is damaged
         parts = set()
-    for folder, suffix in (("word/", ".docx"), ("ppt/", ".pptx"), ("xl/", ".xlsx")):
-        if any(part.startswith(folder) for part in parts) and "[Content_Types].xml" in parts:
-            return suffix
-    if "META-INF/container.xml" in parts:
-        return ".epub"
-    if named in _PACKED and named not in (".pdf", ".rtf"):
-        return named
+    if suffix := _suffix_of_parts(parts, named):
+        return suffix
     raise UnsupportedFileError(
         f"{name} is a zip archive." if named != ".zip" else f"{name} is an archive, not a document.",
         hint="Add it with the ending .zip to have the files in it read, or unpack it.",
     )
 
 
+def _suffix_of_parts(parts: set[str], named: str) -> str:
+    """That of the document which is packed in these; "" where it is none."""
+    if "xl/workbook.bin" in parts:
+        return ".xlsb"
+    if (
+        any(part.endswith(("Index/Document.iwa", "Index.zip", "index.apxl", "index.apxl.gz")) for part in parts)
+        and named in _IWORK
+    ):
+        return named
+    for folder, suffix in (("word/", ".docx"), ("ppt/", ".pptx"), ("xl/", ".xlsx")):
+        if any(part.startswith(folder) for part in parts) and "[Content_Types].xml" in parts:
+            return suffix
+    if "META-INF/container.xml" in parts:
+        return ".epub"
+    return named if named in _PACKED and named not in (".pdf", ".rtf") else ""
+
+
 def _compound_suffix(path: Path, name: str) -> str:
     """The old format of Office files, which new ones with a password are wrapped in."""
     content = path.read_bytes()
-    for stream, what, program in _OLD_OFFICE:
+    for stream, suffix in _OLD_OFFICE:
         if stream.encode("utf-16-le") in content:
-            _refuse(name, what, f"Open it in {program}, then add that.")
+            return ".locked" if suffix in (".doc", ".ppt", ".xls") and is_encrypted(path) else suffix
     if "EncryptedPackage".encode("utf-16-le") in content:
         return ".locked"
     _refuse(name, "an old Office file", "Open it in Office or LibreOffice and save it in today's format, then add that.")

@@ -1,10 +1,13 @@
-"""JSON and JSON lines: each value with the path of names that leads to it, so that it still means something alone."""
+"""JSON and JSON lines: each value with the path of names that leads to it, so that it still means something alone. Lines that
+are broken, such as the last of a log that is still written, are named, and the others are read.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
@@ -13,24 +16,27 @@ from ragcore.readers.encodings import clean
 from ragcore.schema import Document
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
+OF_LINES = (".jsonl", ".ndjson")
+_BLANKS = re.compile(r"\s*")
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # as written: 1.10 stays 1.10, 10**5000 is no error
+LISTED = 20  # numbers of broken lines
 
 
 def read(path: Path, options: ReadOptions) -> Document:
     text = text_in(path, options)
     try:
         records = [_loads(text)]
-    except (ValueError, RecursionError) as whole:
-        try:
-            records = _records(text)
-        except (ValueError, RecursionError) as of_lines:
-            # What it was read furthest as is what it was meant to be.
-            error = max(whole, of_lines, key=lambda each: getattr(each, "pos", len(text)))
-            if not isinstance(error, json.JSONDecodeError):
-                raise _too_deep(options.name) from error
+    except RecursionError as error:
+        raise _too_deep(options.name) from error
+    except json.JSONDecodeError as error:
+        records, broken = _records(text)
+        if not _is_of_lines(records, broken, options.name):
             raise DamagedFileError(
                 f"{options.name} is not valid JSON at line {error.lineno}, column {error.colno}.",
                 hint="Correct the file, or save it as .txt to have it read as plain text.",
             ) from error
+        if broken:
+            options.left_out(_broken_lines(broken, options.name))
     try:
         found = "\n\n".join("\n".join(_lines(record, "")) for record in records)
     except RecursionError as error:
@@ -41,20 +47,48 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_int=str, parse_float=str)  # as written: 1.10 stays 1.10, 10**5000 is no error
+    return _DECODER.decode(text)
 
 
-def _records(text: str) -> list[Any]:
-    """One value a line. JSONDecodeError with its place in the whole text where a line is something else."""
-    found, start = [], 0
-    for line in text.split("\n"):
+def _records(text: str) -> tuple[list[Any], list[int]]:
+    """One value a line, and the numbers of the lines that are something else."""
+    found: list[Any] = []
+    broken: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                found.append(_loads(line))
-            except json.JSONDecodeError as error:
-                raise json.JSONDecodeError(error.msg, text, start + error.pos) from error
-        start += len(line) + 1
+                found += _values(line.strip().lstrip("\x1e"))  # which begins each record of RFC 7464
+            except (ValueError, RecursionError):
+                broken.append(number)
+    return found, broken
+
+
+def _values(line: str) -> list[Any]:
+    """Of a line, which may hold several, one behind the other. ValueError where some of it is none."""
+    found, place = [], 0
+    while place < len(line):
+        value, place = _DECODER.raw_decode(line, place)
+        found.append(value)
+        place = _BLANKS.match(line, place).end()  # type: ignore[union-attr]  # it matches nothing, too
     return found
+
+
+def _is_of_lines(records: list[Any], broken: list[int], name: str) -> bool:
+    """Whether it is a value a line, and no single one with an error: a bracket or a number fills a line of that by chance."""
+    whole = sum(isinstance(record, dict | list) and bool(record) for record in records)
+    if PurePosixPath(name).suffix.lower() in OF_LINES and (whole or len(records) > len(broken)):
+        return True
+    return whole > len(broken)
+
+
+def _broken_lines(numbers: list[int], name: str) -> DamagedFileError:
+    hint = "To have the rest read, too, correct the file and add it again."
+    if len(numbers) == 1:
+        return DamagedFileError(f"Line {numbers[0]} of {name} is not valid JSON and was not read.", hint=hint)
+    listed = ", ".join(f"{number}" for number in numbers[:LISTED])
+    if (more := len(numbers) - LISTED) > 0:
+        listed = f"{listed} and {more:,} more"
+    return DamagedFileError(f"{len(numbers):,} lines of {name} are not valid JSON and were not read: {listed}.", hint=hint)
 
 
 def _lines(value: Any, path: str) -> Iterator[str]:

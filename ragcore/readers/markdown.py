@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ragcore.readers import typography
 from ragcore.readers.base import ReadOptions, text_in
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document, Scalar
+from ragcore.text.code_fences import fenced
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd")
 
+_SHIFTED = re.compile(r"<(su[bp])>([^<>\n]*)</\1>", re.I)
 _FRONT = re.compile(r"\A---\n(.*?\n)(?:---|\.\.\.)\n", re.S)
 _FRONT_LINE = re.compile(r"^(title|author|date):\s*(.+?)\s*$", re.M)
 _FIRST_HEADING = re.compile(r"^# +(.+?) *#*$", re.M)
@@ -23,4 +26,19 @@ def read(path: Path, options: ReadOptions) -> Document:
         metadata.update((key, value.strip("\"'")) for key, value in _FRONT_LINE.findall(front[1]))
     if "title" not in metadata and (heading := _FIRST_HEADING.search(text)):
         metadata["title"] = heading[1]
-    return Document(with_tables_as_lines(text), metadata=metadata)
+    return Document(with_tables_as_lines(_with_powers(text)), metadata=metadata)
+
+
+def _with_powers(text: str) -> str:
+    """Letters that its tags raise or lower, as people write them in plain text; code in fences stays."""
+    if not _SHIFTED.search(text):
+        return text
+    lines = text.split("\n")
+    return "\n".join(
+        line if in_code else typography.plain(_SHIFTED.sub(_mark, line))
+        for line, in_code in zip(lines, fenced(lines), strict=True)
+    )
+
+
+def _mark(match: re.Match[str]) -> str:
+    return typography.mark(typography.RAISED if match[1].lower() == "sup" else typography.LOWERED, match[2])

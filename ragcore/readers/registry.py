@@ -1,4 +1,5 @@
-"""Finds the reader of a file, and reads it: by its name, unless its first bytes show that it is something else.
+"""Finds the reader of a file, and reads it: by its name, unless its first bytes show that it is something else. What has an
+ending that no reader names is read as plain text where its bytes are text, such as source code and settings of any kind.
 
 A reader is found by being below this folder and having `SUFFIXES`; adding one is adding a file.
 """
@@ -14,22 +15,33 @@ import ragcore.readers
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
 from ragcore.readers import text
 from ragcore.readers.base import Reader, ReadOptions
+from ragcore.readers.encodings import holds_text
 from ragcore.readers.file_type import true_suffix
 from ragcore.readers.office import encrypted_ooxml
 from ragcore.schema import Document
 
 
 def reader_for(name: str) -> Reader:
-    """The reader for a file called `name`. UnsupportedFileError when there is none."""
+    """The reader for a file called `name`: of its ending, else that of plain text."""
     suffix = suffix_of(name)
     # Text is at hand; only for other files are the readers loaded, which name their endings themselves.
-    found = cast(Reader, text) if suffix in text.SUFFIXES else _readers().get(suffix)
-    if found is None:
-        raise UnsupportedFileError(
-            f"{name} is a {suffix} file, which cannot be read." if suffix else f"{name} has no ending that says what it is.",
-            hint="Save what you want to read as PDF or as text and add that.",
-        )
-    return found
+    return cast(Reader, text) if suffix in text.SUFFIXES else _readers().get(suffix, cast(Reader, text))
+
+
+def has_reader(name: str) -> bool:
+    """Whether a reader names the ending of a file called `name`. Of others the bytes decide: see `check_readable`."""
+    return suffix_of(name) in text.SUFFIXES or suffix_of(name) in _readers()
+
+
+def check_readable(path: Path, name: str) -> None:
+    """UnsupportedFileError where no reader takes the file at `path`: none names its ending, and its bytes are no text."""
+    suffix = suffix_of(name)
+    if has_reader(name) or has_reader(name + true_suffix(path, name, suffix)) or holds_text(path):
+        return
+    raise UnsupportedFileError(
+        f"{name} is a {suffix} file, which cannot be read." if suffix else f"{name} has no ending that says what it is.",
+        hint="Save what you want to read as PDF or as text and add that.",
+    )
 
 
 def supported_suffixes() -> tuple[str, ...]:
@@ -47,10 +59,10 @@ def read_file(path: Path, options: ReadOptions) -> Document:
     if path.stat().st_size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
     named = suffix_of(name)
-    suffix = true_suffix(path, name, named, supported_suffixes)
+    suffix = true_suffix(path, name, named)
     if suffix == encrypted_ooxml.SUFFIX:
         with encrypted_ooxml.unlocked(path, name, options.password) as plain:
-            return _read(plain, options, true_suffix(plain, name, named, supported_suffixes))
+            return _read(plain, options, true_suffix(plain, name, named))
     return _read(path, options, suffix)
 
 
@@ -58,6 +70,8 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
     """With the reader of the files that end so."""
     name = options.name
     reader = reader_for(name if suffix == suffix_of(name) else name + suffix)
+    if not has_reader(name + suffix):
+        check_readable(path, name)
     try:
         document = reader.read(path, options)
     except RagError:

@@ -10,8 +10,8 @@ which begin alike:
     (Fiscal, in millions) | 2019 | 2018
     Sensors (Fiscal, in millions) | 2019: 914; 2018: 918
 
-Without names of columns a row is its cells: `Cliff Top | 1871 | 84`. Facts that stand side by side, as in a form, are lines of
-their own: `Opened: 1871`.
+Two tables in a sheet, one below the other or side by side, have names of their own. Without names of columns a row is its
+cells: `Cliff Top | 1871 | 84`. Facts that stand side by side, as in a form, are lines of their own: `Opened: 1871`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, pairwise, takewhile
 
-LEFT = "\0"  # in the place of a cell: it belongs to the one on its left, which spans several columns
+LEFT = "\0"  # in the place of a cell: it belongs to the one on its left, which spans several columns, or to the row above
 LONGEST_NAME = 60  # characters of a column's name in each row; the first line has the whole name
 LONGEST_LINE = 600  # characters, about a passage
 HEAD = 24  # rows that are looked at to find the names of columns
 NAME_ROWS = 4  # rows that names of columns may be written in
 FACTS = 3  # with labels of their own, before they are a form
+SIDE_BY_SIDE = 500  # rows that are looked at to find tables side by side
+APART = 2  # empty rows that always part two tables
+FAR = 3  # empty columns that do
 MOST_TEXT = 2 / 3  # of the values of a form; the others have figures
 
-_NUMBER = re.compile(r"\W*\d[\d\s.,'’/:-]*\W*[A-Za-z]{0,2}\W*")
+_NUMBER = re.compile(r"\W*\d[\d\s.,'’/:^-]*\W*[A-Za-z]{0,2}\W*")
 _PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019; with a note's sign
     r"\W*(?:(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?|(?:19|20)\d\d-\d\d-\d\d"
     r"|(?:[FC]Y|[QH]\d|\dQ) ?'?(?:(?:19|20)\d\d|\d\d))(?:\s*\(\w\)|[*AE])?"
@@ -44,6 +47,7 @@ _KINDS = (  # of values; what has no figure is text, and what has one and is non
     re.compile(r"[\d\s.,'’]+"),
     re.compile(r"\W*\d[\d.,]* ?[^\W\d]{1,8}(?:\(\w\))?"),
 )
+_AMOUNTS = {_KINDS[place].pattern for place in (0, 1, 4, 5)}
 _UNIT = re.compile(r"\(.*\)|in .*(?:thousands|millions|billions).*|\W*[€$£¥%]\W*\w{0,3}\W*", re.I)
 
 
@@ -80,19 +84,122 @@ class Heads:
         yield line
 
 
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """The table above an empty row: its heads, and which of its columns have numbers."""
+
+    heads: Heads = Heads()
+    kinds: Sequence[bool | None] = ()
+
+
 def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False) -> Iterator[str]:
     """One line or more for each row that holds anything; the names of the columns come first as `a | b | c`.
 
-    `rows` may be endless and ragged. A cell that spans columns is followed by LEFT; one that spans rows is said in each.
+    `rows` may be endless and ragged. A cell that spans columns is followed by LEFT; one that spans rows is said in each, but
+    for rows of nothing else, which are [LEFT].
     `name_rows`: how many of the first rows name the columns, where the file says so. Otherwise it is guessed: for
-    `names_first`, as in a CSV file, from words above anything; else from words above numbers, or above three columns.
+    `names_first`, as in a CSV file or a sheet, from words above anything; else from words above numbers or three columns.
     """
-    heads = Heads()
-    tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows)
+    above: _Above | None = None
+    gap = 0
+    tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {LEFT})
     for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_filled(row))):
-        if filled:
-            heads = yield from _block(block, heads, name_rows, names_first)
-            name_rows, names_first = (None if name_rows is None else 0), False
+        if not filled:
+            gap = sum(1 for _ in block)
+        elif names_first:
+            above = yield from _part_of_sheet(block, above, name_rows, gap)
+        else:
+            above = yield from _block(block, above or _Above(), name_rows, names_first=False)
+        name_rows = 0 if name_rows is not None and filled else name_rows
+
+
+def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
+    """Rows for `lines`, from the cells that begin in each: (text, columns, rows) with how many of these they span.
+
+    >>> [*grid([[("Fares", 2, 2)], [], [("Adult", 1, 2), ("up", 1, 1)], [("down", 1, 1)]])]
+    [['Fares', '\\x00'], ['\\x00'], ['Adult', 'up'], ['Adult', 'down']]
+    """
+    below: dict[int, tuple[int, str]] = {}  # column to the number of rows that a cell still reaches down, and its text
+    for row in rows:
+        cells: list[str] = []
+        begins = False
+        for text, across, down in (*row, ("", 0, 1)):  # the last one for what is beside the others
+            while len(cells) in below:
+                reach, above = below.pop(len(cells))
+                if reach > 1:
+                    below[len(cells)] = (reach - 1, above)
+                cells.append(above)
+            for part in (text, *[LEFT] * (across - 1))[:across]:
+                if down > 1:
+                    below[len(cells)] = (down - 1, part)
+                cells.append(part)
+            begins = begins or bool(text)
+        yield cells if begins or not any(cells) else [LEFT]
+
+
+def _part_of_sheet(
+    block: Iterator[list[str]], above: _Above | None, name_rows: int | None, gap: int
+) -> Generator[str, None, _Above]:
+    """The lines of what stands between empty rows of a sheet: one table, or several side by side, or more of the one above."""
+    seen = list(islice(block, SIDE_BY_SIDE))
+    if groups := _side_by_side(seen):
+        others: list[list[list[str]]] = [[] for _ in groups[1:]]
+        first = _first_of(chain(seen, block), groups, others)
+        yield from lines(first, names_first=True)
+        for rows in others:
+            yield from lines(rows, names_first=True)
+        return _Above()
+    head = seen[:HEAD]
+    if above is not None and _continues(head, above, gap):
+        return (yield from _block(chain(seen, block), above, name_rows, names_first=False))
+    is_clear = above is not None and (_heads(head, names_first=False) != (0, 0) or bool(_labelled(head, ())))
+    return (yield from _block(chain(seen, block), _Above(), name_rows, names_first=not is_clear))
+
+
+def _first_of(rows: Iterable[list[str]], groups: Sequence[int], others: Sequence[list[list[str]]]) -> Iterator[list[str]]:
+    """The rows of the first of several tables; those of the `others`, which begin in these columns, are put there."""
+    for row in rows:
+        for number, other in enumerate(others, 1):
+            other.append(row[groups[number] : groups[number + 1] if number + 1 < len(groups) else None])
+        yield row[: groups[1]]
+
+
+def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The first column of each table where several stand side by side, with an empty column between; [] for one table.
+
+    They are several where each has names or facts of its own, and they begin or end in other rows, are far apart or alike.
+    """
+    width = max(map(len, rows))
+    used = [any(_filled(row[place : place + 1]) for row in rows) for place in range(width)]
+    runs = [list(run) for is_used, run in groupby(range(width), key=used.__getitem__) if is_used]
+    if len(runs) < 2 or any(len(run) < 2 for run in runs):
+        return []
+    parts = [[list(row[run[0] : run[-1] + 1]) for row in rows] for run in runs]
+    filled = [[number for number, row in enumerate(part) if _filled(row)] for part in parts]
+    far = min(after[0] - before[-1] - 1 for before, after in pairwise(runs)) >= FAR
+    heads = [[row for row in part if _filled(row)][:HEAD] for part in parts]
+    alike = bool(heads[0][0][0]) and len({head[0][0] for head in heads}) == 1
+    if not (far or alike) and len({(each[0], each[-1]) for each in filled}) == 1:
+        return []
+    if not all(_heads(head, names_first=True) != (0, 0) or _labelled(head, ()) for head in heads):
+        return []
+    return [0, *(run[0] for run in runs[1:])]
+
+
+def _continues(head: Sequence[Sequence[str]], above: _Above, gap: int) -> bool:
+    """Whether rows below an empty one belong to the table above it: they have values of the same kinds in its columns; of a row
+    of totals, its first column has a word where numbers or dates are above."""
+    kinds = _kinds_of_columns(head)
+    alike = [kind is None or (place < len(above.kinds) and kind == above.kinds[place]) for place, kind in enumerate(kinds)]
+    if all(alike):
+        return gap < APART or True in kinds
+    return gap < APART and all(alike[1:]) and True in kinds[1:]
+
+
+def _kinds_of_columns(rows: Sequence[Sequence[str]]) -> list[bool | None]:
+    """For each column whether it mostly has numbers; None for an empty one."""
+    columns = [_filled([row[place] for row in rows if place < len(row)]) for place in range(max(map(len, rows), default=0))]
+    return [_mostly(_NUMBER, cells) if cells else None for cells in columns]
 
 
 def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -117,25 +224,31 @@ def plain(cells: Sequence[str]) -> str:
     return " | ".join(kept[filled[0] : filled[-1] + 1]) if filled else ""
 
 
-def _block(block: Iterator[list[str]], before: Heads, name_rows: int | None, names_first: bool) -> Generator[str, None, Heads]:
-    """The lines of rows without an empty one between. Gives the heads of their columns: those of the rows before, where
-    these have none and are not wider."""
+def _block(
+    block: Iterator[list[str]], above: _Above, name_rows: int | None, *, names_first: bool
+) -> Generator[str, None, _Above]:
+    """The lines of rows without an empty one between. The heads of their columns are those of the rows above, where these have
+    none and are not wider."""
     head = list(islice(block, HEAD))
-    first, last = _heads(head, names_first) if name_rows is None else (0, min(name_rows, len(head)))
+    if name_rows is not None:
+        first = sum(1 for _ in takewhile(_is_title, head[:name_rows]))
+        last = min(name_rows, len(head))
+    if name_rows is None or 0 < last == first:
+        first, last = _heads(head, names_first)
     top = head[first:last]
-    if not name_rows and not names_first and (places := _labelled(head, top)):
+    if not name_rows and (places := _labelled(head, top, names_first)):
         for row in chain(head, block):
             yield from _facts(row, places)
-        return before
+        return above
     width = max(map(len, map(_filled, head)))
-    heads = _joined(top) if top else before if 2 <= width <= len(before.names) else Heads()
+    heads = _joined(top) if top else above.heads if 2 <= width <= len(above.heads.names) else Heads()
     yield from map(plain, head[:first])
     if top:
         yield str(heads)
     for row in chain(head[last:], block):
         if row not in top:  # the names once more, on each page of a printed table
             yield from heads.lines(row)
-    return heads if top else before
+    return _Above(heads, _kinds_of_columns(head[last:])) if top else above
 
 
 def _heads(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
@@ -148,6 +261,11 @@ def _heads(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
     if first == last or not _is_sure(head[first:last], head[last:], names_first):
         return 0, 0
     return first, last
+
+
+def _is_title(row: Sequence[str]) -> bool:
+    """One cell over all columns, which says more than their unit."""
+    return len(row) > 1 and {*row[1:]} == {LEFT} and not _UNIT.fullmatch(row[0])
 
 
 def _may_begin(row: Sequence[str], width: int) -> bool:
@@ -181,17 +299,35 @@ def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_
     if any(_PERIOD.fullmatch(name) and _mostly(_PERIOD, cells) for name, cells in zip(names[1:], columns[1:], strict=True)):
         return False  # one more row of years
     filled = [name for name in names if name]
+    if _is_data(names, [row for row in body if row not in top]):
+        return False
     if names_first or not top[0][0] or len(top) > 1:
         return len(filled) > 1
     short = all(len(name) <= LONGEST_NAME for name in filled) and len(set(filled)) == len(filled)
     return any(_mostly(_NUMBER, cells) for cells in columns) or (len(filled) == len(names) > 2 and short)
 
 
-def _labelled(head: Sequence[Sequence[str]], top: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+def _is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether a third of what could be names are values: they stand again below, or have figures at the same places."""
+    values = 0
+    for place, name in enumerate(names):
+        cells = [row[place] for row in body if place < len(row) and row[place] not in ("", LEFT)]
+        shape = _shape(name)
+        has_figures = ("9" in shape or "@" in shape) and not _PERIOD.fullmatch(name)
+        values += bool(name) and (name in cells or (has_figures and 2 * [*map(_shape, cells)].count(shape) > len(cells)))
+    return 0 < len(list(filter(None, names))) <= 3 * values
+
+
+def _shape(cell: str) -> str:
+    """Figures alike, and addresses of mail alike: "Halt 9" for "Halt 12"."""
+    return "@" if "@" in cell else re.sub(r"\d+", "9", cell)
+
+
+def _labelled(head: Sequence[Sequence[str]], top: Sequence[Sequence[str]], names_first: bool = False) -> list[tuple[int, int]]:
     """The columns of labels, one or two, each with that of what it labels; [] where the rows are no facts.
 
-    What may be names of columns, the rows of `top` or words in the first one, are facts where what is below them is of several
-    kinds, such as a date, a price and a number.
+    What may be names of columns, the rows of `top` or words in the first one, are facts where all labels end with a
+    colon, or what is below them is of several kinds, such as a date, a price and a number.
     """
     width = max(map(len, head))
     rows = [[*row, *[""] * (width - len(row))] for row in head]
@@ -202,7 +338,14 @@ def _labelled(head: Sequence[Sequence[str]], top: Sequence[Sequence[str]]) -> li
     labels = [row[label] for row in rows for label, value in places if _filled([row[value]])]
     if len(labels) < FACTS or len(set(labels)) < len(labels) or not all(map(_LABEL.fullmatch, labels)):
         return []
-    kinds = [Counter(map(_kind, _filled([row[value] for row in rows]))) for _, value in places]
+    values = [_filled([row[value] for row in rows]) for _, value in places]
+    if all(label.endswith(":") for label in labels):
+        return places
+    kinds = [Counter(map(_kind, column)) for column in values]
+    if names_first:
+        figures = {kind: count for kind, count in kinds[0].items() if kind != "text"}
+        families = {kind in _AMOUNTS or kind for kind in map(_kind, values[0][1:])} - {"text"}
+        return places if len(places) == 1 < len(families) and 2 * max(figures.values()) <= len(values[0]) else []
     if {_kind(rows[0][value]) for _, value in places} == {"text"} and len(set(chain(*kinds)) - {"text"}) < 2:
         return []
     if any(each["text"] > MOST_TEXT * each.total() or len(each) < len(places) for each in kinds):

@@ -1,4 +1,6 @@
-"""Plain text, and every format that is plain text to a reader: logs, settings, subtitles, source code."""
+"""Plain text, and every format that is plain text to a reader: logs, settings, subtitles, source code. Files with endings that
+no reader names come here, too, where their bytes are text (`ragcore.readers.registry`).
+"""
 
 from __future__ import annotations
 
@@ -8,44 +10,7 @@ from ragcore.readers.base import ReadOptions, text_in
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document
 
-SUFFIXES = (
-    *(
-        ".txt",
-        ".text",
-        ".log",
-        ".rst",
-        ".adoc",
-        ".org",
-        ".tex",
-        ".srt",
-        ".vtt",
-        ".ini",
-        ".cfg",
-        ".conf",
-        ".toml",
-        ".yaml",
-        ".yml",
-    ),
-    *(
-        ".py",
-        ".js",
-        ".ts",
-        ".java",
-        ".c",
-        ".h",
-        ".cpp",
-        ".cs",
-        ".go",
-        ".rs",
-        ".rb",
-        ".php",
-        ".sh",
-        ".sql",
-        ".r",
-        ".css",
-        ".diff",
-    ),
-)
+SUFFIXES = (".txt", ".text", ".log", ".org", ".adoc")
 
 WITH_TABLES = frozenset({".txt", ".text", ".org", ".adoc"})  # in others a bar may mean anything
 

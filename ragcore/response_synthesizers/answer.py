@@ -9,7 +9,7 @@ from typing import Any
 from ragcore.concurrency import in_threads
 from ragcore.observe import Span, finish
 from ragcore.response_synthesizers.progress import Progress, progress
-from ragcore.schema import NodeWithScore, Response, StreamingResponse
+from ragcore.schema import NodeWithScore, Outcome, Response, StreamingResponse, outcome_of
 
 
 class AnswerStream(StreamingResponse):
@@ -49,6 +49,11 @@ class AnswerStream(StreamingResponse):
     def response(self) -> str:
         """The whole answer; what is still missing is waited for."""
         return str(self)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of the answer as far as it has come."""
+        return outcome_of(self.trace)
 
     def close(self) -> None:
         """End the answer. When another thread is just waiting for a piece, it ends with that piece."""

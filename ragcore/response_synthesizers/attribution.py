@@ -11,22 +11,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.extractive.languages.source_mentions import about
 from ragcore.extractive.sentence_support import CheckedSentence, SentenceCheck, points_at_passage, verdict_of
 from ragcore.prompts.prompt import Passage
+from ragcore.schema import Outcome
 from ragcore.text.citations import MARKS, cited_in, standard_citations
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from ragcore.embeddings.base import Embedder
-
-
-Outcome: TypeAlias = Literal["answer", "closest", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +30,8 @@ class AttributedAnswer:
     """`text` with its citations put right; `sentences` are its sentences in order, each as `text[start:end]` without its
     citations. One whose verdict is "absent" is in none of the passages; it cites none, and nor does a "weak" one below CITED.
 
-    `outcome`: "answer"; "closest" where the passages are about the question and may not answer it; "nothing" where the answer
-    states nothing.
+    `outcome`: "closest" where the passages are about the question and may not answer it; "nothing" where the answer states
+    nothing.
     """
 
     text: str
@@ -45,17 +41,10 @@ class AttributedAnswer:
 
 CITED = 1.0  # log odds that a passage says a sentence, from which it is its source: of 35 such sentences, 34 were supported
 
-FEATURES = (
-    "passages",  # how surely the passages hold an answer, see `ExtractiveLLM.margin`
-    "evidence",  # the same of the sentences alone that support the answer
-)
-MOST = 4.0  # of each feature, in both directions
-WEIGHTS = (0.47, 0.49)
-BIAS = 1.1
-"""A logistic regression of whether a question that a model answered has an answer in the documents, on the development halves
-of SQuAD 2 and CLAPnq. The bias doubts a tenth of the answerable questions at most, and .77 of the others there. Fitted by
-`python -m benchmarks.written_answers --judge --fit`. The mean log odds of the sentences, and the model's own yes or no, added
-nothing."""
+LEAST = -2.51
+"""How far the best sentence that supports an answer may lie below the reader's threshold of one, in log odds: below that, the
+question is doubted to have an answer in the documents. It doubts a tenth of the answerable questions at most. Fitted by
+`python -m benchmarks.written_answers --judge --fit`."""
 
 
 class AnswerCheck:
@@ -70,21 +59,21 @@ class AnswerCheck:
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self.sentences = SentenceCheck(embedder)
-        self._reader = ExtractiveLLM(embedder)
 
     def check(self, question: str, answer: str, passages: Sequence[Passage]) -> AttributedAnswer:
         """The answer with its citations put right, and its outcome; [n] cites `passages[n - 1]`."""
         attributed = attribute(answer, [passage.text for passage in passages], self.sentences)
         if not any(sentence.verdict for sentence in attributed.sentences):
             return replace(attributed, outcome="nothing")
-        odds = self.measure(question, attributed, passages) @ np.asarray(WEIGHTS) + BIAS
-        return attributed if odds >= 0 else replace(attributed, outcome="closest")
+        return attributed if self.measure(question, attributed) >= LEAST else replace(attributed, outcome="closest")
 
-    def measure(self, question: str, answer: AttributedAnswer, passages: Sequence[Passage]) -> npt.NDArray[np.float64]:
-        """(len(FEATURES),)"""
+    def measure(self, question: str, answer: AttributedAnswer) -> float:
+        """How far the log odds of answering lie above the reader's threshold, for the likeliest of the sentences of passages
+        that support the answer; -inf without any."""
+        reader = self.sentences.reader
         evidence = [Passage(each.evidence, 1) for each in answer.sentences if each.verdict in ("supported", "weak")]
-        alone = max((self._reader.margin(question, [each]) for each in evidence), default=-MOST)
-        return np.clip([self._reader.margin(question, passages), alone], -MOST, MOST)
+        best = [reader.read(about(question), [each]).log_odds.max(initial=-np.inf) for each in evidence]
+        return float(max(best, default=-np.inf)) - reader.weights.answer
 
 
 def attribute(answer: str, passages: Sequence[str], check: SentenceCheck) -> AttributedAnswer:

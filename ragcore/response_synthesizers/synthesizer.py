@@ -10,14 +10,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragcore.concurrency import awaitable
+from ragcore.extractive import fixed_replies
+from ragcore.extractive.fixed_replies import in_language_of
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, start, stream_in
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.structured_output import parsed
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
-from ragcore.questions import fixed_replies
-from ragcore.questions.fixed_replies import in_language_of
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, SynthesisJob, run
 from ragcore.response_synthesizers.packer import Passages
@@ -64,7 +64,12 @@ def passages_from(nodes: Sequence[NodeWithScore], label: Label = source_label) -
     Metadata that a model may see goes above the text, in the node's template; less what readers say of the file and its pages,
     for which there is the label.
     """
-    return tuple(Passage(_shown(found.node), number, label(found.node)) for number, found in enumerate(nodes, 1))
+    best = max((found.get_score() for found in nodes), default=0.0)
+    shares = [1.0 if found.score is None or best <= 0 else max(found.score, 0.0) / best for found in nodes]
+    return tuple(
+        Passage(_shown(found.node), number, label(found.node), share)
+        for number, (found, share) in enumerate(zip(nodes, shares, strict=True), 1)
+    )
 
 
 def _shown(node: TextNode) -> str:
@@ -148,6 +153,8 @@ class Synthesizer:
         if nodes:
             pieces = self.answer_from(passages_from(nodes, self._label), question, extra, history, prev_response)
         else:
+            if not prev_response:
+                step.note(outcome="nothing")
             pieces = _said(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
         sources = (*nodes, *additional_source_nodes)
         return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)

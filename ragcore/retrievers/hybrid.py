@@ -31,9 +31,7 @@ cosine to the LIKED best by this score is added to the cosine, and the sum is br
 Where the question says the name of a document of which many passages are candidates, passages of other documents have OTHERS
 of their score: which of two benefit plans is meant is often told by the file's name alone.
 
-Where a question asks what something is, DEFINES is added for a passage that has a sentence which begins by saying that, as the
-others use the word as much, or more; the sum is brought back to 0 to 1. So it is for a passage with a telephone
-number or an address where one is asked for.
+"The author" of a question is looked up as "I", as nearly all that a text says of its author it says in the first person.
 
 Often one passage answers, and the others of the `top_k` best are there because their number was set. Those that are far behind
 the best, in score and in meaning, can be left out: of the first five of Chroma's study of splitters a half more of the text is
@@ -51,17 +49,14 @@ import numpy as np
 
 from ragcore.embeddings import bundled_model
 from ragcore.embeddings.base import Embedder, query_vector
+from ragcore.embeddings.multilingual_e5 import is_multilingual
 from ragcore.embeddings.spelling_correction import as_meant
 from ragcore.errors import DamagedStoreError
+from ragcore.extractive.topic import in_first_person, named
 from ragcore.observe import Span
-from ragcore.questions.acronyms import spelt_out
-from ragcore.questions.answer_types import MUST_HOLD, expected_kind, fits_kind
-from ragcore.questions.definitions import asked_what_it_is, says_what_it_is
-from ragcore.questions.topic import in_first_person, named
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.multilingual_scores import OTHER_LANGUAGE_SHARE, in_other_languages, is_multilingual, min_max
+from ragcore.retrievers.multilingual_scores import OTHER_LANGUAGE_SHARE, in_other_languages, min_max
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
-from ragcore.text.sentences import sentences
 from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 
 if TYPE_CHECKING:
@@ -74,7 +69,6 @@ FEEDBACK = 1 / 3  # what being like them counts where the cosine to the question
 FOREIGN_SHARE = 0.2
 MANY = 6  # candidates of a document, from which on its name tells which document is meant
 OTHERS = 0.8
-DEFINES = 0.1  # where the best possible score is 1
 LEAST_SCORE = 0.65  # of the best one's, and
 LEAST_COSINE = 0.9  # of the highest among the best: what has neither is far weaker than they are
 LAST_LATIN = "\u024f"
@@ -86,8 +80,8 @@ class HybridRetriever(BaseRetriever):
     `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`. `feedback`: what being like the
     best counts beside the cosine, 0 or more. `weaker`: with those that are far weaker than the best, feedback aside.
 
-    A misspelt question is looked up as `as_meant` has it, an abbreviation as `spelt_out` has it; the span "retrieve" notes that
-    as `meant`. Texts or a vector that the question brings along stay.
+    A misspelt question is looked up as `as_meant` has it; the span "retrieve" notes that as `meant`. Texts or a vector that the
+    question brings along stay.
 
     The span "retrieve" holds `found` and `next_best` (at most `top_k` more, that just missed), each a list of {"id", "score",
     "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
@@ -123,8 +117,7 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         vector, near, sharing = self._candidates(query, step)
-        texts = [hit.node.text for hit in [*sharing, *near]]
-        meant = spelt_out(as_meant(query.query_str, texts, self._embedder), texts)
+        meant = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
         if meant != query.query_str:
             step.note(meant=meant)
             query = replace(query, query_str=meant)
@@ -155,8 +148,6 @@ class HybridRetriever(BaseRetriever):
         own = {id_: score(id_) for id_ in cosines}
         like = _like_the_best(own, vectors) if self._feedback and vectors else {}
         scores = {id_: score(id_, self._feedback, like[id_]) for id_ in own} if like else own
-        if defining := _defining(query.query_str, nodes.values()):
-            scores = {id_: (scores[id_] + DEFINES * (id_ in defining)) / (1 + DEFINES) for id_ in scores}
         ranked = sorted(scores, key=lambda id_: -scores[id_])[: 2 * self._top_k]
         unknown = None if len(sharing) == self._pool else 0.0
         facts: list[dict[str, Any]] = [
@@ -170,10 +161,8 @@ class HybridRetriever(BaseRetriever):
 
     def _candidates(self, query: QueryBundle, step: Span) -> tuple[Vector, list[NodeWithScore], list[NodeWithScore]]:
         """The question's vector, the `pool` best by cosine and the `pool` best by BM25."""
+        query = replace(query, query_str=in_first_person(query.query_str))
         vector = query_vector(self._embedder, query)
-        own = in_first_person(query.query_str)
-        if own != query.query_str and query.embedding is None and not query.custom_embedding_strs:
-            vector = np.mean([vector, self._embedder.embed_query(own)], axis=0, dtype=np.float32)
         return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
@@ -203,17 +192,6 @@ class HybridRetriever(BaseRetriever):
             step.note(damaged=error.what)
             return None
         return dict(zip(found.ids, found.rows, strict=True))
-
-
-def _defining(question: str, candidates: Collection[TextNode]) -> set[str]:
-    """The ids of those that say what the thing is of which that is asked, or hold the telephone number or address."""
-    kind = expected_kind(question)
-    if kind in MUST_HOLD:
-        return {node.id_ for node in candidates if fits_kind(kind, node.text, question)}
-    thing = asked_what_it_is(question)
-    if not thing:
-        return set()
-    return {node.id_ for node in candidates if any(says_what_it_is(thing, said) for said in sentences(node.text))}
 
 
 def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:

@@ -10,17 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from ragcore.embeddings import multilingual_e5
 from ragcore.schema import TextNode
 from ragcore.text.language import language_of
 
 OTHER_LANGUAGE_SHARE = 0.8  # of the cosine in the score, where a passage is in another language than the question
 SAMPLE = 300  # characters of a passage that tell its language
-
-
-def is_multilingual(embedder: str) -> bool:
-    """Whether an embedder of this name knows texts of different languages by their meaning."""
-    return embedder.startswith((multilingual_e5.NAME, multilingual_e5.ORIGINAL))
 
 
 def min_max(cosines: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -1,51 +1,73 @@
 """Passages for a summary. "Summarise these documents" is like no passage in them: what is wanted is what they are about.
 
-Central passages are taken that do not repeat each other, with a place for each document as far as places go round.
+Each document gives central passages that do not repeat each other. A spreadsheet also gives what its whole table holds. Of more
+than DOCUMENTS documents there are groups by topic, each with its central passages and the names of its documents.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragcore.errors import DamagedStoreError
+from ragcore.extractive.summary_requests import is_summary_request, request_language, topic_of
+from ragcore.extractive.topic import called
 from ragcore.observe import Span
-from ragcore.questions.summary_requests import is_summary_request, topic_of
-from ragcore.questions.topic import called
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
-from ragcore.text.salience import centrality, diverse, shares
+from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE
+from ragcore.text.salience import centrality, diverse
+from ragcore.text.table_facts import describe, listed, tables_in
+from ragcore.text.topic_groups import group_names, topic_groups
 from ragcore.vector_stores.base import Store, StoredDocument
 from ragcore.vector_stores.validation import unit
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ragcore.schema import Vectors
+
 LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
-DOCUMENTS = 12  # that have a place of their own, even when `top_k` is less
+DOCUMENTS = 40  # that are summarised one by one; more are put into groups
+MOST = 60  # passages of an overview, unless `top_k` is more
+PER_GROUP = 3  # passages, each of another document where there are as many
+NAMED = 40  # documents of a group that are named
+OPENING = 0.5  # what being a document's first passage counts, where being its most central one counts 1
+
+REPEATED = 0.97  # cosine to a passage of another document, from which it is a disclaimer or a letterhead that both have
 
 
 class OverviewRetriever(BaseRetriever):
-    """Answers wishes for a summary of everything, or of documents by their names; all else is passed on to `otherwise`."""
+    """Answers wishes for a summary of everything, or of documents by their names; all else is passed on to `otherwise`.
+
+    Of each document it gives one passage at least, and up to `per_document` where MOST allows.
+    """
 
     name = "overview"
 
     def __init__(
-        self, store: Store, top_k: int, *, otherwise: BaseRetriever, document_ids: Collection[str] | None = None
+        self,
+        store: Store,
+        top_k: int,
+        *,
+        otherwise: BaseRetriever,
+        document_ids: Collection[str] | None = None,
+        per_document: int = 1,
     ) -> None:
         self._store = store
         self._top_k = top_k
         self._document_ids = document_ids
         self._otherwise = otherwise
+        self._per_document = per_document
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        summarises = is_summary_request(query.query_str)
-        documents = [document for document in self._store.documents() if self._wanted(document.id_)] if summarises else []
-        if topic := topic_of(query.query_str):
-            meant = called(topic, {document.name for document in documents})
-            documents = [document for document in documents if document.name in meant]
-        if not summarises or (topic and not documents):
+        documents = self._wanted(query.query_str)
+        if documents is None:
             step.note(retriever=self._otherwise.name)
             return self._otherwise._retrieve(query, step)
         try:
@@ -56,13 +78,22 @@ class OverviewRetriever(BaseRetriever):
         step.note(looked_at=len(nodes))
         if not nodes or self._top_k <= 0:
             return []
-        vectors = np.stack([unit(node.embedding) for node in nodes if node.embedding is not None])
-        ids = list(dict.fromkeys(node.ref_doc_id for node in nodes))
-        groups = [ids.index(node.ref_doc_id) for node in nodes]
-        scores = centrality(vectors)
-        count = max(self._top_k, min(len(ids), DOCUMENTS))
-        chosen = diverse(scores, vectors, groups, shares(Counter(groups), count))
-        return [NodeWithScore(nodes[row], float(scores[row])) for row in sorted(chosen)]
+        language = request_language(query.query_str)
+        if len(documents) > DOCUMENTS:
+            return self._of_groups(nodes, {document.id_: document.name for document in documents}, language)
+        return self._of_each_document(nodes, language)
+
+    def _wanted(self, message: str) -> list[StoredDocument] | None:
+        """The documents of which a summary is wanted; None where no summary of whole documents is."""
+        if not is_summary_request(message):
+            return None
+        among = self._document_ids
+        documents = [document for document in self._store.documents() if among is None or document.id_ in among]
+        topic = topic_of(message)
+        if not topic:
+            return documents
+        meant = called(topic, {document.name for document in documents})
+        return [document for document in documents if document.name in meant] or None
 
     def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:
         """Their passages, or so many of them, evenly spread, with their vectors."""
@@ -75,5 +106,56 @@ class OverviewRetriever(BaseRetriever):
             ids += [passages[place] for _, place in of_document if place < len(passages)]
         return self._store.nodes(ids)
 
-    def _wanted(self, document_id: str) -> bool:
-        return self._document_ids is None or document_id in self._document_ids
+    def _of_each_document(self, nodes: Sequence[TextNode], language: str) -> list[NodeWithScore]:
+        vectors, documents, scores = _measured(nodes)
+        of_document = [number for number, rows in enumerate(documents) for _ in rows]
+        each = max(self._top_k // len(documents), min(self._per_document, MOST // len(documents)), 1)
+        chosen = sorted(diverse(scores, vectors, of_document, dict.fromkeys(of_document, each)))
+        tables = [self._description(nodes[rows[0]], language) for rows in documents]
+        return [
+            NodeWithScore(_noted(nodes[row], {TABLE: tables[of_document[row]]}), float(np.clip(scores[row], 0.0, 1.0)))
+            for row in chosen
+        ]
+
+    def _description(self, first: TextNode, language: str) -> str:
+        """What the whole table of a document holds; "" where its first passage is no part of a table."""
+        if not first.ref_doc_id or not tables_in(first.text):
+            return ""
+        return " ".join(describe(table, language) for table in tables_in(self._store.document(first.ref_doc_id).text))
+
+    def _of_groups(self, nodes: Sequence[TextNode], names: Mapping[str, str], language: str) -> list[NodeWithScore]:
+        vectors, documents, _ = _measured(nodes)
+        group_of = topic_groups(np.stack([unit(vectors[rows].mean(axis=0)) for rows in documents]))
+        titles = group_names(["\n\n".join(nodes[row].text for row in rows) for rows in documents], group_of)
+        found: list[NodeWithScore] = []
+        for group, title in enumerate(titles):
+            members = [rows for rows, own in zip(documents, group_of, strict=True) if own == group]
+            rows = [row for of_document in members for row in of_document]
+            central = centrality(vectors[rows])
+            of_document = [place for place, own in enumerate(members) for _ in own]
+            first = diverse(central, vectors[rows], of_document, dict.fromkeys(range(len(members)), 1))[:PER_GROUP]
+            listing = listed([names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language)
+            notes = {GROUP: title, DOCUMENTS_OF_GROUP: listing}
+            found += [NodeWithScore(_noted(nodes[rows[at]], notes), float(central[at])) for at in first]
+        return found
+
+
+def _noted(node: TextNode, notes: Mapping[str, str]) -> TextNode:
+    """The passage with those of the notes that say something above it, see `text/overview_notes.py`."""
+    said = {key: text for key, text in notes.items() if text}
+    return replace(node, metadata={**said, **node.metadata}) if said else node
+
+
+def _measured(nodes: Sequence[TextNode]) -> tuple[Vectors, list[list[int]], npt.NDArray[np.float64]]:
+    """Unit vectors (n, d), the rows of each document, and how well each passage stands for its document (n,)."""
+    vectors = np.stack([unit(node.embedding) for node in nodes if node.embedding is not None])
+    documents: dict[str | None, list[int]] = {}
+    for row, node in enumerate(nodes):
+        documents.setdefault(node.ref_doc_id, []).append(row)
+    scores, elsewhere = np.zeros(len(nodes)), vectors @ vectors.T  # (n, d) @ (d, n) -> (n, n)
+    for rows in documents.values():
+        scores[rows] = centrality(vectors[rows])
+        scores[rows[0]] += OPENING
+        elsewhere[np.ix_(rows, rows)] = 0
+    scores -= elsewhere.max(axis=1) > REPEATED
+    return vectors, list(documents.values()), scores

@@ -55,6 +55,11 @@ class Database(Protocol):
     def snapshot(self) -> AbstractContextManager[Connection]:
         """Everything read inside is of one moment, whatever others write meanwhile. Waits for nobody. Write nothing inside."""
 
+    def revision(self) -> object:
+        """Another value than before whenever another connection has committed a change in between, and sometimes when none has.
+        Costs next to nothing: who waits for a change compares it, and looks into tables when it is another. Not in a
+        transaction."""
+
     def close(self) -> None: ...
 
 

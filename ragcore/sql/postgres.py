@@ -254,6 +254,10 @@ class PostgresDatabase:
         with self.snapshot() as db:
             return float(db.execute("SELECT extract(epoch FROM clock_timestamp())").fetchall()[0][0])
 
+    def revision(self) -> str:
+        """See `Database.revision`. It says which transactions are over, in all databases of the server."""
+        return str(self.connection().execute("SELECT txid_current_snapshot()::text").fetchall()[0][0])
+
     def after_commit(self, work: Callable[[], None]) -> None:
         """Have `work` done once this thread's transaction has been committed; not at all when it is undone."""
         self.connection().after_commit.append(work)

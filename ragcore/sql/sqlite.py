@@ -105,6 +105,12 @@ class SQLiteDatabase:
         with self._begin("BEGIN") as connection:
             yield connection
 
+    def revision(self) -> int:
+        """See `Database.revision`. What this thread commits itself leaves it as it is."""
+        opened = self._own()
+        with self._in_words(), opened.work():
+            return int(opened.connection.execute("PRAGMA data_version").fetchone()[0])
+
     def before_commit(self, key: object, work: Callable[[], None]) -> None:
         """Have `work` done when this thread's transaction is about to be committed; once, however often it is asked for."""
         self._own().before_commit.setdefault(key, work)

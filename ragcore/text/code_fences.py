@@ -1,22 +1,57 @@
-"""Blocks of code in Markdown that stand between fences (CommonMark 0.31, section 4.5)."""
+"""Code in Markdown: blocks between fences, and spans in a line (CommonMark 0.31, sections 4.5 and 6.1)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+from ragcore.text.replace import replace_between
+
+_FENCE = re.compile(r"(?P<indent> {0,3})(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
+_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
 def fenced(lines: Iterable[str]) -> Iterator[bool]:
     """Of each line, whether it belongs to such a block; the fences do, too."""
     opening = ""  # the mark that opened the block we are in
     for line in lines:
-        mark = _FENCE.match(line)
         inside = bool(opening)
         if opening:
-            if mark and mark[1].startswith(opening) and not mark[2].strip():
-                opening = ""
-        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
-            opening, inside = mark[1], True
+            opening = "" if _closes(line, opening) else opening
+        elif fence := _opening_fence(line):
+            opening, inside = fence["mark"], True
         yield inside
+
+
+def rewrite_outside_code(text: str, *, line: Callable[[str], str], language: Callable[[str], str]) -> str:
+    """The text with `line` applied to every line outside blocks of code, and `language` to what stands behind their fences.
+
+    Blocks lose their indentation and are closed at the end of the text: otherwise the end of a list would end a block in it,
+    and what follows would not be code for the reader, though it is here.
+    """
+    out, mark, indent = [], "", 0
+    for each in text.splitlines():
+        if mark:
+            out.append(re.sub(rf"^ {{0,{indent}}}", "", each))
+            mark = "" if _closes(out[-1], mark) else mark
+        elif fence := _opening_fence(each):
+            mark, indent = fence["mark"], len(fence["indent"])
+            out.append(mark + language(fence["info"].strip()))
+        else:
+            out.append(line(each))
+    return "\n".join([*out, mark] if mark else out)
+
+
+def rewrite_outside_spans(line: str, rewrite: Callable[[str], str]) -> str:
+    """The line with `rewrite` applied to everything but code such as `this`."""
+    return replace_between(_CODE_SPAN, line, lambda span: span.group(), rewrite)
+
+
+def _opening_fence(line: str) -> re.Match[str] | None:
+    fence = _FENCE.match(line)
+    return None if fence and fence["mark"][0] == "`" and "`" in fence["info"] else fence
+
+
+def _closes(line: str, mark: str) -> bool:
+    fence = _FENCE.match(line)
+    return fence is not None and fence["mark"].startswith(mark) and not fence["info"].strip()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
 
@@ -30,11 +29,6 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """As `words`, without those that carry no meaning of their own, such as "the" or "und", or pairs that are in a three."""
     return _terms(text, without_stop_words=True)
-
-
-def telling_words(text: str) -> list[str]:
-    """As `content_words`, and those that a word without meaning of its own tells apart: "outofnetwork" of "out-of-network"."""
-    return [*content_words(text), *(_compounds(text.casefold()) if "-" in text else ())]
 
 
 def stem(word: str) -> str:
@@ -81,13 +75,6 @@ def _folded(text: str) -> str:
 
 def _digit(found: re.Match[str]) -> str:
     return str(unicodedata.decimal(found[0]))
-
-
-def _compounds(folded: str) -> Iterator[str]:
-    for compound in _COMPOUND.findall(folded):
-        parts = compound.split("-")
-        if 0 < sum(part in STOP_WORDS for part in parts) < len(parts):
-            yield "".join(parts)
 
 
 def _grams(run: str, *, longest: bool) -> list[str]:
@@ -166,7 +153,6 @@ _MARKS = (
     r"\u0f18-\u0fbc\u1000-\u1049\u1780-\u17d3"
 )
 _WORD = re.compile(rf"[^\W_][^\W_{_MARKS}]*(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W_]+)*")
-_COMPOUND = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
 WITHOUT_SPACES = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"
     r"\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"

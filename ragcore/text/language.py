@@ -33,7 +33,8 @@ _SMALL_WORDS = {
     "nl": "de het een en van is dat met voor wie wat wanneer waar hoe waarom welke op te zijn werd niet aan door"
     " hoeveel ik wij kan bij",
 }
-_KNOWN = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+"""The commonest words of each language, which hardly say anything by themselves."""
 
 
 def is_foreign(text: str) -> bool:
@@ -54,6 +55,6 @@ def language_of(text: str) -> str:
         if letters and len(re.findall(script, text)) >= SHARE * letters:
             return language
     said = Counter(re.findall(r"[^\W\d_]+", text.lower()))
-    votes = {language: sum(said[word] for word in known) for language, known in _KNOWN.items()}
+    votes = {language: sum(said[word] for word in known) for language, known in SMALL_WORDS.items()}
     first, second = sorted(votes.values(), reverse=True)[:2]
     return max(votes, key=lambda language: votes[language]) if first > second else ""

@@ -40,6 +40,15 @@ class Quote:
         return f"{self.lead} {self.text}" if self.lead else self.text
 
     @property
+    def heading(self) -> Quote:
+        """What is above it, as a line of its own."""
+        return Quote(f"**{self.lead.strip('*_ ')}**", self.marks, self.passage, self.document, self.lead)
+
+    @property
+    def is_heading(self) -> bool:
+        return bool(self.lead) and self.text == self.heading.text
+
+    @property
     def begins_item(self) -> bool:
         """Whether it is an item of a list, or the first sentence of one."""
         return bool(self.bullet) or (self.bullet == "" and LISTED.match(self.text) is not None)
@@ -61,11 +70,6 @@ class Quote:
     def goes_on_as_list(self) -> bool:
         """Whether it lists what the sentence before it speaks of: "These include:"."""
         return bool(self.introduces and LEANS.match(self.text))
-
-    @property
-    def answers_lead(self) -> bool:
-        """Whether it stands under a question."""
-        return _QUESTION.search(self.lead) is not None
 
 
 class _Unit(NamedTuple):
@@ -110,7 +114,7 @@ _INTRODUCES = re.compile(r"[:：]$")
 _NUMBERS = re.compile(r"\d+")
 _GOES_ON = re.compile(r"[.!?…。！？؟।۔:：;,&(/-]$|\b(?:of|in|an|at|by|to|or|and|the|for|with|from|a)$")  # or ends
 _BOLD = re.compile(r"\*\*[^*]+\*\*")
-_PAGE = re.compile(r", (?:page|slide|sheet|chapter|message)\b[^,]*$")
+_PAGE = re.compile(r", (?:page|slide|sheet|chapter|message|part)\b.*$")
 _LABELLED = r"^(?=[^\n:]{2,40}:[ \t])[A-Z\d][\w'’./-]*(?: (?:&|[(–-]?[\w'’./-]*\)?)){0,4}:[ \t]+\S[^\n]*$\n?"  # "Desk: 0161"
 _LABEL = re.compile(r"[^:]{2,40}: \S")
 _LINES = re.compile(
@@ -149,7 +153,7 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
 
     With one, such marks are the document's own references; beside ours they would mislead, so they are left out.
     """
-    document = _PAGE.sub("", source)
+    document = document_of(source)
     if number is not None:
         led = _led(MARKS.sub("", text))
         return _introducing([Quote(said, (number,), passage, document, lead, bullet) for lead, said, bullet in led])
@@ -160,6 +164,11 @@ def quotes_in(text: str, *, number: int | None, source: str = "", passage: int =
         found += _marked(text[start : match.start()], marks, passage, document)
         start = match.end()
     return found + _marked(text[start:], (), passage, document)
+
+
+def document_of(source: str) -> str:
+    """The name of the document of a passage's source: "handbook.pdf" of "handbook.pdf, page 3"."""
+    return _PAGE.sub("", source)
 
 
 def _marked(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
@@ -427,17 +436,6 @@ def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
     return list(said.values())
 
 
-def below_introductions(quotes: Sequence[Quote]) -> list[Quote]:
-    """The same, each item of a list standing under what introduces it, too, and under what that goes on from."""
-    below = list(quotes)
-    for row, quote in enumerate(quotes):
-        head = _introduced_by(row, quotes)
-        if head is not None:
-            said = quotes[head - 1 if _goes_on_from(head, quotes) else head : head + 1]
-            below[row] = replace(quote, lead=" ".join(filter(None, [quote.lead, *(each.text for each in said)])))
-    return below
-
-
 def _goes_on_from(head: int, quotes: Sequence[Quote]) -> bool:
     """Whether what introduces a list does so from the sentence before it."""
     return head > 0 and quotes[head].goes_on_as_list and quotes[head - 1].passage == quotes[head].passage
@@ -479,8 +477,9 @@ def joined(quotes: Sequence[Quote]) -> str:
     for at, quote in enumerate(quotes):
         if at:
             before = quotes[at - 1]
-            heads = quote.introduces and not introduces_list(quote.text)
+            heads = quote.is_heading or (quote.introduces and not introduces_list(quote.text))
             goes_on = before.document == quote.document and not before.introduces and not heads
-            text += "\n" if goes_on and listed[at] else " " if goes_on and not listed[at - 1] else "\n\n"
+            on_next_line = listed[at] or before.is_heading
+            text += "\n" if goes_on and on_next_line else " " if goes_on and not listed[at - 1] else "\n\n"
         text += "- " * listed[at] + str(quote)
     return text

@@ -33,6 +33,7 @@ from ragcore.vector_stores.postings_codec import Contents, gathered
 from ragcore.vector_stores.search import Array, mask_of, nearest, nearest_by_signs, passage_terms, terms_version, unit_query
 from ragcore.vector_stores.sql_rows import length_of, passages_at
 from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, copied_from, passing, words_of
+from ragcore.vector_stores.validation import are_unit
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class DiskStore(TableStore):
             nodes = passages_at(db, [row["row"] for row in there])
             return [
                 nodes[row["row"]]
-                if row["damaged"]
+                if row["damaged"] or not are_unit(vectors[row["slot"] : row["slot"] + 1]).all()
                 else nodes[row["row"]].with_embedding(vectors[row["slot"]] * np.float32(length_of(row)))
                 for row in there
             ]
@@ -148,9 +149,12 @@ class DiskStore(TableStore):
             if index is None:
                 return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
             rows = [row for row in self._within(db, index, scope) if not row["damaged"]]
+            vectors = self._vectors.mapped(db, index).rows[[row["slot"] for row in rows]]
+            sound = are_unit(vectors)
+            rows = [row for row, is_sound in zip(rows, sound.tolist(), strict=True) if is_sound]
             return Candidates(
                 ids=[row["id"] for row in rows],
-                rows=self._vectors.mapped(db, index).rows[[row["slot"] for row in rows]],
+                rows=vectors[sound],
                 lengths=np.array([length_of(row) for row in rows], np.float32),
             )
 

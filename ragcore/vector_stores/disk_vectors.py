@@ -85,7 +85,8 @@ class IndexVectors:
     def unsound(
         self, db: sqlite3.Connection, index: IndexRow, among: Collection[int] | None = None
     ) -> Iterator[tuple[int, int | None, int | None]]:
-        """(seq, checksum in the table, checksum of what stands in the file) of documents where these differ."""
+        """(seq, checksum in the table, checksum of what stands in the file) of documents where these differ, or where vectors
+        are missing or none at all: None for the second."""
         if index.file is None or index.dimension is None:
             return
         documents = db.execute(

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from ragcore.errors import DimensionError
-from ragcore.questions.topic import about
 from ragcore.schema import TextNode
 from ragcore.text.keywords import content_words, words
 from ragcore.text.word_forms import USUAL
-from ragcore.vector_stores.validation import unit
+from ragcore.vector_stores.validation import STORED_ROUNDING, unit
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -66,6 +65,7 @@ def top_k(scores: Array, k: int) -> Array:
     return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of rows that are damaged
 def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
     """The `k` unit rows with the highest cosine to the unit `query`: their places, and the cosines, best first.
 
@@ -83,9 +83,9 @@ def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -
     exact = np.empty(len(candidates))
     for start in range(0, len(candidates), BLOCK):
         block = candidates[start : start + BLOCK]
-        exact[start : start + BLOCK] = (rows[block].astype(np.float64) * wide).sum(axis=1)
+        exact[start : start + BLOCK] = _undamaged((rows[block].astype(np.float64) * wide).sum(axis=1))
     # Beyond the sixth place float32 holds noise, which must not decide between two that are equally near.
-    cosines = np.clip(np.round(exact, 6), -1.0, 1.0)
+    cosines = np.where(exact > -np.inf, np.clip(np.round(exact, 6), -1.0, 1.0), -np.inf)
     best = top_k(cosines, k)
     return candidates[best], cosines[best]
 
@@ -130,10 +130,10 @@ def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         if chosen is None:
-            products = block @ query  # (step, d) @ (d,) -> (step,)
+            products = _undamaged(block @ query)  # (step, d) @ (d,) -> (step,)
         else:
             inside = np.flatnonzero(chosen[start : start + step])
-            products = block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside]
+            products = _undamaged(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
         if least == -np.inf:
             least = _kth(products, k)
         near = np.flatnonzero(products >= least - ROUNDING)  # most of what comes later is left out here
@@ -141,6 +141,11 @@ def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
         scores.append(products[near])
     found = np.concatenate(scores)
     return np.concatenate(places)[found >= _kth(found, k) - ROUNDING]
+
+
+def _undamaged(cosines: Array) -> Array:
+    """The cosines, with -inf, which is never found, in the place of what two unit vectors cannot have: NaN, or far above 1."""
+    return np.where(np.abs(cosines) <= 1 + STORED_ROUNDING, cosines, -np.inf)
 
 
 def _kth(scores: Array, k: int) -> float:
@@ -171,9 +176,8 @@ def _stem(file_name: str) -> str:
 
 
 def query_terms(query: str) -> list[str]:
-    """The different words of a question that are looked for: without stop words, unless it has no others, and without what it
-    says of the text itself."""
-    return list(dict.fromkeys(content_words(about(query, with_names=True)) or words(query)))
+    """The different words of a question that are looked for: without stop words, unless it has no others."""
+    return list(dict.fromkeys(content_words(query) or words(query)))
 
 
 @cache

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 UNIT_ROUNDING = 1e-6
+STORED_ROUNDING = 1e-3  # by which a stored row's length may differ from 1; float32 stays far below it
 _encoder = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one for every passage
 
 
@@ -72,6 +73,18 @@ def unit(vectors: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[np
     lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
     unit_length: np.ndarray[Any, np.dtype[Any]] = np.divide(exact, lengths, out=exact.copy(), where=lengths > 0)
     return unit_length.astype(np.float32)
+
+
+def are_unit(rows: Vectors) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows, shape (n, d), are what `unit` gives: of length 1, or zero vectors. Shape (n,).
+
+    >>> are_unit(np.array([[0.6, 0.8], [0, 0], [np.nan, 0], [30, 40]], np.float32)).tolist()
+    [True, True, False, False]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("nd,nd->n", rows, rows)  # (n,)
+    sound: np.ndarray[Any, np.dtype[np.bool_]] = (np.abs(squares - 1) < 2 * STORED_ROUNDING) | (squares == 0)
+    return sound  # False for NaN and infinity
 
 
 def metadata_json(metadata: Metadata) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ragcore.errors import DamagedStoreError, StoreError
 from ragcore.vector_stores.binary_quantization import CHUNK, Signs, packed, words_of
+from ragcore.vector_stores.validation import are_unit
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
@@ -155,7 +156,8 @@ class VectorFolder:
                 out.truncate(size)
 
     def checksums(self, name: str, spans: Iterable[tuple[int, int]], dimension: int) -> Iterator[int | None]:
-        """The checksum of the rows of every (first slot, count); None where they are not all there."""
+        """The checksum of the rows of every (first slot, count); None where they are not all there, or one is no unit vector:
+        not finite, or of another length."""
         try:
             file = (self.path / name).open("rb", buffering=READ)
         except FileNotFoundError:
@@ -164,7 +166,7 @@ class VectorFolder:
         with file:
             for first, count in spans:
                 file.seek(4 * first * dimension)
-                yield _checksum_of(file, 4 * count * dimension)
+                yield _checksum_of(file, count, dimension)
 
     def others(self, named: Collection[str]) -> list[Path]:
         """All files but these, and the signs beside them."""
@@ -226,14 +228,14 @@ def checksum(rows: Vectors) -> int:
     return zlib.crc32(np.ascontiguousarray(rows).data)
 
 
-def _checksum_of(file: BinaryIO, size: int) -> int | None:
-    found = 0
-    while size:
-        piece = file.read(min(size, READ))
-        if not piece:
+def _checksum_of(file: BinaryIO, count: int, dimension: int) -> int | None:
+    found, at_once = 0, max(READ // (4 * dimension), 1)  # rows
+    for first in range(0, count, at_once):
+        size = 4 * dimension * min(at_once, count - first)
+        piece = file.read(size)
+        if len(piece) < size or not are_unit(np.frombuffer(piece, np.float32).reshape(-1, dimension)).all():
             return None
         found = zlib.crc32(piece, found)
-        size -= len(piece)
     return found
 
 

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 import pytest
 
+from lectern.access import access_token, address, cookie_name, cookie_value
 from lectern.indexes import Indexes
 from lectern.library import Library
 from lectern.schema import Kind
 from lectern.settings import AppSettings
 
 if TYPE_CHECKING:
+    from playwright._impl._api_structures import SetCookieParam
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FilePayload, Locator, Page, Request, WebError
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +76,19 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+COOKIES: dict[int, SetCookieParam] = {}  # by port, of the applications that were started
+CONTEXTS: list[BrowserContext] = []  # open ones, which have them
+
+
+def let_in(context: BrowserContext) -> None:
+    """Give it what it would have after a visit with the token to every application, also to those that are started later.
+    test_doors.py goes by the token."""
+    context.add_cookies(list(COOKIES.values()))
+    if context not in CONTEXTS:
+        CONTEXTS.append(context)
+        context.on("close", lambda closed: CONTEXTS.remove(closed))
+
+
 @dataclass
 class App:
     """The application, running on its own library: in its own folder, or on the server at the address `database`."""
@@ -89,6 +104,11 @@ class App:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def address(self) -> str:
+        """Which `lectern` prints."""
+        return address(self.port, access_token(self.home)).replace("localhost", "127.0.0.1")  # the only name the browser knows
+
     def start(self) -> None:
         if not self.port:
             with socket.create_server(("127.0.0.1", 0)) as free:
@@ -97,16 +117,23 @@ class App:
         environment |= self.environment
         with (self.home.parent / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={self.port}"],
+                [sys.executable, "-m", "lectern.cli", "--port", str(self.port)],
                 cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
             with suppress(OSError), urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
                 if answer.read() == b"ok":
+                    self.let_browsers_in()
                     return
             time.sleep(0.1)
         raise AssertionError(f"the application did not start:\n{self.log()}")
+
+    def let_browsers_in(self) -> None:
+        value = cookie_value(access_token(self.home))
+        COOKIES[self.port] = {"name": cookie_name(self.port), "value": value, "domain": "127.0.0.1", "path": "/"}
+        for context in CONTEXTS:
+            context.add_cookies([COOKIES[self.port]])
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -188,7 +215,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Path:
     try:
         for app in started(folder):
             tab = browser.new_page()
-            tab.goto(app.url)
+            tab.goto(app.address)
             tab.get_by_role("button", name="Try it with a sample").click(timeout=SECONDS)
             wait_until_read(tab)
             tab.close()
@@ -321,6 +348,7 @@ def context(contexts: Contexts, watch: Watch, request: pytest.FixtureRequest) ->
     looking = "look" in request.fixturenames  # the page's own policy forbids what axe-core is put in by
     context = contexts.take(bypass_csp=looking)
     watch.follow(context)
+    let_in(context)
     yield context
     watch.leave(context)
     if request.node.stash[FAILED]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lectern.settings import LLMSettings, read_settings, write_settings
-from tests.app.conftest import FLAGS, App, Look, Watch, installed_browser, settled, until
+from tests.app.conftest import FLAGS, App, Look, Watch, installed_browser, let_in, settled, until
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ def page_with_bars(browser: Browser, watch: Watch) -> Iterator[Page]:
         executable_path=installed_browser(), args=FLAGS, ignore_default_args=["--hide-scrollbars"]
     )
     context = with_bars.new_context(viewport={"width": 1280, "height": 500}, reduced_motion="reduce")
+    let_in(context)
     watch.follow(context)
     yield context.new_page()
     with_bars.close()

@@ -118,13 +118,15 @@ def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: 
 
 
 def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stays(page: Page, app: App, look: Look) -> None:
+    from playwright.sync_api import expect
+
     ask_anew(page, app, DOG)
     ask(page, STAIR)
     answered(page, 2)
     before, address = transcript(page), page.url
     button(page, "Edit question").last.click()
     form = dialog(page)
-    assert form.get_by_label("Question").input_value() == STAIR
+    expect(form.get_by_label("Question")).to_have_value(STAIR)
     look(page, "edit a question")
     form.get_by_label("Question").fill(ROPE)
     form.get_by_role("button", name="Ask", exact=True).click()
@@ -334,7 +336,7 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     assert (mark.inner_text(), quoted.inner_text(), around.inner_text()) == (shown, built, whole)
 
     ask_anew(page, empty_app, "Wer hat den Mond an die Bahn gekettet?")
-    assert "Ich konnte das in Ihren Dokumenten nicht finden." in transcript(page)[-1]
+    assert transcript(page)[-1].startswith("Ähnlichste Passagen:")
 
     page.goto(empty_app.url)
     row(page, "lock.txt").get_by_role("button", name="Delete lock.txt").click()

@@ -204,13 +204,36 @@ def test_a_file_that_is_read_but_for_a_page_is_ready_says_so_and_can_be_tried_ag
     drop(page, payload("torn.pdf", whole.replace(b"/Type /Page\n", b"/Type /Pear\n", 1)))
     row(page, "torn.pdf").locator(".what").wait_for()
     assert state(page, "torn.pdf") == "ready"
-    said = "torn.pdf was read without one page, which could not be opened."
+    said = "torn.pdf was read without page 1, which could not be opened."
     assert row(page, "torn.pdf").locator(".what").inner_text() == said
     before = last_signed(empty_app, "torn.pdf")
     page.get_by_role("button", name="Retry torn.pdf").click()
     until(page, lambda: last_signed(empty_app, "torn.pdf") > before)
     wait_until_read(page)
     assert row(page, "torn.pdf").locator(".what").inner_text() == said
+
+
+def test_all_that_a_file_was_read_without_is_in_its_details(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    drop(page, payload("events.jsonl", '{"a": "ünd"}\n{"a": "one"}\n{"a": "two'.encode() + b"\xff\xfe"))
+    row(page, "events.jsonl").locator(".what").wait_for()
+    assert row(page, "events.jsonl").locator(".what").inner_text().endswith(" And 1 more thing, see Details.")
+    row(page, "events.jsonl").get_by_text("Details", exact=True).click()
+    sentences = row(page, "events.jsonl").locator(".left-out li").all_inner_texts()
+    assert [sentence.split(". ")[0] for sentence in sentences] == [
+        "events.jsonl has broken characters in 1 place, shown as �",
+        "Line 3 of events.jsonl is not valid JSON and was not read",
+    ]
+
+
+def test_files_of_one_name_from_two_folders_are_both_kept(page: Page, empty_app: App, tmp_path: Path) -> None:
+    for place in ("north", "south"):
+        (tmp_path / "all" / place).mkdir(parents=True)
+        (tmp_path / "all" / place / "report.txt").write_text(f"The {place} reports 40 faults.")
+    page.goto(empty_app.url)
+    drop(page, *sorted((tmp_path / "all").rglob("*.txt")))
+    row(page, "report (2).txt").wait_for()
+    row(page, "report.txt").wait_for()
 
 
 def test_pasted_text_becomes_a_document(page: Page, empty_app: App) -> None:
@@ -431,7 +454,7 @@ def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, e
 
 
 @with_tesseract
-def test_a_passage_of_a_scan_opens_its_page_and_what_was_read_there(page: Page, empty_app: App, tmp_path: Path) -> None:
+def test_a_passage_of_a_scan_opens_its_page_with_a_mark_on_its_words(page: Page, empty_app: App, tmp_path: Path) -> None:
     page.goto(empty_app.url)
     drop(page, scanned(tmp_path / "scan.pdf", " ".join(SENTENCES)))
     row(page, "scan.pdf").get_by_text("Ready").wait_for(timeout=60_000)
@@ -441,9 +464,12 @@ def test_a_passage_of_a_scan_opens_its_page_and_what_was_read_there(page: Page, 
     page.locator('[class*="st-key-chips_"] a', has_text="scan.pdf").click(timeout=60_000)
     image = page.locator(".st-key-panel img")
     until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
-    page.get_by_text("The page is shown without a mark").wait_for()
-    page.get_by_text("What was read on this page").click()
-    assert "Ada Penrose built its tower." in page.locator(".read p").inner_text()
+    mark = page.locator(".st-key-panel mark.quoted").first
+    mark.wait_for()
+    sheet, box = image.bounding_box(), mark.bounding_box()
+    assert sheet is not None
+    assert box is not None
+    assert (box["y"] - sheet["y"]) / sheet["height"] == pytest.approx(0.13, abs=0.04)
 
 
 def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_is_open(page: Page, empty_app: App) -> None:

@@ -162,7 +162,7 @@ def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(ev
     settled(evaluate)
     assert [row[0] for row in figures(evaluate)] == ["One passage", "As in Settings"]
     heads = evaluate.locator(".st-key-figures th").all_inner_texts()
-    assert heads == ["Setting", "Found", "How high", "Order", "Faithful", "To the point", "Seconds"]
+    assert heads == ["Setting", "Found", "How high", "Order", "Answered", "Faithful", "To the point", "Seconds"]
     one, usual = (float(row[1].split()[0]) for row in figures(evaluate))
     assert 0 <= one <= usual <= 1
     evaluate.locator('[data-testid="stVegaLiteChart"] canvas, [data-testid="stVegaLiteChart"] svg').first.wait_for()

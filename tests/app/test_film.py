@@ -15,7 +15,7 @@ from tests.scripted_server import ScriptedServer
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-QUESTION = "What caused the stoppage of the railway?"
+QUESTION = "In what wind does the railway stop?"
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lectern.ui.i18n import read
-from tests.app.conftest import App, Watch, answered, drop, payload, row, settled, until, wait_until_read
+from tests.app.conftest import App, Watch, answered, drop, let_in, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ QUESTION = "ما اسم أمينة المكتبة؟"
 def tab(browser: Browser, watch: Watch, locale: str) -> Iterator[Page]:
     """A page of a browser that is set to this language."""
     context = browser.new_context(locale=locale, viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
+    let_in(context)
     watch.follow(context)
     try:
         yield context.new_page()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, Watch, settled, until
+from tests.app.conftest import App, Watch, let_in, settled, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -36,6 +36,7 @@ def test_nothing_moves_while_a_page_is_drawn(
 ) -> None:
     """By default one half of the pages in each width."""
     context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    let_in(context)
     watch.follow(context)
     context.add_init_script(MOVED)
     page = context.new_page()

@@ -50,7 +50,7 @@ def connected(app: App, server: ScriptedServer) -> Iterator[ScriptedServer]:
     """The server, whose model answers while a test lasts."""
     before = read_settings(app.home)
     llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
-    write_key(app.home, "openai_compatible", KEY)
+    write_key(app.home, "openai_compatible", KEY, llm.base_url)
     write_settings(app.home, before.model_copy(update={"llm": llm}))
     yield server
     write_settings(app.home, before)
@@ -121,6 +121,23 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     test.click()
     settings.get_by_text("Works: tiny answered").wait_for()
     assert "sk-wrong-key" not in settings.content()
+
+
+def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
+    connected: ScriptedServer, settings: Page, app: App
+) -> None:
+    with ScriptedServer(models=("tiny",)) as other:
+        fill_in(settings, f"{other.url}/v1", "tiny")
+        settings.get_by_text(f"The stored key was given for {connected.url}, and is sent nowhere else").wait_for()
+        settings.get_by_role("button", name="Test").click()
+        settings.get_by_text("Works: tiny answered").wait_for()
+        assert other.requests
+        assert not any("authorization" in request.headers for request in other.requests)
+    fill_in(settings, "http://169.254.169.254/v1", "tiny")
+    for button in ("Test", "Save"):
+        settings.get_by_role("button", name=button, exact=True).click()
+        settings.locator(".st-key-problem_report").get_by_text("169.254.169.254 is in the network around").wait_for()
+    assert read_settings(app.home).llm.base_url == f"{connected.url}/v1"
 
 
 def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: Page, server: ScriptedServer) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from lectern.access import access_token, cookie_name, cookie_value
 from lectern.library import Library
 from lectern.ui.server.security import ticket
 from tests import postgres
@@ -55,7 +56,8 @@ def test_a_screen_goes_on_by_itself_when_the_server_was_away(page: Page, served:
 
 def test_a_file_that_comes_while_the_server_is_away_is_refused_in_words(served: App, tmp_path: Path) -> None:
     library = Library(served.database, local=tmp_path)
-    given = {"x-lectern-ticket": ticket(library.secret)}
+    cookie = f"{cookie_name(served.port)}={cookie_value(access_token(served.home))}"
+    given = {"x-lectern-ticket": ticket(library.secret), "cookie": cookie}
     library.close()
 
     def put() -> httpx.Response:

@@ -19,7 +19,7 @@ from lectern.db.evaluations import Evaluations, Setting
 from lectern.schema import Ask
 from ragcore.evaluation.question_sets import Question
 from ragcore.sql.sqlite import SQLiteDatabase
-from tests.app.conftest import SECONDS, App, Watch, settled
+from tests.app.conftest import SECONDS, App, Watch, let_in, settled
 from tests.app.looking import FOLDER, LARGEST, WINDOWS, Size, looked_at
 from tests.app.test_chat import ask_anew
 from tests.app.test_compare import compare, finished
@@ -50,6 +50,7 @@ class Made:
 @pytest.fixture(scope="module")
 def made(app: App, browser: Browser) -> Iterator[Made]:
     page = browser.new_page()
+    let_in(page.context)
     page.set_default_timeout(SECONDS)
     ask_anew(page, app, "May I bring a large dog?")
     page.locator('[class*="st-key-chips_"] a', has_text=".html").first.click()
@@ -200,6 +201,7 @@ def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
     width, height = WINDOWS[size]
     # The page's own policy forbids what axe-core is put in by.
     context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce", bypass_csp=True)
+    let_in(context)
     watch.follow(context)
     page = context.new_page()
     found: list[str] = []
@@ -221,6 +223,7 @@ def test_a_comparison_is_filmed(browser: Browser, app: App, watch: Watch, reques
     if not request.config.getoption("--screens", default=False):
         pytest.skip("asked for with --screens")
     context = browser.new_context(viewport={"width": 1280, "height": 800})
+    let_in(context)
     watch.follow(context)
     page = context.new_page()
     film = Film(page)

@@ -127,12 +127,52 @@ def test_the_same_file_reads_the_same_twice(suffix: str, tmp_path: Path) -> None
 
 def test_every_reader_is_covered_here() -> None:
     covered = {
-        id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png")
-    }  # pictures: tests/ragcore/readers/ocr/test_tesseract.py
+        id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png", ".doc")
+    }  # pictures: tests/ragcore/readers/ocr/test_tesseract.py; old Office files: tests/ragcore/readers/test_formats.py
     assert {suffix for suffix in supported_suffixes() if id(reader_for(f"x{suffix}")) not in covered} == set()
 
 
-def test_endings_are_compared_without_case_and_unknown_ones_are_named() -> None:
+def test_endings_are_compared_without_case_and_unknown_ones_are_named(tmp_path: Path) -> None:
     assert reader_for("REPORT.PDF") is reader_for("report.pdf")
+    (tmp_path / "plan.dwg").write_bytes(b"AC1032" + bytes(range(250)))
     with pytest.raises(UnsupportedFileError, match=r"plan\.dwg is a \.dwg file"):
-        reader_for("plan.dwg")
+        read(tmp_path / "plan.dwg")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gadget.kt",
+        "gadget.tsx",
+        "gadget.ps1",
+        "LICENSE",
+        "Makefile",
+        "Dockerfile",
+        "pyproject.toml",
+        ".env",
+        "x.zig",
+        "a.b.c.lock",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_any_text_is_read_whatever_it_is_called(name: str, encoding: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes("fn größe() -> Löwe // Überführung\n".encode(encoding))
+    assert read(tmp_path / name).text == "fn größe() -> Löwe // Überführung\n"
+
+
+@pytest.mark.parametrize(
+    "start", ["ID3 tags are read.", "BM25 ranks.", "GIF89a has frames.", "II*", "MZ was an engineer.", "BZh"]
+)
+def test_a_text_that_begins_as_another_kind_of_file_does_is_text(start: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(start)
+    assert read(tmp_path / "a.txt").text == start
+
+
+@pytest.mark.parametrize("name", ["a.unknown", "noending", "a.kt"])
+@pytest.mark.parametrize(
+    "data", [b"\0" * 40 + b"abc", bytes(range(256)) * 50, b"P5\n640 480\n255\n" + b"x" * 20_000 + bytes(range(40)) * 2_000]
+)
+def test_what_is_no_text_is_refused_whatever_it_is_called(name: str, data: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UnsupportedFileError, match=name):
+        read(tmp_path / name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lectern.library import Library
@@ -90,3 +92,27 @@ def test_files_are_added_replaced_and_deleted_meanwhile(damage: Callable[[Path],
     while worker.heal():
         pass
     assert is_sound(library) == ({"wheel.txt": TEXTS["wheel.txt"], **changed}, 16)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 100.0, 1e30], ids=str)
+@pytest.mark.parametrize("checksum", ["of these", "missing"])
+def test_vectors_that_are_none_are_not_searched_and_made_anew_whatever_the_checksum_says(
+    value: float, checksum: str, library: Library
+) -> None:
+    """As an embedder that failed on a graphics card wrote them, or a library without checksums has them."""
+    (path,) = (library.folder / "vectors").iterdir()
+    with library.database.transaction() as db:
+        document, first, count = db.execute("SELECT seq, first_slot, passages FROM documents ORDER BY seq").fetchone()
+        rows = np.fromfile(path, np.float32).reshape(-1, HashEmbedding().dimension)
+        rows[first : first + count : 2] = value
+        rows.tofile(path)
+        known = zlib.crc32(rows[first : first + count].tobytes()) if checksum == "of these" else None
+        db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (known, document))
+    assert asked(library) == "wheel.txt"
+    worker = worker_of(library)
+    assert len(worker.damaged()) == 1
+    while worker.heal():
+        pass
+    assert is_sound(library) == (TEXTS, 16)
+    assert np.allclose(np.linalg.norm(np.fromfile(path, np.float32).reshape(rows.shape), axis=1), 1)
+    assert asked(library) == "wheel.txt"

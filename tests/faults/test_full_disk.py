@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,10 +22,12 @@ from lectern.jobs import index_versions
 from lectern.jobs.file_rows import Stage
 from lectern.jobs.sources import from_text
 from lectern.library import Library
+from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
 from lectern.ui import resources
 from lectern.ui.link_downloads import Fetching
 from ragcore.errors import RagError, StoreError
+from ragcore.llms.scripted import ScriptedLLM
 from tests.faults.test_broken_uploads import PART, REST, uploaded
 from tests.faults.test_kill_anywhere import (
     BEFORE,
@@ -144,6 +148,40 @@ def full_but_for(disk: Path, room: int) -> Iterator[None]:
     filler.write_bytes(bytes(max(state.f_bavail * state.f_frsize - room, 0)))
     yield
     filler.unlink()
+
+
+def test_an_answer_that_ends_on_a_full_disk_is_shown_and_saved_once_there_is_room(tmp_path: Path) -> None:
+    on_a_disk(tmp_path, "answer_on_it")
+
+
+def answer_on_it(disk: Path) -> None:
+    """The disk fills up while the model speaks."""
+    library_of, filled = Killing(disk / "library", disk / "template", ""), ExitStack()
+    in_this_process()
+    library_of.renew()
+
+    def speak(call: object) -> str:
+        filled.enter_context(full_but_for(disk, 0))
+        return "It was lit at dusk. " * 2000
+
+    with library_of.opened() as library:
+        library._given_llm = ScriptedLLM(speak)
+        conversations = library.conversations
+        conversation = conversations.create()
+        run = AnswerRuns(library).start(conversation.id, Ask("What is new?"))
+        assert run.wait(30)
+        shown = conversations.messages(conversation.id)[-1]
+        assert (shown.text, shown.state, shown.saved) == (run.text, "done", False)
+        assert len(shown.text) > 20_000
+        assert shown.sources
+        filled.close()
+        deadline = time.monotonic() + 30
+        while not conversations.messages(conversation.id)[-1].saved:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert conversations.message(run.message_id) == replace(shown, saved=True)
+    with library_of.opened() as library:
+        assert library.conversations.message(run.message_id) == replace(shown, saved=True)
 
 
 def upload_to_it(disk: Path) -> None:

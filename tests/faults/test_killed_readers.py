@@ -41,8 +41,7 @@ def written(path: Path, text: str) -> Path:
 def waiting() -> int:
     """The process that waits for a file."""
     (reader,) = sandbox._idle
-    (process,) = reader._pool._processes
-    return int(process)
+    return reader.pid
 
 
 def test_a_file_is_not_to_blame_for_a_process_that_was_killed_before_it_came(tmp_path: Path) -> None:

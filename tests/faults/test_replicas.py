@@ -26,7 +26,7 @@ from lectern.jobs.file_storage import ServerBytes
 from lectern.jobs.files import Files
 from lectern.jobs.index_versions import CurrentStore, IndexVersions
 from lectern.jobs.open_library import open_parts
-from lectern.jobs.worker import Worker, outlasting
+from lectern.jobs.worker import Worker, retry_while_away
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
@@ -128,13 +128,13 @@ def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]])
 def test_two_applications_and_three_workers_of_which_one_is_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     address = postgres.fresh()
     ports = [free_port(), free_port()]
-    serving = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    serving = [sys.executable, "-m", "lectern.cli", "--no-token"]  # as behind a proxy, which several applications need
     with ExitStack() as running:
         library = Library(address, local=tmp_path / "here")
         running.callback(library.close)
         workers = [running.enter_context(started(WORKER, tmp_path / f"worker{n}", address)) for n in range(3)]
         for port in ports:
-            running.enter_context(started([*serving, f"--server.port={port}"], tmp_path / f"app{port}", address))
+            running.enter_context(started([*serving, "--port", str(port)], tmp_path / f"app{port}", address))
         apps = [App(port) for port in ports]
         until(lambda: all(app.is_up() for app in apps))
 
@@ -172,7 +172,7 @@ def test_work_goes_on_by_itself_when_the_server_was_away(tmp_path: Path) -> None
     library = Library(address, embedder=HashEmbedding(), llm=Slow(), local=tmp_path)
     run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?", chat_mode="simple"))
     with ThreadPoolExecutor(1) as thread:
-        working = thread.submit(outlasting, worker.run_once)
+        working = thread.submit(retry_while_away, worker.run_once)
         assert embedder.asked.wait(30)
         with stopped_server():
             with pytest.raises(StoreError, match=r"PostgreSQL server of .* (does not answer|ended the connection)") as caught:
@@ -184,7 +184,7 @@ def test_work_goes_on_by_itself_when_the_server_was_away(tmp_path: Path) -> None
             assert not working.done()
         working.result(30)
         clock.ahead = 60.0  # the row's signature is old by now
-        outlasting(worker.run_once)
+        retry_while_away(worker.run_once)
     assert files.get(file_id).ready  # type: ignore[union-attr]
     assert parts.store.document(file_id).text.startswith("Tower 7 was built")
     until(lambda: library.conversations.message(run.message_id).state == "stopped", 30)  # type: ignore[union-attr]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lectern.indexes import Indexes
-from lectern.jobs.file_rows import FileRow, Stage
+from lectern.jobs.file_rows import FileRow, Lane, Stage
 from lectern.library import Library
 from tests.lectern.jobs.libraries import vectors_held
 from tests.ragcore.readers.web.test_download import Site
@@ -179,7 +179,8 @@ def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_i
     wait(library, killed, lambda file: worker_of(library, file.id) not in (first, None))
     again = wait(library, killed, embedding)
     assert again.done >= before.done
-    assert library.files.get(waiting).stage is Stage.QUEUED  # type: ignore[union-attr]
+    # On a busy machine it may have made no progress for so long that it lets others pass, in a lane of its own.
+    assert again.lane is Lane.STUCK or library.files.get(waiting).stage is Stage.QUEUED  # type: ignore[union-attr]
     library.files.queue.stop(killed)
     wait(library, killed, lambda file: file.stage is Stage.STOPPED, seconds=4)
     library.close()

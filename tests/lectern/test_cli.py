@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from lectern import cli
+from lectern.access import access_token
 from lectern.library import Library
 from tests import postgres
 from tests.making import make_pdf
@@ -72,7 +73,7 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("tower.txt", "The tower was built by Ada Penrose in 1871.")
         archive.writestr("cellar.txt", "The cellar holds three hundred barrels.")
-        archive.writestr("scan.xyz", "unknown")
+        archive.writestr("scan.xyz", bytes(range(256)))
     assert cli.main([*library, "ingest", str(tmp_path / "all.zip")]) == 1
     told = capsys.readouterr().out
     assert "tower.txt is ready: 1 passage." in told
@@ -123,7 +124,7 @@ def test_of_a_file_that_is_read_in_part_both_is_said_and_nothing_has_failed(
     torn.write_bytes(torn.read_bytes().replace(b"/Type /Page\n", b"/Type /Pear\n", 1))
     assert cli.main([*library, "ingest", str(torn)]) == 0
     told = capsys.readouterr().out
-    assert "torn.pdf is ready: 1 passage.\ntorn.pdf was read without one page, which could not be opened." in told
+    assert "torn.pdf is ready: 1 passage.\ntorn.pdf was read without page 1, which could not be opened." in told
 
 
 def test_a_file_that_is_not_there_keeps_no_other_from_being_read(
@@ -205,8 +206,9 @@ def test_the_application_answers_at_the_port_asked_for_and_ends_with_its_command
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
         assert started.stdout is not None
         try:
-            assert any(f"Lectern is at http://localhost:{port}." in line for line in started.stdout)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=10) as health:
+            address = f"http://localhost:{port}/?token={access_token(tmp_path / 'library')}"
+            assert any(line.rstrip() == f"Lectern is at {address}" for line in started.stdout)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=30) as health:
                 assert health.status == 200
             started.terminate()  # which a service manager or a container does, to this process alone
             started.wait(30)
@@ -215,6 +217,52 @@ def test_the_application_answers_at_the_port_asked_for_and_ends_with_its_command
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_killed_the_application_leaves_no_process_that_serves_or_reads(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library"), "--port", str(port), "--no-token"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as started:
+        assert started.stdout is not None
+        try:
+            assert any(line.rstrip() == f"Lectern is at http://localhost:{port}" for line in started.stdout)
+            with urllib.request.urlopen(f"http://localhost:{port}/", timeout=30) as page:
+                assert page.status == 200  # and without a token
+            with socket.create_connection(("127.0.0.1", port)) as slow:
+                slow.settimeout(20)
+                slow.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+                began = time.monotonic()
+                assert ended(slow)
+                assert 9 < time.monotonic() - began < 15
+            started.kill()  # this process alone
+            started.wait(30)
+            with socket.socket() as probe:
+                assert probe.connect_ex(("127.0.0.1", port)) != 0
+            deadline = time.monotonic() + 30
+            while in_session(started.pid) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            assert not in_session(started.pid)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+
+
+def ended(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def in_session(leader: int) -> bool:
+    """Whether a process lives that was started by that one, or by what it has started."""
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_a_port_in_use_is_refused_without_starting_the_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,6 +281,7 @@ def test_a_port_in_use_is_refused_without_starting_the_application(tmp_path: Pat
         (["--port", "99999"], "'99999' is not a number from 1 to 65535"),
         (["--port", "0"], "'0' is not a number from 1 to 65535"),
         (["--port", "8601", "worker"], "--port starts the application; it cannot be used with worker"),
+        (["--no-token", "worker"], "--no-token starts the application; it cannot be used with worker"),
         (["--ports", "8601"], "invalid choice: '8601'"),
         (["--verbose"], "unrecognized arguments: --verbose"),
         (["frobnicate"], "invalid choice: 'frobnicate'"),

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
+import streamlit as st
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lectern import access
+from lectern.open_files import raise_open_files
 from lectern.ui import resources
 from lectern.ui.i18n import accepted, answer_in
 from lectern.ui.server import downloads, exports, uploads
+from lectern.ui.server.access import Access, stored_token
 from lectern.ui.server.first_frame import FirstFrame
 from lectern.ui.server.map import map_passage, map_points
-from lectern.ui.server.security import KnownHosts, SecurityHeaders
+from lectern.ui.server.security import KnownHosts, SameOrigin, SecurityHeaders
 from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
@@ -30,9 +35,13 @@ AWAY_SECONDS = 5.0  # before a database server that is away is asked again
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Open the library before the first visitor, and every other index in which work was left; end their workers when the
-    server ends."""
+    """Say where the application is; open the library before the first visitor, and every other index in which work was left;
+    end their workers when the server ends."""
+    where = access.address(st.get_option("server.port"), stored_token())
+    sys.stdout.write(f"Lectern is at {where}\nPress Ctrl+C to end it.\n")  # to the terminal alone: in a log, others may read it
+    sys.stdout.flush()
     logging.getLogger("streamlit.error_util").addFilter(in_one_line)
+    raise_open_files()
     if not await anyio.to_thread.run_sync(_open):
         threading.Thread(target=_open_later, name="open-later", daemon=True).start()
     gc.collect()
@@ -135,4 +144,6 @@ ROUTES = [
     Route("/api/page/{file_id}/{page_index:int}", downloads.page_image),
     Route("/api/card/{message_id}", downloads.run_card),
 ]
-MIDDLEWARE = [Middleware(each) for each in (ClosedTabs, KnownHosts, SecurityHeaders, RequestLanguage, FirstFrame)]
+MIDDLEWARE = [
+    Middleware(each) for each in (ClosedTabs, SecurityHeaders, KnownHosts, SameOrigin, Access, RequestLanguage, FirstFrame)
+]

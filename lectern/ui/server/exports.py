@@ -53,5 +53,6 @@ def labels() -> Labels:
         good=_("Good answer"),
         bad=_("Bad answer"),
         unfinished=_("This answer was not finished."),
+        doubtful=_("Your documents may not answer this. Check the passages."),
         untitled=_("Conversation"),
     )

@@ -35,10 +35,70 @@ class KnownHosts:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not known_host(Headers(scope=scope).get("host", "")):
-            await PlainTextResponse("This server does not go by that name.", status_code=421)(scope, receive, send)
+        if scope["type"] in ("http", "websocket") and not known_host(Headers(scope=scope).get("host", "")):
+            await _refuse(PlainTextResponse("This server does not go by that name.", status_code=421), scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+
+class SameOrigin:
+    """Answers only its own pages, and programs. The pages of other ports of this computer are other pages, too: Streamlit's own
+    check lets those of any port of localhost drive the application.
+
+    A browser names the origin with every websocket, every request that changes something, and every request of a script to
+    elsewhere. What names none is a program, or a browser that opens an address or loads a picture of this same page. "null"
+    is a page without an origin, such as a file or a sandboxed frame.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket") and not is_own_origin(scope):
+            await _refuse(PlainTextResponse("Pages of other addresses may not do this.", status_code=403), scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def is_own_origin(scope: Scope) -> bool:
+    """Whether scheme, host and port of a request's Origin are those that it was sent to, or whoever runs the server has named
+    that origin in `server.corsAllowedOrigins`. Without an Origin, what the browser says of the page decides, if it does."""
+    headers = Headers(scope=scope)
+    origins = headers.getlist("origin")
+    if not origins:
+        is_safe = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        return is_safe or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    if len(origins) > 1:
+        return False
+    if origins[0] in st.get_option("server.corsAllowedOrigins"):
+        return True
+    scheme, separator, host = origins[0].partition("://")
+    own = ("https" if is_encrypted(scope) else "http", *host_and_port(scope))
+    return bool(separator) and (scheme.lower(), *_split_host(host, scheme.lower() == "https")) == own
+
+
+def is_encrypted(scope: Scope) -> bool:
+    """By the connection, or as a proxy says that FORWARDED_ALLOW_IPS names."""
+    return scope.get("scheme") in ("https", "wss")
+
+
+def host_and_port(scope: Scope) -> tuple[str, int]:
+    """What the request was sent to, by its Host; port 0 for what is none."""
+    return _split_host(Headers(scope=scope).get("host", ""), is_encrypted(scope))
+
+
+def _split_host(text: str, encrypted: bool) -> tuple[str, int]:
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/\\@?#\[\]]+)(?::(\d{1,5}))?", text, re.ASCII)
+    if found is None:
+        return text, 0
+    return found[1].lower(), int(found[2] or (443 if encrypted else 80))
+
+
+async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
+    else:
+        await answer(scope, receive, send)
 
 
 def known_host(host: str) -> bool:

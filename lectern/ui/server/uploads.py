@@ -26,6 +26,7 @@ from ragcore.schema import new_id
 logger = logging.getLogger(__name__)
 
 NAME_CHARS = 180
+PLACE_CHARS = 2_000
 
 
 def safe_name(name: str) -> str:
@@ -64,7 +65,7 @@ async def upload(request: Request) -> Response:
                 if size > limit:
                     raise too_large
                 await file.write(piece)
-        told = await anyio.to_thread.run_sync(_take_in, library, target, name)
+        told = await anyio.to_thread.run_sync(_take_in, library, target, name, request.query_params.get("place", ""))
     except ClientDisconnect:
         return Response(status_code=499)
     except RagError as error:
@@ -91,13 +92,16 @@ def _drop(target: Path) -> None:
         target.unlink(missing_ok=True)
 
 
-def _take_in(library: Library, uploaded: Path, name: str) -> dict[str, str]:
+def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[str, str]:
+    """`place`: below what was dropped. What comes from the same place of a folder again replaces it, and no other file."""
     if _is_copy(name):
         return {"outcome": "copy", "name": name, "told": labels.taken_in(backup.read_copy(library, uploaded, name=name))}
-    added = library.intake.add(uploaded, name)
+    added = library.intake.add(uploaded, name, origin=f"dropped:{place[:PLACE_CHARS]}" if "/" in place else "")
     told = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
     if added.outcome == "duplicate" and added.given != added.file.name:
         told["told"] = _("is in your library already, as {name}.").format(name=added.file.name)
+    if added.outcome == "added" and added.given != added.file.name:
+        told["told"] = _("is kept as {name}, as there is another file of its name.").format(name=added.file.name)
     return told
 
 

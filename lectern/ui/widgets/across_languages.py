@@ -1,22 +1,23 @@
-"""Below an answer to a question in another language than the documents: the offer to search across languages."""
+"""Below an answer for which an index for every language would help: the offer to make that."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from lectern.explain.across_languages import plan_across_languages
-from lectern.jobs.embedders import MULTILINGUAL
+from lectern.jobs.embedders import DOWNLOADED_MULTILINGUAL, MULTILINGUAL
 from lectern.schema import Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
 from lectern.ui.widgets.rebuilding import rebuilding
+from ragcore.embeddings import multilingual_e5
 
 
 def across_languages(message: Message) -> None:
     """Nothing where it would not help; a bar while the index is being made for it."""
     library = resources.library()
     coming = library.store.versions.coming()
-    if coming is not None and coming.embed_model == MULTILINGUAL:
+    if coming is not None and coming.embed_model in (MULTILINGUAL, DOWNLOADED_MULTILINGUAL):
         rebuilding()
         return
     if message.ask is None or message.ask.reading != "best" or not message.ask.reads_documents:
@@ -24,7 +25,9 @@ def across_languages(message: Message) -> None:
     plan = plan_across_languages(library, message.ask.question, message.sources)
     if plan is None:
         return
-    st.markdown(_("Your question is in another language than your documents, so that passages may be missed."))
+    st.markdown(_("Your documents are indexed for questions in English, so some passages may be missed."))
+    if not multilingual_e5.is_installed():
+        st.caption(_("An embedding model of 490 MB is downloaded from Hugging Face first."))
     st.button(
         _("Search across languages ({time})").format(time=labels.duration(plan.seconds)),
         key=f"across_languages_{message.id}",
@@ -36,5 +39,5 @@ def across_languages(message: Message) -> None:
 
 def _rebuild() -> None:
     library = resources.library()
-    library.rebuilds.start(embed_model=MULTILINGUAL)
+    library.rebuilds.start(embed_model=multilingual_e5.available())
     library.worker.start()

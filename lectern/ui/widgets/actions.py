@@ -19,8 +19,8 @@ from lectern.ui.widgets.panel import show_panel
 from lectern.ui.widgets.read_everything import reads_more
 from lectern.ui.widgets.sentence_support import can_be_checked, check_sentences
 from lectern.ui.widgets.thumbs import is_judged, judge
-from ragcore.questions.fixed_replies import is_refusal
-from ragcore.questions.summary_requests import is_summary_request
+from ragcore.extractive.fixed_replies import is_refusal
+from ragcore.extractive.summary_requests import is_summary_request
 
 _ACTIONS = component("actions", '<div class="root"></div>')
 

@@ -15,7 +15,7 @@ from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.live_fragments import growing_place
 from lectern.ui.places import go_to_settings
-from lectern.ui.safetext import answer_md, label, plain_md
+from lectern.ui.safetext import address_md, addresses_in, answer_md, label, plain_md
 from lectern.ui.state import interruptible
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 CHIPS = 12  # passages named under an answer; the others unfold
+MOST_ADDRESSES = 20  # shown of an answer
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
 
 
@@ -60,9 +61,11 @@ def answer(message: Message, *, last: bool) -> None:
             file_table(message, message.facts.rows)
         elif message.text:
             st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
-            if message.facts is not None and message.facts.outcome == "closest":
+            if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
             unsupported_line(message)
+        if not message.saved:
+            unsaved_line(message.id)
         if message.state == "interrupted":
             kept = _("What had been written is kept.") if message.text else ""
             _retry(message, Problem(_("This answer was interrupted."), kept), [_again()])
@@ -74,10 +77,26 @@ def answer(message: Message, *, last: bool) -> None:
             kept = _("Stopped. What had been written is kept.") if message.text else _("Stopped before anything was written.")
             st.caption(kept)
         sources_row(message)
+        _addresses(message)
         facts_line(message, last=last)
         if last:
             across_languages(message)
         actions(message, last=last)
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def unsaved_line(message_id: str) -> None:
+    """Below an answer that could not be written, until it is."""
+    message = resources.library().conversations.message(message_id)
+    if message is None or message.saved:
+        st.rerun()
+    st.warning(
+        _(
+            "This answer is not saved yet: there is no room on the disk, or the database does not answer. It is saved by"
+            " itself as soon as that is possible. Until then, do not close Lectern."
+        ),
+        icon=":material/save:",
+    )
 
 
 def passages_alone(message: Message) -> None:
@@ -150,7 +169,10 @@ class FoundPassages:
 
 
 def sources_row(message: Message) -> None:
-    if not message.sources or (message.facts is not None and (message.facts.mode == "generation" or message.facts.rows)):
+    facts = message.facts
+    if not message.sources or (facts is not None and (facts.mode == "generation" or facts.rows)):
+        return
+    if facts is not None and facts.extractive and facts.outcome == "nothing":  # none of them is about the question
         return
     quoted = message.cited
     chips = _chips(sorted(quoted, key=lambda source: source.number) or message.sources, message)
@@ -160,6 +182,16 @@ def sources_row(message: Message) -> None:
         if rest := chips[CHIPS:]:
             with st.expander(ngettext("{number} more passage", "{number} more passages", len(rest)).format(number=len(rest))):
                 st.markdown(" ".join(rest))
+
+
+def _addresses(message: Message) -> None:
+    """The web addresses in the answer, in which they are text: to be looked at as a whole, and then opened."""
+    if not (addresses := addresses_in(message.text)[:MOST_ADDRESSES]):
+        return
+    many = ngettext("{number} web address", "{number} web addresses", len(addresses)).format(number=len(addresses))
+    with st.container(key=f"addresses_{message.id}"), st.expander(many, type="compact"):
+        st.caption(_("A language model or a document wrote these. Look at the whole address before you open it."))
+        st.markdown("\n".join(f"- {address_md(address)}" for address in addresses))
 
 
 def _row_caption(text: str) -> str:

@@ -27,6 +27,13 @@ function filled(text, values) {
   return text.replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
 }
 
+// What a file was read without.
+function leftOut(sentences) {
+  const list = element("ul", "left-out");
+  for (const sentence of sentences) list.append(element("li", "", sentence));
+  return list;
+}
+
 function giveKeyboard(root, at) {
   root.querySelector(`[data-at="${CSS.escape(at)}"]`)?.focus({ preventScroll: true });
 }

@@ -20,7 +20,7 @@ _CALL_GRAPH = component("call_graph", '<div class="root"></div>')
 
 DRAWN = 120  # calls; of more, the first and the last are drawn
 LAST = 20
-TEXT_CHARS = 1200  # of a reply in the drawing; all of it is there when the call is opened
+TEXT_CHARS = 2000  # of a reply in the drawing; all of it is there when the call is opened
 FILMS = 8  # kept in memory: reading a long trace takes a while
 
 

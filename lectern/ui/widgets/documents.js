@@ -63,6 +63,11 @@ function actions(table, file) {
     cell.append(button(data.words.replace, "plain", () => replace(table, file, status)));
     cell.append(button(data.words.delete, "plain", () => { table.sure = file.id; draw(table); }), status);
   }
+  if (file.left_out.length) {
+    const details = element("details");
+    details.append(element("summary", "", data.words.details), leftOut(file.left_out));
+    cell.append(details);
+  }
   row.append(cell);
   return row;
 }

@@ -137,7 +137,8 @@ def _row(file: FileRow) -> dict[str, object]:
         "id": file.id,
         "name": file.name,
         "state": _state(file),
-        "told": said(file.problem.what) if file.problem else labels.stages()[file.stage],
+        "told": labels.file_problem(file) or labels.stages()[file.stage],
+        "left_out": [f"{said(part.what)} {said(part.hint)}" for part in file.left_out],
         "passages": numeral(file.passages) if file.passages else "",
         "size": labels.size(file.size) if file.size else "",
         "added": day_and_time(file.added),
@@ -160,6 +161,7 @@ def _words() -> dict[str, str]:
         "delete": _("Delete"),
         "sure": _("Delete this file, its text and its passages?"),
         "keep": _("Keep"),
+        "details": _("Details"),
         "sending": _("Sending…"),
         "lost": _("The file was not sent. Try again."),
     }

@@ -2,22 +2,33 @@
 const zones = new WeakMap();
 const AT_ONCE = 4;
 
-async function filesOf(entry) {
-  if (entry.isFile) return [await new Promise((done, failed) => entry.file(done, failed))];
+const PACKAGES = ["node_modules", "bower_components", "site-packages", "__pycache__"];
+
+// The files in what was dropped, each with its place below it; `over` gets the places that are passed over.
+async function filesOf(entry, over) {
+  if (entry.isFile) {
+    const file = await new Promise((done, failed) => entry.file(done, failed));
+    file.place = entry.fullPath.slice(1);
+    return [file];
+  }
   const reader = entry.createReader();
   const found = [];
   for (;;) {
     const batch = await new Promise((done, failed) => reader.readEntries(done, failed));
     if (!batch.length) break;
-    for (const child of batch) if (!child.name.startsWith(".")) found.push(...(await filesOf(child)));
+    for (const child of batch) {
+      if (child.name === ".DS_Store") continue;
+      if (child.name.startsWith(".") || (child.isDirectory && PACKAGES.includes(child.name))) over.push(child.fullPath.slice(1));
+      else found.push(...(await filesOf(child, over)));
+    }
   }
   return found;
 }
 
-async function dropped(transfer) {
+async function dropped(transfer, over) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry()).filter(Boolean);
   if (!entries.length) return [...transfer.files];
-  return (await Promise.all(entries.map(filesOf))).flat();
+  return (await Promise.all(entries.map((entry) => filesOf(entry, over)))).flat();
 }
 
 function size(bytes, language) {
@@ -28,7 +39,16 @@ function size(bytes, language) {
 // A copy of a library is as large as all of its files.
 const isCopy = (file) => file.name.toLowerCase().endsWith(".lectern");
 
-function add(zone, files) {
+function add(zone, files, over = []) {
+  if (over.length) {
+    const names = over.slice(0, 3).join(", ") + (over.length > 3 ? ", …" : "");
+    const line = element("li", "said", filled(zone.words.passed_over, { names }));
+    zone.list.append(line);
+    setTimeout(() => line.remove(), 30000);
+  }
+  // Files of one name that come together are from different folders, also where the browser does not say which.
+  const twins = [...files].filter((file) => !(file.place || "").includes("/") && [...files].some((other) => other !== file && other.name === file.name));
+  twins.forEach((file, at) => { file.place = `${at + 1}/${file.name}`; });
   // The smallest first: what is there soonest can be asked about soonest.
   for (const file of [...files].sort((one, other) => one.size - other.size)) {
     if (file.size > zone.limit && !isCopy(file)) {
@@ -64,7 +84,8 @@ function ended(zone) {
 function send(zone, upload) {
   zone.running += 1;
   const request = new XMLHttpRequest();
-  request.open("PUT", `${zone.address}?name=${encodeURIComponent(upload.file.name)}`);
+  const place = encodeURIComponent(upload.file.place || upload.file.webkitRelativePath || "");
+  request.open("PUT", `${zone.address}?name=${encodeURIComponent(upload.file.name)}&place=${place}`);
   request.setRequestHeader("X-Lectern-Ticket", zone.ticket);
   request.responseType = "json";
   upload.state.textContent = filled(zone.words.copying, { size: size(upload.file.size, zone.words.language) });
@@ -75,7 +96,7 @@ function send(zone, upload) {
   request.onload = () => {
     const said = request.response || {};
     upload.bar.remove();
-    if (request.status === 200 && said.outcome === "added") {
+    if (request.status === 200 && said.outcome === "added" && !said.told) {
       upload.row.remove();
     } else {
       upload.row.className = request.status === 200 ? "said" : "failed";
@@ -158,7 +179,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     event.preventDefault();
     depth = 0;
     area.classList.remove("over");
-    add(zone, await dropped(event.dataTransfer));
+    const over = [];
+    add(zone, await dropped(event.dataTransfer, over), over);
   };
   area.onclick = (event) => {
     const way = event.target.closest(".way");

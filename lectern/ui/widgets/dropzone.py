@@ -68,6 +68,7 @@ def _words(limit: int) -> dict[str, str]:
         "waiting": _("{size} · waiting"),
         "copying": _("{size} · copying"),
         "taken_in": _("is being taken in"),
+        "passed_over": _("Passed over, as hidden or part of installed packages: {names}"),
         "replaces": _("replaces the earlier version of this file."),
         "there": _("is in your library already."),
         "failed": _("could not be added."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
-from lectern.jobs.embedders import BUILT_IN, HASHING, MULTILINGUAL
+from lectern.jobs.embedders import BUILT_IN, HASHING
 from lectern.jobs.file_rows import ACTIVE
 from lectern.settings import SplitterName
 from lectern.ui import labels, resources
@@ -16,6 +16,7 @@ from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_new_widget, session, widget
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from lectern.ui.widgets.rebuilding import rebuilding
+from ragcore.embeddings import multilingual_e5
 from ragcore.errors import RagError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _planned(library: Library) -> RebuildPlan:
         )
         chosen = st.selectbox(
             _("Embedder"),
-            list(dict.fromkeys([BUILT_IN, MULTILINGUAL, HASHING, model])),
+            list(dict.fromkeys([BUILT_IN, multilingual_e5.available(), HASHING, model])),
             key=f"rebuild_embedder_{session_key}",
             format_func=labels.embedder,
             accept_new_options=True,

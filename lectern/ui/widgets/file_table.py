@@ -15,7 +15,7 @@ from lectern.ui.safetext import breakable
 from lectern.ui.state import interruptible
 from lectern.ui.widgets.passage import address
 from lectern.ui.widgets.read_everything import draw_progress
-from ragcore.questions.fixed_replies import is_refusal
+from ragcore.extractive.fixed_replies import is_refusal, without_heading
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.csv_safety import as_csv
 
@@ -67,12 +67,15 @@ def _bare(row: FileAnswer) -> str:
 
 def _answer(row: FileAnswer) -> str:
     """Nothing where it only says that nothing was found, which stands beside."""
+    if row.found == "closest":
+        return without_heading(row.text)
     return "" if is_refusal(row.text) else row.text
 
 
 def _found(row: FileAnswer) -> str:
     return {
         "found": _("Found"),
+        "closest": _("Closest passages"),
         "uncited": _("Found, without a passage"),
         "nothing": _("Not found"),
         "failed": _("Could not be asked"),

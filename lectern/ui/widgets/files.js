@@ -83,7 +83,11 @@ function update(list, view, file) {
     const [label, labelOf] = file.state === "stopped" ? [list.words.resume, list.words.resume_of] : [list.words.retry, list.words.retry_of];
     view.actions.append(button(label, "plain", () => act("retry"), filled(labelOf, file)));
   }
-  if (file.problem && file.problem.details) {
+  if (file.problem && file.problem.left_out?.length) {
+    const details = element("details");
+    details.append(element("summary", "", list.words.details), leftOut(file.problem.left_out));
+    view.extra.append(details);
+  } else if (file.problem && file.problem.details) {
     const details = element("details");
     details.append(element("summary", "", list.words.details), element("code", "", file.problem.details));
     view.extra.append(details);

@@ -101,9 +101,10 @@ def _row(file: FileRow) -> dict[str, object]:
     problem = None
     if file.problem is not None:
         problem = {
-            "what": said(file.problem.what),
+            "what": labels.file_problem(file),
             "hint": said(file.problem.hint),
             "needs_password": _unlockable(file),
+            "left_out": [f"{said(part.what)} {said(part.hint)}" for part in file.left_out],
             "details": file.problem.details if ": " in file.problem.details else "",  # a bare name says nothing more
         }
     state = "active" if file.active else file.stage.value

@@ -53,6 +53,7 @@ def metric_names() -> Mapping[str, tuple[str, str]]:
         "hit_rate": (_("Found"), _("Hit rate: the share of questions for which a right passage was found at all.")),
         "mrr": (_("How high"), _("Mean reciprocal rank (MRR): 1 when the first passage is right, ½ when the second is ...")),
         "ndcg": (_("Order"), _("nDCG: how near the order is to one with all right passages first; 1 is that order.")),
+        "answered": (_("Answered"), _("The share of questions answered; others got the closest passages, or nothing.")),
         "recall": (_("Right words"), _("The share of the right answer's words that the answer has, where one is known.")),
         "faithfulness": (_("Faithful"), _("Faithfulness: the share of answers that say only what their passages say.")),
         "relevancy": (

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from lectern.local_models import CatalogueModel, first_usable_model, memory_for_models, model_name, suggested_model
-from lectern.schema import Message
+from lectern.schema import AnswerFacts, Message
+from lectern.settings import models_are_locked
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _
@@ -16,22 +17,27 @@ from lectern.ui.state import session
 from lectern.ui.widgets.local_models import download_bar, download_problem, start_download
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.settings_model import use_local_model
-from ragcore.questions.fixed_replies import needs_model
+from ragcore.extractive.fixed_replies import NO_MODEL
 
 
 def offered_below(messages: Sequence[Message]) -> Message | None:
     """The answer of a conversation below which a language model is offered: the last that might be another one with it. None
     where nothing is offered."""
     settings = resources.library().settings
-    if settings.llm.provider != "none" or settings.stage:
+    if settings.llm.provider != "none" or settings.stage or models_are_locked():
         return None
     unanswered = (
         message
         for message in reversed(messages)
-        if message.state == "done" and message.facts and message.facts.extractive and needs_model(message.text)
+        if message.state == "done" and message.facts and message.facts.extractive and _needs_model(message.text, message.facts)
     )
     last = next(unanswered, None)
     return None if last is None or last.conversation_id in session().chat.declined_model else last
+
+
+def _needs_model(text: str, facts: AnswerFacts) -> bool:
+    """Whether a model might answer: passages come close to an answer, or the mode reads none."""
+    return facts.outcome == "closest" or text in NO_MODEL.values()
 
 
 def model_offer(message: Message) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from lectern.library import Library
 from lectern.ui import resources
 from lectern.ui.i18n import _, said
 from lectern.ui.safetext import label
@@ -39,6 +40,12 @@ def problem(shown: Problem, choices: Sequence[Choice] = (), *, key: str) -> str 
             with st.expander(_("Details"), type="compact"):
                 st.code(shown.details, language=None, wrap_lines=True)
     return pressed
+
+
+def damage(library: Library) -> None:
+    """What is known to be damaged, above every page."""
+    for number, error in enumerate(library.damage()):
+        problem(Problem.of(error), key=f"damage_{number}")
 
 
 def unexpected(error: BaseException) -> None:

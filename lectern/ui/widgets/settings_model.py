@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from pydantic import ValidationError
 
-from lectern.keys import mask, read_key, write_key
-from lectern.settings import LLMSettings, Provider
+from lectern.keys import bind_keys, mask, read_key, stored_keys, write_key
+from lectern.local_models import model_name
+from lectern.settings import LLMSettings, Provider, models_are_locked
 from lectern.ui import resources
 from lectern.ui.i18n import _, said
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.local_models import local_models
 from lectern.ui.widgets.problem import Choice, problem
-from ragcore.errors import Problem
+from ragcore.errors import Problem, RagError
 
 if TYPE_CHECKING:
     from lectern.models import ConnectionReport
@@ -28,6 +29,10 @@ MOST_OFFERED = 12  # models of a server; any other one can be typed
 def model_settings() -> bool:
     """The whole section; whether something in it is not saved."""
     library, state = resources.library(), session().settings
+    if models_are_locked():
+        _locked(library.settings.llm)
+        return False
+    bind_keys(library.folder, library.settings)
     _fill(library.settings.llm, fill_new_widget)
     st.markdown(_("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves."))
     provider = _provider()
@@ -51,9 +56,17 @@ def model_settings() -> bool:
         test = _report(state.report, to_save=dirty and not nameless, test=test)
     if test and draft is not None:
         with st.spinner(_("Asking the server for a few words…")):
-            state.report = _tested(draft, typed_key or read_key(library.folder, draft.provider), ask=True)
+            state.report = _tested(draft, typed_key or read_key(library.folder, draft.provider, draft.base_url), ask=True)
         st.rerun()
     return dirty
+
+
+def _locked(llm: LLMSettings) -> None:
+    """What is set, for who may not change it."""
+    name = _providers()[llm.provider][0]
+    st.markdown(f"**{label(name)}**" + (f" · {label(model_name(llm.model))}" if llm.model else ""))
+    locked = _("Whoever runs this server has locked the language model, with LECTERN_MODEL_SETTINGS.")
+    st.caption(f":material/lock: {label(locked)}")
 
 
 def _providers() -> Mapping[Provider, tuple[str, str]]:
@@ -126,7 +139,8 @@ def _model() -> None:
 
 
 def _key(provider: Provider) -> None:
-    stored = read_key(resources.library().folder, provider)
+    folder, address = resources.library().folder, str(widget("llm_url") or "").strip()
+    stored, other = read_key(folder, provider, address), stored_keys(folder).get(provider)
     st.text_input(
         _("Key"),
         type="password",
@@ -140,7 +154,10 @@ def _key(provider: Provider) -> None:
         help=_("Kept in a file that only you can read. It is sent to this server and shown to nobody."),
         persist_state="session",
     )
-    if stored:
+    if other is not None and not stored:
+        told = _("The stored key was given for {address}, and is sent nowhere else. Type the one for the address above.")
+        st.caption(told.format(address=label(other.origin)))
+    if stored or other is not None:
         st.button(_("Forget the stored key"), key="forget_key", type="tertiary", on_click=_forget_key, args=(provider,))
 
 
@@ -282,6 +299,8 @@ def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     """Whether the server and its model answer. Where no model is named yet, its only one is taken, and asked with `ask`."""
     from lectern.models import check_connection
 
+    if (refused := _refused(draft)) is not None:
+        return refused
     report = check_connection(draft, key, home=resources.home())
     if draft.model or not report.models:
         return report
@@ -290,6 +309,20 @@ def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     if len(report.models) == 1:
         return check_connection(draft.model_copy(update={"model": report.models[0]}), key, home=resources.home())
     return replace(report, ok=True, message=_("The server answers. Choose one of its models."))
+
+
+def _refused(draft: LLMSettings) -> ConnectionReport | None:
+    """Why nothing may be sent to that address, if so. The one that is saved may have been set by hand, and may be asked."""
+    from lectern.models import ConnectionReport, check_address
+
+    saved = resources.library().settings.llm
+    if (draft.provider, draft.base_url) == (saved.provider, saved.base_url):
+        return None
+    try:
+        check_address(draft)
+    except RagError as error:
+        return ConnectionReport(False, error.what, error.hint)
+    return None
 
 
 def _look_for_ollama() -> None:
@@ -311,8 +344,11 @@ def _save() -> None:
     library, draft, key = resources.library(), _drafted(), str(widget("llm_key") or "").strip()
     if draft is None:
         return
+    if (refused := _refused(draft)) is not None:
+        session().settings.report = refused
+        return
     if key:
-        write_key(library.folder, draft.provider, key)
+        write_key(library.folder, draft.provider, key, draft.base_url)
     _take_up(draft)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from lectern.jobs.confinement import describe_confinement
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _
+from lectern.ui.i18n import _, said
 from lectern.ui.safetext import label
 
 
@@ -28,6 +29,7 @@ def what_leaves() -> str:
         )
         if library.shared
         else _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere."),
+        said(describe_confinement()),
         _("No figures about how Lectern is used are collected, and the pages load nothing from elsewhere."),
     ]
     if where:

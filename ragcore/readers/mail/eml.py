@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from email import message_from_bytes, policy
+import re
+from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError, UnreadableFileError
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.encodings import clean, decode
-from ragcore.readers.mail.attachments import Attachments, file_name, is_attached
+from ragcore.readers.base import ReadOptions, report_broken, text_in
+from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as, holds_text
+from ragcore.readers.files_inside import FilesInside
+from ragcore.readers.mail.attachments import attached_texts, file_name, is_attached
+from ragcore.readers.mail.invitations import event_text
+from ragcore.readers.mail.message_parsing import parsed, parts_of, payload_of
 from ragcore.readers.mail.quoted_replies import laid_out, unmarked
 from ragcore.readers.page_spans import joined
 from ragcore.readers.web.html_text import html_text
@@ -17,6 +21,9 @@ from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".eml", ".mht", ".mhtml")
 
+_BYTES = re.compile("[\udc80-\udcff]")  # that are no ASCII, as the standard library keeps them in a header
+_LINK = re.compile(r"https?://\S+")
+_WORD = re.compile(r"\w+")
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
@@ -26,11 +33,14 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise EmptyFileError(f"{options.name} is empty.", hint="Save the message again from your mail program.")
     message = parsed(data)
     if not message.keys():
+        if holds_text(path):  # a body whose headers are gone
+            return Document(text_in(path, options), metadata={"file_name": options.name})
         raise DamagedFileError(
             f"{options.name} is no mail message inside.", hint="Save the message again from your mail program."
         )
-    attachments = Attachments(options)
-    text, pages = joined([("", message_text(message, options.name)), *attachments.texts(message)])
+    inside = FilesInside(options)
+    words, broken = message_text(message, options.name)
+    text, pages = joined([("", words), *attached_texts(message, inside)])
     if not text.strip():
         raise NoTextError(f"{options.name} has no text in it.", hint="Save the message again from your mail program.")
     metadata: dict[str, Scalar] = {"file_name": options.name}
@@ -38,105 +48,128 @@ def read(path: Path, options: ReadOptions) -> Document:
         metadata["title"] = subject
     if sender := header(message, "From"):
         metadata["author"] = sender
-    attachments.tell()
+    inside.report()
+    report_broken(options, broken)
     return Document(text, metadata=metadata, pages=pages[1:], page_word="part")
-
-
-def parsed(data: bytes) -> EmailMessage:
-    message = message_from_bytes(data.lstrip(), policy=policy.default)
-    assert isinstance(message, EmailMessage)
-    return message
 
 
 def header(message: EmailMessage, name: str) -> str:
     """Decoded and on one line; "" when it is missing."""
+    raw = next((str(raw) for key, raw in message.raw_items() if key.lower() == name.lower()), "")
+    if _BYTES.search(raw):  # in no encoding that it names
+        return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
         value = str(message.get(name, ""))
     except (ValueError, IndexError, AttributeError, TypeError, LookupError):
         # The standard library's parser stumbles over some malformed addresses: take them as they stand.
-        value = next((str(raw) for key, raw in message.raw_items() if key.lower() == name.lower()), "")
+        value = raw
     return " ".join(clean(value).split())
 
 
-def among_others(message: EmailMessage, name: str) -> str:
-    """The text of a message that is not alone; of one that cannot be read, such as an encrypted one, what stands above it."""
+def among_others(message: EmailMessage, name: str) -> tuple[str, int]:
+    """As `message_text`, of a message that is not alone; of one that cannot be read, such as an encrypted one, its headers."""
     try:
         return message_text(message, name)
     except UnreadableFileError:
-        return _head(message)
+        return _head(message), 0
 
 
-def message_text(message: EmailMessage, name: str) -> str:
-    body, attached, unread = _body(message, name)
-    if message.get_content_type() in ("application/pkcs7-mime", "multipart/encrypted") and not body.strip():
+def message_text(message: EmailMessage, name: str) -> tuple[str, int]:
+    """The text, and how many characters of its body could not be decoded and are �. UnreadableFileError."""
+    content = _content(message, name)
+    if content.unread and not content.body:
+        raise content.unread[0][1]
+    kind = message.get_content_type()
+    if kind in ("application/pkcs7-mime", "multipart/encrypted") and not content.body.strip():
         raise EncryptedFileError(f"{name} is an encrypted message.", hint="Open it in your mail program and save its text.")
-    parts = [_head(message), clean(body).strip()]
-    if attached:
-        parts.append("Attached: " + ", ".join(attached))
-    if unread:
-        parts.append("Not readable: " + ", ".join(unread))
-    return "\n\n".join(part for part in parts if part)
+    parts = [_head(message), clean(content.body).strip()]
+    if content.attached:
+        parts.append("Attached: " + ", ".join(content.attached))
+    if content.unread:
+        parts.append("Not readable: " + ", ".join(dict.fromkeys(part for part, _ in content.unread)))
+    return "\n\n".join(part for part in parts if part), content.broken
 
 
 def _head(message: EmailMessage) -> str:
     return "\n".join(f"{key}: {value}" for key in _HEADERS if (value := header(message, key)))
 
 
-def _body(message: EmailMessage, name: str) -> tuple[str, list[str], list[str]]:
-    """The text, preferring plain to HTML where both say the same, the names of the attachments, and those of the parts that
-    cannot be read, or their kinds. The first one's error where nothing can be read."""
-    texts: list[str] = []
-    attached: list[str] = []
-    unread: dict[str, UnreadableFileError] = {}
-    stack: list[EmailMessage] = [message]
-    while stack:
-        part = stack.pop()
-        kind = part.get_content_type()
-        if part.is_multipart():
-            children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
-            if kind == "multipart/alternative":
-                children = _best(children, name)
-            elif kind == "message/rfc822" and part is not message:
-                texts.extend(among_others(child, name) for child in children)
-                continue
-            stack.extend(reversed(children))
-            continue
-        if is_attached(part):
-            attached.append(file_name(part))
-        elif kind.startswith("text/"):
-            try:
-                texts.append(_part_text(part, name))
-            except EmptyFileError:  # blank space
-                pass
-            except UnreadableFileError as error:
-                unread.setdefault(file_name(part) or kind, error)
-    body = "\n\n".join(text for text in texts if text.strip())
-    if unread and not body:
-        raise next(iter(unread.values()))
-    return body, attached, list(unread)
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What is in a part of a message."""
+
+    texts: tuple[str, ...] = ()
+    attached: tuple[str, ...] = ()  # names of files
+    unread: tuple[tuple[str, UnreadableFileError], ...] = ()  # names or kinds of parts that cannot be read
+    broken: int = 0  # characters
+
+    @property
+    def body(self) -> str:
+        return "\n\n".join(dict.fromkeys(text for text in self.texts if text.strip()))
 
 
-def _best(children: list[EmailMessage], name: str) -> list[EmailMessage]:
-    plain = [child for child in children if child.get_content_type() == "text/plain" and _has_text(child, name)]
-    return plain[:1] or children[-1:]
+def _content(part: EmailMessage, name: str) -> _Content:
+    kind = part.get_content_type()
+    if is_attached(part):
+        return _Content(attached=(file_name(part),))
+    if kind.startswith("text/") and not part.is_multipart():
+        try:
+            text, broken = _part_text(part, name)
+            return _Content((text,), broken=broken)
+        except EmptyFileError:  # blank space
+            return _Content()
+        except UnreadableFileError as error:
+            return _Content(unread=((file_name(part) or kind, error),))
+    inner = parts_of(part)
+    if kind == "message/delivery-status":  # its fields are written as headers (RFC 3464)
+        return _Content(tuple("\n".join(f"{key}: {header(fields, key)}" for key in fields) for fields in inner))
+    if kind == "message/rfc822":
+        messages = [among_others(message, name) for message in inner]
+        return _Content(tuple(text for text, _ in messages), broken=sum(broken for _, broken in messages))
+    contents = [(each.get_content_type(), _content(each, name)) for each in inner]
+    shown = _alternatives(contents) if kind == "multipart/alternative" else [content for _, content in contents]
+    return _Content(
+        tuple(text for content in shown for text in content.texts),
+        tuple(name for content in shown for name in content.attached),
+        tuple(part for content in shown for part in content.unread),
+        sum(content.broken for content in shown),
+    )
 
 
-def _has_text(part: EmailMessage, name: str) -> bool:
-    try:
-        return bool(_part_text(part, name).strip())
-    except UnreadableFileError:
-        return False
+def _alternatives(contents: list[tuple[str, _Content]]) -> list[_Content]:
+    """Of parts that should say the same, each with its kind, the one that says most, plain text where none says more, and
+    invitations beside it."""
+    invitations = [content for kind, content in contents if kind == "text/calendar"]
+    texts = [(kind, content, _words_of(content)) for kind, content in contents if kind != "text/calendar"]
+    texts = [(kind, content, words) for kind, content, words in texts if words]
+    if not texts:
+        return [content for _, content in contents[-1:]]
+    texts.sort(key=lambda each: each[0] != "text/plain")  # which keeps the order of the others
+    _, best, words = texts[0]
+    for _, content, more in texts[1:]:
+        if _weight(more - words) > _weight(words - more) + max(2, len(words) // 10):
+            best, words = content, more
+    return [best, *invitations[:1]]
 
 
-def _part_text(part: EmailMessage, name: str) -> str:
-    payload = part.get_payload(decode=True)
-    data = payload if isinstance(payload, bytes) else b""
+def _words_of(content: _Content) -> set[str]:
+    return set(_WORD.findall(_LINK.sub("", content.body).lower()))
+
+
+def _weight(words: set[str]) -> int:
+    """How much is said by these: a price or a date more than a word."""
+    return sum(3 if any(sign.isdigit() for sign in word) else 1 for word in words)
+
+
+def _part_text(part: EmailMessage, name: str) -> tuple[str, int]:
+    """And how many characters could not be decoded."""
+    data = payload_of(part)
     if not data.strip(b" \t\r\n\0"):
-        return ""
-    is_html = part.get_content_type() == "text/html"
-    charset = str(part.get_param("charset") or "")
-    try:
-        text = clean(data.decode(charset))
-    except (LookupError, UnicodeError):
-        text = decode(data, name, declares=is_html)
-    return laid_out(html_text(text) if is_html else unmarked(text))
+        return "", 0
+    kind = part.get_content_type()
+    decoded = decode_as(data, str(part.get_param("charset") or ""))
+    text, broken = decoded or decode_and_count(data, name, declares=kind == "text/html")
+    text = clean(text)
+    if kind == "text/calendar":
+        return event_text(text), broken
+    return laid_out(html_text(text) if kind == "text/html" else unmarked(text)), broken

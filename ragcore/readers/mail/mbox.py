@@ -6,15 +6,18 @@ import re
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.mail.attachments import Attachments
-from ragcore.readers.mail.eml import among_others, header, parsed
+from ragcore.readers.base import ReadOptions, report_broken
+from ragcore.readers.files_inside import FilesInside
+from ragcore.readers.mail.attachments import attached_texts
+from ragcore.readers.mail.eml import among_others, header
+from ragcore.readers.mail.message_parsing import parsed
 from ragcore.readers.page_spans import joined
 from ragcore.schema import Document
 
 SUFFIXES = (".mbox", ".mbx")
 
 _BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:|>?From )")
+_ALONE = re.compile(rb"\AFrom [^\n]*\n")  # above a message whose first lines are no headers
 _QUOTED = re.compile(rb"(?m)^>(>*From )")
 
 
@@ -22,15 +25,18 @@ def read(path: Path, options: ReadOptions) -> Document:
     data = path.read_bytes().replace(b"\r\n", b"\n")
     if not data.strip():
         raise EmptyFileError(f"{options.name} is empty.", hint="Export the mailbox again from your mail program.")
-    begins = list(_BEGIN.finditer(data))
+    begins = list(_BEGIN.finditer(data)) or list(_ALONE.finditer(data))
     if not begins:
         raise DamagedFileError(f"{options.name} is no mailbox inside.", hint="Export the mailbox again from your mail program.")
     pages: list[tuple[str, str]] = []
-    attachments = Attachments(options)
+    inside = FilesInside(options)
+    broken = 0
     for number, begin in enumerate(begins):
         end = begins[number + 1].start() if number + 1 < len(begins) else len(data)
         message = parsed(_QUOTED.sub(rb"\1", data[begin.end() : end]))
-        texts = [among_others(message, options.name), *(text for _, text in attachments.texts(message))]
+        text, count = among_others(message, options.name)
+        broken += count
+        texts = [text, *(attached for _, attached in attached_texts(message, inside))]
         pages.append((header(message, "Subject") or str(number + 1), "\n\n".join(texts)))
         options.progress(number + 1, len(begins))
     text, stretches = joined(pages)
@@ -38,5 +44,6 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise NoTextError(
             f"{options.name} holds messages without text.", hint="Export the mailbox again from your mail program."
         )
-    attachments.tell()
+    inside.report()
+    report_broken(options, broken)
     return Document(text, metadata={"file_name": options.name}, pages=stretches, page_word="message")

@@ -11,11 +11,17 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
+from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragcore.errors import NoTextError, TooLargeError
+from ragcore.errors import TooLargeError
 from ragcore.readers.encodings import clean
+from ragcore.readers.ocr.recognised_page import TRUSTED, UNREAD, Line, RecognisedPage, Word
+from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -24,8 +30,24 @@ DPI = 300  # which tesseract was made for
 PAGE_SECONDS = 120  # for one page; a dense one takes six or seven
 MAX_PIXELS = 40_000_000  # of one page; A4 at 300 dots per inch has 9 million
 
-_WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
-_WIDE_GAP = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff]) (?=[\u3040-\u30ff\u3400-\u9fff])")
+_WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|[\u3040-\u30ff\u3400-\u9fff]")
+_SCRIPT = re.compile(r"^Script: (\w+)", re.M)
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+# The languages of each script that tesseract tells apart, where the models for Latin letters find likenesses of theirs.
+_SCRIPTS = {
+    "Arabic": ("ara", "fas", "urd"),
+    "Cyrillic": ("rus", "ukr", "bul", "bel", "srp", "mkd"),
+    "Devanagari": ("hin", "mar", "nep", "san"),
+    "Greek": ("ell", "grc"),
+    "Han": ("chi_sim", "chi_tra", "jpn"),
+    "Hangul": ("kor",),
+    "Hebrew": ("heb", "yid"),
+    "Japanese": ("jpn",),
+    "Korean": ("kor",),
+    "Thai": ("tha",),
+}
+# The languages that `ragcore.text.language` tells apart by their words.
+LANGUAGES = {"de": "deu", "en": "eng", "es": "spa", "fr": "fra", "it": "ita", "nl": "nld", "pt": "por"}
 
 
 def installed() -> bool:
@@ -34,9 +56,14 @@ def installed() -> bool:
 
 
 def languages() -> tuple[str, ...]:
-    """Those installed, English first; () where there is no tesseract, which may be installed any moment."""
-    program = _program()
+    """Those installed, English first; () where there is no tesseract."""
+    program = find_program()
     return _listed(program) if program else ()
+
+
+def reads(language: str) -> bool:
+    """Whether it has that language (ISO 639-1). A language that is not known, "", counts as one that it has."""
+    return language not in LANGUAGES or LANGUAGES[language] in languages()
 
 
 @cache
@@ -47,17 +74,29 @@ def _listed(program: str) -> tuple[str, ...]:
     return tuple(sorted(wanted, key=lambda name: name != "eng"))
 
 
-def recognised(picture: Image, name: str) -> str:
-    """The text in the picture, its lines as they stand; "" where it holds none. TooLargeError beyond PAGE_SECONDS."""
+def recognised(picture: Image, name: str) -> RecognisedPage:
+    """The lines in the picture as they stand; none where it holds no word. TooLargeError beyond PAGE_SECONDS."""
     shades = picture.convert("L")
-    if shades.getextrema()[0] == shades.getextrema()[1]:
-        return ""  # one colour
     data = io.BytesIO()
     shades.save(data, "PPM")
+    lines = _lines(_output(data.getvalue(), name, "-l", "+".join(languages()), "tsv"))
+    if not any(_WORD.search(line.text) for line in lines):
+        lines = []  # specks and lines taken for signs
+    page = RecognisedPage(lines, picture.width, picture.height)
+    if not UNREAD <= page.confidence < TRUSTED or language_of(page.text):
+        return page  # otherwise it may be in letters that look like Latin ones
+    script = _SCRIPT.search(_output(data.getvalue(), name, "--psm", "0"))
+    if script and script[1] in _SCRIPTS and not set(_SCRIPTS[script[1]]) & set(languages()):
+        lines = [replace(line, words=tuple(word._replace(confidence=0.0) for word in line.words)) for line in lines]
+    return replace(page, candidates=lines)
+
+
+def _output(picture: bytes, name: str, *arguments: str) -> str:
+    """What tesseract prints about a picture, with these arguments; "" where it cannot do that."""
     try:
         done = subprocess.run(
-            [_program(), "stdin", "stdout", "-l", "+".join(languages()), "--dpi", str(DPI)],
-            input=data.getvalue(),
+            [find_program(), "stdin", "stdout", *arguments, "--dpi", str(DPI)],
+            input=picture,
             capture_output=True,
             timeout=PAGE_SECONDS,
             env={**os.environ, "OMP_THREAD_LIMIT": "1"},  # more threads only wait for each other
@@ -67,21 +106,38 @@ def recognised(picture: Image, name: str) -> str:
         raise TooLargeError(
             f"A page of {name} took longer than {PAGE_SECONDS} seconds to recognise.", hint="Scan it at 300 dots per inch."
         ) from error
-    text = clean(done.stdout.decode("utf-8", "replace")).strip()
     if done.returncode < 0:
         raise TooLargeError(
             f"A page of {name} was too much for tesseract, which recognises its text.", hint="Scan it at 300 dots per inch."
         )
-    return _WIDE_GAP.sub("", text) if _WORD.search(text) else ""  # no word: specks and lines taken for signs
+    return clean(done.stdout.decode("utf-8", "replace"))
 
 
-def scan_without_tesseract(what: str) -> NoTextError:
-    """`what` says which file is a scan or a picture."""
-    return NoTextError(
-        f"{what}, and the program that reads pictures, tesseract, is not installed.",
-        hint="Install tesseract (on Debian and Ubuntu: apt install tesseract-ocr), then try again.",
-    )
+def find_program() -> str:
+    """The absolute path of tesseract; "" where there is none. A folder that PATH names relative to the current one does not
+    count: a downloaded file may lie there."""
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
+    found = shutil.which("tesseract", path=os.pathsep.join(folders)) if folders else None
+    return found if found and Path(found).is_absolute() else ""
 
 
-def _program() -> str:
-    return shutil.which("tesseract") or ""
+def _lines(table: str) -> list[Line]:
+    """From tesseract's TSV: level, page, block, paragraph, line, word, left, top, width, height, confidence, text."""
+    rows = [row.split("\t", 11) for row in table.splitlines()[1:]]
+    words = [row for row in rows if len(row) == 12 and row[0] == "5" and row[11].strip()]
+    lines: list[Line] = []
+    before: list[str] = []
+    for place, of_line in groupby(words, key=lambda row: row[2:5]):  # block, paragraph, line
+        lines.append(Line(tuple(_words(of_line)), starts_paragraph=place[:2] != before))
+        before = place[:2]
+    return lines
+
+
+def _words(rows: Iterable[list[str]]) -> Iterator[Word]:
+    before = ""
+    for row in rows:
+        left, top, width, height = map(int, row[6:10])
+        text, confidence = row[11].strip(), max(float(row[10]), 0.0) / 100
+        joined = bool(_WIDE.match(before[-1:]) and _WIDE.match(text))
+        yield Word(text, left, top, left + width, top + height, confidence, joined)
+        before = text

@@ -1,22 +1,52 @@
-"""A cell of a workbook as its program shows it: 0.153 formatted as 0.0% is 15.3%.
+"""A cell of a workbook as its program shows it: 0.153 formatted as 0.0% is 15.3%, -5 as 0;(0) is (5).
 
-Number formats are those of ECMA-376 part 1, 18.8.31. What a format would hide is still said: a date keeps its year, a number
-its sign. Dates are written year first, as every reader understands them.
+Number formats are those of ECMA-376 part 1, 18.8.31. Own, because no package on PyPI that is well kept writes them. What a
+format would hide is still said: a date keeps its year, a number its sign. Dates are written year first, as every reader
+understands them.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 from functools import cache
+from typing import NamedTuple
 
+_SECTIONS = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)\s*(-?\d+(?:\.\d+)?)\]")
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*].')
-_PLACES = re.compile(r"[#0?][#0?,]*(?:\.[#0?]*)?|\.[#0?]+")
+_PLACES = re.compile(r"[#0?][#0?,]*(?:\.[#0?]*,*)?|\.[#0?]+,*")
+_FRACTION = re.compile(r"(?:([#0?]+)\s+)?[#0?]+\s*/\s*(\d+|[#0?]+)")
 _DATE_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+_ASIDE = 0xE000  # the first of the signs that stand for literals while a format is taken apart
+MOST_DIGITS = 30  # of decimals
+EXACT = 1e13  # numbers below have a digit to spare, in which half is rounded up, as in every workbook
+HALF_UP = 1 + 1e-15
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """One of the up to four parts of a format. `places` are its digits, "" for none, between what stands before and after."""
+
+    condition: tuple[str, float] | None
+    before: str
+    places: str
+    after: str
+    kind: str  # "general", "number", "scientific", "fraction", "digits" or "text"
+    literals: tuple[str, ...] = ()  # between the places
 
 
 def shown(value: object, code: str) -> str:
-    """`value` by the number format `code`; "" for None."""
+    """`value` by the number format `code`; "" for None.
+
+    >>> shown(-1234.5, "#,##0.00;(#,##0.00)"), shown(1.5, "# ?/?"), shown(1_500_000, '0.0,,"M"')
+    ('(1,234.50)', '1 1/2', '1.5M')
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -25,42 +55,192 @@ def shown(value: object, code: str) -> str:
         return _number(value, code)
     if isinstance(value, datetime.datetime):
         return _moment(value, code)
+    if isinstance(value, datetime.timedelta):
+        return _duration(value, code)
     if isinstance(value, datetime.time):
         return value.isoformat("seconds" if value.second else "minutes")
     return str(value)
 
 
 def _number(value: float, code: str) -> str:
-    pattern = _pattern(code)
-    if pattern is None:
-        return format(value, ".12g") if isinstance(value, float) and abs(value) < 1e15 else str(value)
-    before, decimals, grouped, after = pattern
-    if "%" in after or "%" in before:
-        value *= 100
-    amount = f"{abs(value):{',' if grouped else ''}.{decimals}f}"
-    return f"{'-' if value < 0 and float(amount.replace(',', '')) else ''}{before}{amount}{after}"
+    if code in ("General", "@") or not math.isfinite(value):
+        return _general(value)
+    sections = _sections(code)
+    section, signed = _section_for(value, sections)
+    if section.kind == "general":
+        number = _general(abs(value) if signed else value)
+        return f"{section.before}{number}{section.after}"
+    if section.kind == "text":
+        return section.before if section.before.strip() or code.count(";") > 1 else _general(value)
+    number = (
+        _plain(abs(value), section) if section.kind == "number" else _RARE[section.kind](Decimal(repr(abs(value))), section)
+    )
+    written = f"{section.before}{number}{section.after}".strip()
+    is_zero = not number.strip("0.,")
+    has_sign = signed and ("-" in section.before + section.after or "(" in section.before)
+    return written if value >= 0 or is_zero or has_sign else f"-{written}"
+
+
+def _section_for(value: float, sections: Sequence[_Section]) -> tuple[_Section, bool]:
+    """The part of a format for a value, and whether that part says the sign of the value itself."""
+    if any(section.condition for section in sections):
+        for section in sections:
+            if section.condition is None or _holds(value, *section.condition):
+                return section, False
+        return sections[-1], False
+    if value < 0 and len(sections) > 1:
+        return sections[1], True
+    if value == 0 and len(sections) > 2:
+        return sections[2], False
+    return sections[0], False
+
+
+def _holds(value: float, sign: str, limit: float) -> bool:
+    return {
+        "<": value < limit,
+        "<=": value <= limit,
+        ">": value > limit,
+        ">=": value >= limit,
+        "=": value == limit,
+        "<>": value != limit,
+    }[sign]
 
 
 @cache
-def _pattern(code: str) -> tuple[str, int, bool, str] | None:
-    """(before, decimals, in groups of three, after) of the format of positive numbers; None where it says nothing of them."""
-    section = re.split(r';(?=(?:[^"]*"[^"]*")*[^"]*$)', code)[0]
+def _sections(code: str) -> tuple[_Section, ...]:
+    return tuple(map(_section, _SECTIONS.split(code)[:3]))
+
+
+def _section(text: str) -> _Section:
+    found = _CONDITION.search(text)
+    condition = (found[1], float(found[2])) if found else None
     literals: list[str] = []
 
     def put_aside(match: re.Match[str]) -> str:
         literals.append(next(filter(None, match.groups()), ""))
-        return chr(0xE000 + len(literals) - 1)
+        return chr(_ASIDE + len(literals) - 1)
 
-    bare = _LITERAL.sub(put_aside, section)
-    places = _PLACES.findall(bare)
-    if len(places) != 1 or re.search(r"[a-zA-Z/]", bare) or places[0].endswith(","):
-        return None  # General, scientific, fractions, thousands left out
-    before, _, after = bare.partition(places[0])
-    written = [
-        re.sub("[\ue000-\uf8ff]", lambda sign: literals[ord(sign[0]) - 0xE000], part).strip("()") for part in (before, after)
-    ]
-    whole, _, fraction = places[0].partition(".")
-    return written[0].lstrip(), len(fraction), "," in whole, written[1].rstrip()
+    def fill(part: str) -> str:
+        return _fill_literals(part, literals)
+
+    bare = _LITERAL.sub(put_aside, text)
+    if "general" in bare.lower():
+        before, _, after = re.split("(general)", bare, maxsplit=1, flags=re.I)
+        return _Section(condition, fill(before), "", fill(after), "general")
+    if fraction := _FRACTION.search(bare):
+        return _Section(condition, fill(bare[: fraction.start()]), fraction[0], fill(bare[fraction.end() :]), "fraction")
+    places = list(_PLACES.finditer(bare))
+    if not places:
+        return _Section(condition, fill(bare), "", "", "text")
+    first, last = places[0], places[-1]
+    if exponent := re.match(r"E[+-]([0#?]+)", bare[first.end() :], re.I):
+        end = first.end() + exponent.end()
+        return _Section(condition, fill(bare[: first.start()]), bare[first.start() : end], fill(bare[end:]), "scientific")
+    before, after = fill(bare[: first.start()]).lstrip(), fill(bare[last.end() :]).rstrip()
+    if len(places) > 1:  # digits with signs between, such as those of a telephone
+        return _Section(condition, before, bare[first.start() : last.end()], after, "digits", tuple(literals))
+    return _Section(condition, before, first[0], after, "number")
+
+
+def _general(value: float) -> str:
+    return format(value, ".12g") if isinstance(value, float) and abs(value) < 1e15 else str(value)
+
+
+def _plain(amount: float, section: _Section) -> str:
+    """With as many digits as the places demand, in groups of three where they are."""
+    form = _form(section.places, "%" in section.before or "%" in section.after)
+    if form.factor != 1:
+        amount *= form.factor
+    if amount % 1 and amount < EXACT:
+        amount *= HALF_UP
+    number = format(amount, form.code)
+    if form.spare:
+        zeros = len(number) - len(number.rstrip("0"))
+        number = number[: len(number) - min(zeros, form.spare)].rstrip(".")
+    if form.may_be_blank and number in ("0", "") and section.before.strip():
+        return ""  # the dash of an accountant's nothing
+    return number.rjust(form.width, "0")
+
+
+class _Form(NamedTuple):
+    """`factor`: of the value, such as 100 for percent. `spare`: decimals that are not shown where they are zeros. `width`:
+    characters, filled with zeros."""
+
+    code: str
+    factor: float
+    spare: int
+    width: int
+    may_be_blank: bool
+
+
+@cache
+def _form(places: str, is_percent: bool) -> _Form:
+    bare = places.rstrip(",")
+    whole, _, decimals = bare.partition(".")
+    factor = 10.0 ** ((2 if is_percent else 0) - 3 * (len(places) - len(bare)))
+    shown = min(len(decimals), MOST_DIGITS)
+    width = 0 if "," in whole else whole.count("0") + (shown + 1 if shown else 0)
+    spare = len(decimals) - len(decimals.rstrip("#?"))
+    return _Form(f"{',' if ',' in whole else ''}.{shown}f", factor, spare, 0 if spare else width, not set(whole) & set("0#"))
+
+
+def _round(amount: Decimal, decimals: int) -> Decimal:
+    return (
+        amount.quantize(Decimal(1).scaleb(-min(decimals, MOST_DIGITS)), ROUND_HALF_UP) if amount < Decimal("1e20") else amount
+    )
+
+
+def _scientific(amount: Decimal, section: _Section) -> str:
+    mantissa, exponent = re.split("E", section.places, maxsplit=1, flags=re.I)
+    whole, _, decimals = mantissa.partition(".")
+    step = max(len(whole), 1)
+    power = amount.adjusted() // step * step if amount else 0
+    number = _round(amount.scaleb(-power), len(decimals))
+    if number >= Decimal(10) ** step:
+        power += step
+        number = _round(amount.scaleb(-power), len(decimals))
+    return f"{number:f}E{'-' if power < 0 else '+'}{str(abs(power)).rjust(exponent.count('0'), '0')}"
+
+
+def _fraction(amount: Decimal, section: _Section) -> str:
+    found = _FRACTION.fullmatch(section.places)
+    below = found[2] if found else "?"
+    exact = Fraction(amount)
+    if below.isdigit() and int(below):
+        above, bottom = round(exact * int(below)), int(below)
+    else:
+        near = exact.limit_denominator(10 ** min(len(below), 6) - 1)
+        above, bottom = near.numerator, near.denominator
+    whole, rest = divmod(above, bottom) if found and found[1] else (0, above)
+    if not rest:
+        return str(whole)
+    return f"{whole} {rest}/{bottom}" if whole else f"{rest}/{bottom}"
+
+
+def _digits(amount: Decimal, section: _Section) -> str:
+    """One digit for each place: from the right before the point, where what is left over stands at the first, and then those
+    behind it."""
+    before, point, behind = section.places.partition(".")
+    decimals = sum(sign in "#0?" for sign in behind)
+    whole, _, rest = f"{_round(amount, decimals):f}".partition(".")
+    out: list[str] = []
+    digits = list(whole)
+    first = next((place for place, sign in enumerate(before) if sign in "#0?"), 0)
+    for place in range(len(before) - 1, -1, -1):
+        sign = before[place]
+        out.append((digits.pop() if digits else "0" if sign == "0" else "") if sign in "#0?" else sign)
+        if place == first:
+            out.append("".join(digits))
+    after = iter(rest)
+    written = "".join(reversed(out)) + point + "".join(next(after, "") if sign in "#0?" else sign for sign in behind)
+    return _fill_literals(written, section.literals)
+
+
+def _fill_literals(part: str, literals: Sequence[str]) -> str:
+    return re.sub("[\ue000-\uf8ff]", lambda sign: literals[ord(sign[0]) - _ASIDE], part)
+
+
+_RARE = {"scientific": _scientific, "fraction": _fraction, "digits": _digits}
 
 
 def _moment(value: datetime.datetime, code: str) -> str:
@@ -70,3 +250,10 @@ def _moment(value: datetime.datetime, code: str) -> str:
     if value.time() == datetime.time() and "h" not in signs:
         return value.date().isoformat()
     return value.isoformat(" ", "minutes")
+
+
+def _duration(value: datetime.timedelta, code: str) -> str:
+    seconds = round(abs(value.total_seconds()))
+    hours, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
+    written = f"{hours}:{minutes:02}" + (f":{rest:02}" if rest or "s" in code.lower() else "")
+    return f"-{written}" if value < datetime.timedelta() else written

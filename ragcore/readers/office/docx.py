@@ -1,4 +1,4 @@
-"""Word documents: paragraphs, headings, lists and tables in their order, with text boxes, footnotes and comments.
+"""Word documents: paragraphs, headings, lists and tables in their order, with text boxes, charts, footnotes and comments.
 
 Read from the XML itself (ECMA-376 part 1, 17: WordprocessingML; strict files use other namespaces, so names are compared
 without), because it also holds content controls, text boxes and changes that were accepted.
@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, UnsupportedFileError
-from ragcore.readers import table_rows
+from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean, decode
+from ragcore.readers.losses import Losses
+from ragcore.readers.office.docx_formatting import Formatting, new_run
 from ragcore.readers.office.docx_numbering import Numbers
-from ragcore.readers.office.package import Package, core_properties, damaged, package
+from ragcore.readers.office.drawings import chart_text, diagram_text
+from ragcore.readers.office.package import Package, core_properties, package
+from ragcore.readers.office.symbol_fonts import unicode_sign
 from ragcore.readers.web.html_text import html_text
-from ragcore.readers.web.safe_xml import attribute, local
+from ragcore.readers.web.safe_xml import attribute, child, local
 from ragcore.schema import Document
 
 if TYPE_CHECKING:
@@ -34,71 +40,80 @@ _SINGLE = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\
 
 def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as parts:
-        main = _main_part(parts, options.name)
+        main = parts.main("word/document.xml", "Word document")
         root = parts.xml(main)
-        numbers = Numbers(_linked(parts, main, "numbering"), _linked(parts, main, "styles"))
-        numbers.write(root)
-        blocks = [*_margins(parts, main, "header", numbers), *_blocks(root, parts, main)]
-        blocks += [*_notes(parts, main, numbers), *_margins(parts, main, "footer", numbers)]
+        preparation = _Preparation(parts, main)
+        preparation.write(root, main)
+        blocks = [*_margins(parts, main, "header", preparation), *_blocks(root, parts, main)]
+        blocks += [*_notes(parts, main, preparation), *_margins(parts, main, "footer", preparation)]
         metadata = {"file_name": options.name, **core_properties(parts)}
-    text = clean("\n\n".join(blocks)).strip()
+    text = typography.plain(clean("\n\n".join(blocks))).strip()
     if not text:
         raise NoTextError(
             f"{options.name} is a Word document with no text in it.",
             hint="If it holds pictures of text, save it as PDF and have its text recognised (OCR).",
         )
+    preparation.losses.report(options)
     return Document(text, metadata=metadata)
 
 
-def _main_part(parts: Package, name: str) -> str:
-    for candidate in (*parts.linked("", "officeDocument"), "word/document.xml"):
-        if candidate in parts:
-            return candidate
-    raise damaged(name, "it is no Word document inside")
+class _Preparation:
+    """Writes into the text of a part what Word shows beside it, and counts what it hides and what is not read."""
 
+    def __init__(self, parts: Package, main: str) -> None:
+        styles, numbering = (parts.optional(next(iter(parts.linked(main, kind)), "")) for kind in ("styles", "numbering"))
+        self.losses = Losses()
+        self._parts = parts
+        self._formatting = Formatting(styles)
+        self._numbers = Numbers(numbering, styles)
 
-def _linked(parts: Package, main: str, kind: str) -> _Element | None:
-    """The root of such a part; None where there is none that can be read."""
-    with suppress(DamagedFileError):
-        return next((parts.xml(part) for part in parts.linked(main, kind)), None)
-    return None
+    def write(self, root: _Element, part: str) -> None:
+        self.losses.hidden += self._formatting.write(root)
+        self.losses.add_links(self._parts, part)
+        self._numbers.write(root)
+        self._write_drawings(root, part)
+
+    def _write_drawings(self, root: _Element, part: str) -> None:
+        """The words of charts and diagrams as text boxes in their place."""
+        links: dict[str, tuple[str, str]] = {}
+        for drawn in list(root.iter("{*}chart", "{*}relIds")):
+            links = links or self._parts.links(part)
+            is_diagram = local(drawn) == "relIds"
+            path = links.get(attribute(drawn, "dm" if is_diagram else "id") or "", ("", ""))[1]
+            if path in self._parts:
+                text = diagram_text(self._parts, path) if is_diagram else chart_text(self._parts, path)
+                box, paragraph = (root.makeelement(kind, {}, None) for kind in ("txbxContent", "p"))
+                paragraph.append(new_run(root, text))
+                box.append(paragraph)
+                drawn.append(box)
 
 
 def _blocks(element: Iterable[_Element], parts: Package, part: str) -> Iterator[str]:
     """Paragraphs and tables below `element`, whatever they are wrapped in. Items of a list stay together."""
-    items: list[str] = []
+    for is_item, together in groupby(_texts(element, parts, part), key=itemgetter(0)):
+        texts = (text for _, text in together)
+        yield from ["\n".join(map(str.strip, texts))] if is_item else texts
+
+
+def _texts(element: Iterable[_Element], parts: Package, part: str) -> Iterator[tuple[bool, str]]:
+    """Each paragraph or table that says something, and whether it is an item of a list."""
     for block in _flat(element):
         kind = local(block)
-        if kind == "p":
-            text = paragraph(block)
-            if not text.strip():
-                continue
-            if _is_item(block):
-                items.append(text.strip())
-                continue
-            if items:
-                yield "\n".join(items)
-                items = []
-            yield text.strip("\n")
-            continue
-        if items:
-            yield "\n".join(items)
-            items = []
         if kind == "tbl":
-            yield from _table(block, parts, part)
+            yield from ((False, text) for text in _table(block, parts, part))
         elif kind == "altChunk":
-            yield from _inserted(block, parts, part)
-    if items:
-        yield "\n".join(items)
+            yield from ((False, text) for text in _inserted(block, parts, part))
+        elif (text := paragraph(block).strip("\n")).strip():
+            yield child(child(block, "pPr"), "numPr") is not None, text
 
 
 def _flat(element: Iterable[_Element]) -> Iterator[_Element]:
-    for child in element:
-        kind = local(child)
+    for each in element:
+        kind = local(each)
         if kind in ("p", "tbl", "altChunk"):
-            yield child
+            yield each
         elif kind and kind not in _LEFT_OUT:
-            yield from _flat(child)
+            yield from _flat(each)
 
 
 def paragraph(element: _Element) -> str:
@@ -109,7 +124,7 @@ def paragraph(element: _Element) -> str:
     while stack:
         node = stack.pop()
         kind = local(node)
-        if kind in ("t", "m"):
+        if kind == "t":
             own.append(node.text or "")
         elif kind in _SINGLE:
             own.append(_SINGLE[kind])
@@ -140,29 +155,27 @@ def _table(table: _Element, parts: Package, part: str) -> Iterator[str]:
 def table_lines(table: _Element) -> Iterator[str]:
     """As ragcore.readers.table_rows writes them; rows marked to be repeated on each page are the names of the columns."""
     rows = list(_within(table, "tr"))
-    marked = next((number for number, row in enumerate(rows) if _property(row, "trPr", "tblHeader") is None), 0)
+    marked = next((number for number, row in enumerate(rows) if child(child(row, "trPr"), "tblHeader") is None), 0)
     return table_rows.lines(_grid(rows), name_rows=marked or None)
 
 
 def _grid(rows: list[_Element]) -> Iterator[list[str]]:
     above: list[str] = []
     for row in rows:
-        cells = [""] * _number(_property(row, "trPr", "gridBefore"), 0)
+        cells = [""] * _number(child(child(row, "trPr"), "gridBefore"), 0)
+        is_new = False
         for cell in _within(row, "tc"):
-            merged = _property(cell, "tcPr", "vMerge")
+            properties = child(cell, "tcPr")
+            merged = child(properties, "vMerge")
             if merged is not None and attribute(merged, "val") != "restart" and len(above) > len(cells):
                 text = above[len(cells)]
             else:
                 text = " ".join(" ".join(_box_text(block) for block in _flat(cell) if local(block) != "altChunk").split())
-            cells += [text, *[table_rows.LEFT] * (_number(_property(cell, "tcPr", "gridSpan"), 1) - 1)]
-        yield cells
+                is_new = is_new or bool(text)
+            cells += [text, *[table_rows.LEFT] * (_number(child(properties, "gridSpan"), 1) - 1)]
+        if is_new or not any(cells):
+            yield cells
         above = cells
-
-
-def _property(element: _Element, group: str, name: str) -> _Element | None:
-    """What a row or a cell says of itself."""
-    groups = (child for child in element if local(child) == group)
-    return next((each for child in groups for each in child if local(each) == name), None)
 
 
 def _number(element: _Element | None, otherwise: int) -> int:
@@ -172,16 +185,12 @@ def _number(element: _Element | None, otherwise: int) -> int:
 
 def _within(element: _Element, kind: str) -> Iterator[_Element]:
     """The children of one kind, also inside content controls and accepted insertions, but not inside other tables."""
-    for child in element:
-        name = local(child)
+    for each in element:
+        name = local(each)
         if name == kind:
-            yield child
+            yield each
         elif name in ("sdt", "sdtContent", "ins", "customXml", "smartTag"):
-            yield from _within(child, kind)
-
-
-def _is_item(element: _Element) -> bool:
-    return any(local(child) == "pPr" and any(local(inner) == "numPr" for inner in child) for child in element)
+            yield from _within(each, kind)
 
 
 def _symbol(node: _Element) -> str:
@@ -189,36 +198,35 @@ def _symbol(node: _Element) -> str:
         code = int(attribute(node, "char") or "", 16)
     except ValueError:
         return ""
-    return "" if 0xE000 <= code <= 0xF8FF or code > 0x10FFFF else chr(code)  # a private sign means nothing without its font
+    return unicode_sign(code, attribute(node, "font") or "")
 
 
-def _notes(parts: Package, main: str, numbers: Numbers) -> Iterator[str]:
+def _notes(parts: Package, main: str, preparation: _Preparation) -> Iterator[str]:
     for kind, each in _NOTES:
         for part in parts.linked(main, kind):
-            for note in _optional(parts, part, numbers):
+            for note in _optional(parts, part, preparation):
                 if local(note) == each and attribute(note, "type") in (None, "normal"):
                     text = "\n".join(_blocks(note, parts, part))
                     if text.strip():
                         yield text.strip()
 
 
-def _margins(parts: Package, main: str, kind: str, numbers: Numbers) -> Iterator[str]:
+def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) -> Iterator[str]:
     """Headers or footers, each wording once and without those that only hold the page's number."""
     seen = set()
     for part in parts.linked(main, kind):
-        text = "\n".join(_blocks(_optional(parts, part, numbers), parts, part))
+        text = "\n".join(_blocks(_optional(parts, part, preparation), parts, part))
         if text not in seen and any(character.isalpha() for character in text):
             seen.add(text)
             yield text
 
 
-def _optional(parts: Package, part: str, numbers: Numbers) -> list[_Element]:
-    """What is in such a part, with its numbers; [] where it cannot be read: the body is what counts."""
-    try:
-        root = parts.xml(part)
-    except DamagedFileError:
+def _optional(parts: Package, part: str, preparation: _Preparation) -> list[_Element]:
+    """What is in such a part, with its numbers and marks; [] where it cannot be read: the body is what counts."""
+    root = parts.optional(part)
+    if root is None:
         return []
-    numbers.write(root)
+    preparation.write(root, part)
     return list(root)
 
 

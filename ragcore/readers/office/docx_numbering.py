@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ragcore.readers.web.safe_xml import attribute, local
+from ragcore.readers.list_numbers import list_number
+from ragcore.readers.office.docx_formatting import new_run, setting
+from ragcore.readers.web.safe_xml import attribute, child, children, local
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -21,8 +23,7 @@ LONGEST = 100  # characters around the numbers of a level
 LAST_LETTER = 780  # which is written as thirty letters
 BULLET = "-"
 
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"))
-_ROMAN_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_FORMS = {"decimalZero": "01", "lowerRoman": "i", "upperRoman": "I"}
 _HAN = "〇一二三四五六七八九"
 _IN_HAN = ("chineseCounting", "chineseCountingThousand", "taiwaneseCounting", "taiwaneseCountingThousand", "japaneseCounting")
 
@@ -50,19 +51,19 @@ class Numbers:
     """`numbering` and `styles` are the roots of these parts of a file, where it has them."""
 
     def __init__(self, numbering: _Element | None, styles: _Element | None) -> None:
-        self._styles = {attribute(style, "styleId") or "": style for style in _children(styles, "style")}
+        self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
         self._lists: dict[str, _List] = {}
         self._counted: dict[str, str] = {}  # what counts together, by list
         self._own: dict[str, dict[int, _Level]] = {}  # where a list begins anew or looks otherwise, by list and level
         linked: dict[str, str] = {}
-        for each in _children(numbering, "abstractNum"):
+        for each in children(numbering, "abstractNum"):
             identity = attribute(each, "abstractNumId") or ""
-            self._lists[identity] = _List({_whole(level, "ilvl"): _level(level) for level in _children(each, "lvl")})
-            if style := _value(each, "numStyleLink"):
+            self._lists[identity] = _List({_whole(level, "ilvl"): _level(level) for level in children(each, "lvl")})
+            if style := setting(each, "numStyleLink"):
                 linked[identity] = style
-        for each in _children(numbering, "num"):
+        for each in children(numbering, "num"):
             identity = attribute(each, "numId") or ""
-            self._counted[identity] = _value(each, "abstractNumId")
+            self._counted[identity] = setting(each, "abstractNumId")
             counting = self._lists.get(self._counted[identity])
             self._own[identity] = dict(_overridden(each, counting.levels if counting is not None else {}))
         for identity, style in linked.items():
@@ -78,19 +79,19 @@ class Numbers:
 
     def _next(self, paragraph: _Element) -> str:
         """What stands before it, counted on; "" for nothing."""
-        properties = next(_children(paragraph, "pPr"), None)
-        own = next(_children(properties, "numPr"), None)
-        style = _value(properties, "pStyle")
+        properties = child(paragraph, "pPr")
+        own = child(properties, "numPr")
+        style = setting(properties, "pStyle")
         listed, depth, of = self._of_style(style)
         if own is not None:
-            listed = _value(own, "numId") or listed
+            listed = setting(own, "numId") or listed
         if not listed or listed == "0" or any(local(around) == "Fallback" for around in paragraph.iterancestors()):
             return ""
         counting = self._lists.get(self._counted.get(listed, ""))
         if counting is None:
             return BULLET
-        if own is not None and _value(own, "ilvl"):
-            depth = _number(_value(own, "ilvl"))
+        if own is not None and setting(own, "ilvl"):
+            depth = _number(setting(own, "ilvl"))
         elif own is None:
             depth = next((at for at, level in counting.levels.items() if of and level.style == of), depth)
         return self._count(counting, listed, min(max(depth, 0), LEVELS - 1))
@@ -127,10 +128,10 @@ class Numbers:
         """The list that paragraphs of a style are in, how deep, and which of the styles that it is based on says so."""
         for _ in range(BASES):
             found = self._styles.get(style)
-            listed = next(_children(next(_children(found, "pPr"), None), "numPr"), None)
-            if number := _value(listed, "numId"):
-                return number, _number(_value(listed, "ilvl")), style
-            style = _value(found, "basedOn")
+            listed = child(child(found, "pPr"), "numPr")
+            if number := setting(listed, "numId"):
+                return number, _number(setting(listed, "ilvl")), style
+            style = setting(found, "basedOn")
             if not style:
                 break
         return "", 0, ""
@@ -140,56 +141,35 @@ def written(number: int, form: str) -> str:
     """A number in one of Word's forms (17.18.59), in digits where that is none of the usual ones."""
     if form == "none":
         return ""
-    if form == "decimalZero":
-        return f"{number:02}"
     if form.endswith("Letter") and 0 < number <= LAST_LETTER:
         letters = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
         return letters.upper() if form.startswith("upper") else letters
-    if form.endswith("Roman") and 0 < number < 4000:
-        return _roman(number).upper() if form.startswith("upper") else _roman(number)
     if form in _IN_HAN and 0 < number < 100:
         tens, ones = divmod(number, 10)
         return ("" if tens < 2 else _HAN[tens]) + ("十" if tens else "") + (_HAN[ones] if ones else "")
-    return str(number)
-
-
-def _roman(number: int) -> str:
-    letters = ""
-    for value, sign in _ROMAN:
-        letters += sign * (number // value)
-        number %= value
-    return letters + _ROMAN_ONES[number]
+    return list_number(number, _FORMS.get(form, "1"))
 
 
 def _level(element: _Element) -> _Level:
     depth = _whole(element, "ilvl")
-    restarts = _value(element, "lvlRestart")
-    legal = next(_children(element, "isLgl"), None)
+    restarts = setting(element, "lvlRestart")
+    legal = child(element, "isLgl")
     return _Level(
-        _number(_value(element, "start")),
-        _value(element, "numFmt") or "decimal",
-        _value(element, "lvlText")[:LONGEST],
+        _number(setting(element, "start")),
+        setting(element, "numFmt") or "decimal",
+        setting(element, "lvlText")[:LONGEST],
         _number(restarts) if restarts else depth,
         legal is not None and attribute(legal, "val") not in ("0", "false", "off"),
-        _value(element, "pStyle"),
+        setting(element, "pStyle"),
     )
 
 
 def _overridden(listed: _Element, levels: Mapping[int, _Level]) -> Iterator[tuple[int, _Level]]:
-    for over in _children(listed, "lvlOverride"):
-        at, start = _whole(over, "ilvl"), _value(over, "startOverride")
-        level = next(map(_level, _children(over, "lvl")), levels.get(at))
+    for over in children(listed, "lvlOverride"):
+        at, start = _whole(over, "ilvl"), setting(over, "startOverride")
+        level = next(map(_level, children(over, "lvl")), levels.get(at))
         if level is not None:
             yield at, replace(level, start=_number(start)) if start else level
-
-
-def _children(element: _Element | None, kind: str) -> Iterator[_Element]:
-    return iter(()) if element is None else (child for child in element if local(child) == kind)
-
-
-def _value(element: _Element | None, kind: str) -> str:
-    child = next(_children(element, kind), None)
-    return "" if child is None else attribute(child, "val") or ""
 
 
 def _whole(element: _Element, name: str) -> int:
@@ -201,9 +181,4 @@ def _number(text: str) -> int:
 
 
 def _put_before(paragraph: _Element, text: str) -> None:
-    space = str(paragraph.tag).rpartition("}")[0]
-    run = paragraph.makeelement(f"{space}}}r", {}, None)
-    words = paragraph.makeelement(f"{space}}}t", {}, None)
-    words.text = text
-    run.append(words)
-    paragraph.insert(1 if len(paragraph) and local(paragraph[0]) == "pPr" else 0, run)
+    paragraph.insert(1 if len(paragraph) and local(paragraph[0]) == "pPr" else 0, new_run(paragraph, text))

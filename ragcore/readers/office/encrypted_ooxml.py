@@ -1,4 +1,4 @@
-"""Office files with a password (MS-OFFCRYPTO 2.3.4), opened into a file that is gone afterwards."""
+"""Office files with a password (MS-OFFCRYPTO 2.3), opened into a file that is gone afterwards."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFile
 from ragcore.readers.temporary_file import nameless
 
 SUFFIX = ".locked"  # what `true_suffix` calls such a file
+
+
+def is_encrypted(path: Path) -> bool:
+    """Whether an Office file of the old format has a password."""
+    import msoffcrypto
+
+    try:
+        with path.open("rb") as file:
+            return bool(msoffcrypto.OfficeFile(file).is_encrypted())
+    except Exception:  # noqa: BLE001 - parsers of broken files raise whatever they like, and its reader says what is wrong
+        return False
 
 
 @contextmanager
@@ -27,12 +38,16 @@ def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
 def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
     import msoffcrypto
     from msoffcrypto.exceptions import DecryptionError, InvalidKeyError
+    from msoffcrypto.format.ooxml import OOXMLFile
 
     try:
         with path.open("rb") as source, target.open("wb") as plain:
             file = msoffcrypto.OfficeFile(source)
             try:
-                file.load_key(password=password, verify_password=True)
+                if isinstance(file, OOXMLFile):
+                    file.load_key(password=password, verify_password=True)
+                else:  # the old formats verify it in any case
+                    file.load_key(password=password)
             except ValueError:  # the library's own shortcoming: a key longer than the hash it is made of
                 file.load_key(secret_key=_padded_key(file.info, password))
             file.decrypt(plain)

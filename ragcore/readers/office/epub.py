@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
-from ragcore.errors import EmptyFileError, EncryptedFileError, NoTextError
+from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean, decode
+from ragcore.readers.losses import Losses
 from ragcore.readers.office.package import Package, damaged, package
 from ragcore.readers.page_spans import joined
 from ragcore.readers.web.html_text import html_text, html_title
@@ -25,10 +26,11 @@ def read(path: Path, options: ReadOptions) -> Document:
         chapters, metadata = _spine(parts, book, options.name)
         _refuse_locked(parts, chapters, options.name)
         pages: list[tuple[str, str]] = []
+        losses, css = Losses(), _style_sheets(parts)
         for number, chapter in enumerate(chapters, 1):
             with suppress(EmptyFileError):  # as many chapters are
                 html = decode(parts.bytes(chapter), options.name, declares=True)
-                text = clean(html_text(html)).strip()
+                text = clean(html_text(html, css=css, on_hidden=losses.add_hidden)).strip()
                 if text:
                     pages.append((_label(html, text, len(pages) + 1), text))
             options.progress(number, len(chapters))
@@ -37,7 +39,18 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise NoTextError(
             f"{options.name} is an e-book with no text in it.", hint="Its pages are pictures: have their text recognised (OCR)."
         )
+    losses.report(options)
     return Document(text, metadata=metadata, pages=stretches, page_word="chapter")
+
+
+def _style_sheets(parts: Package) -> str:
+    """Those of all chapters, which hardly ever differ."""
+    sheets = []
+    for part in parts.parts:
+        if part.lower().endswith(".css"):
+            with suppress(DamagedFileError):  # the words do not depend on it
+                sheets.append(parts.bytes(part).decode("utf-8", "replace"))
+    return "\n".join(sheets)
 
 
 def _package_part(parts: Package, name: str) -> str:

@@ -57,6 +57,20 @@ class Package:
     def xml(self, part: str) -> _Element:
         return safe_xml.parse(self.bytes(part), self._name)
 
+    def optional(self, part: str) -> _Element | None:
+        """The root of a part; None where there is none that can be read."""
+        try:
+            return self.xml(part)
+        except DamagedFileError:
+            return None
+
+    def main(self, usual: str, what: str) -> str:
+        """The part that the others belong to. DamagedFileError, which says that this is no `what`, where there is none."""
+        for part in (*self.linked("", "officeDocument"), usual):
+            if part in self:
+                return part
+        raise damaged(self._name, f"it is no {what} inside")
+
     def links(self, part: str) -> dict[str, tuple[str, str]]:
         """The parts that `part` refers to: id to (kind, path); {} where it refers to none."""
         folder, file = posixpath.split(part)
@@ -115,13 +129,8 @@ def damaged(name: str, why: str) -> DamagedFileError:
 def core_properties(parts: Package) -> dict[str, str]:
     """Title and author of an Office file, where it has them."""
     found: dict[str, str] = {}
-    if "docProps/core.xml" not in parts:
-        return found
-    try:
-        root = parts.xml("docProps/core.xml")
-    except DamagedFileError:
-        return found  # the text does not depend on it
-    for element in root:
+    root = parts.optional("docProps/core.xml")
+    for element in () if root is None else root:
         key = {"title": "title", "creator": "author"}.get(safe_xml.local(element))
         if key and (value := " ".join((element.text or "").split())):
             found[key] = value

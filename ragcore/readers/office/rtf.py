@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError
+from ragcore.readers import typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
+from ragcore.readers.losses import Losses
+from ragcore.readers.office.rtf_marks import with_marks
 from ragcore.schema import Document
 
 SUFFIXES = (".rtf",)
@@ -21,12 +24,15 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise EmptyFileError(f"{options.name} is empty.", hint="Save it again from the program it comes from.")
     if not data.lstrip().startswith(b"{\\rtf"):
         raise DamagedFileError(f"{options.name} is no rich text inside.", hint="Save it again from the program it comes from.")
-    text = clean(_plain(_without_binary(data).decode("latin-1"))).replace("\x0b", "\n").strip()
+    losses = Losses()
+    rtf, losses.hidden = with_marks(_without_binary(data).decode("latin-1"))
+    text = typography.plain(clean(_plain(rtf)).replace("\x0b", "\n")).strip()
     if not text:
         raise NoTextError(
             f"{options.name} has no text in it.",
             hint="If it holds pictures of text, save it as PDF and have its text recognised (OCR).",
         )
+    losses.report(options)
     return Document(re.sub("\n{3,}", "\n\n", text), metadata={"file_name": options.name})
 
 

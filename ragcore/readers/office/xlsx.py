@@ -1,68 +1,59 @@
-"""Excel: each sheet's rows, every value beside the name of its column; formulas as the values they last had."""
+"""Excel: each sheet's rows, every value beside the name of its column; formulas as the values they last had. Then its comments,
+and the words of its charts and drawings. What the workbook hides is left out, but for rows that are folded or filtered."""
 
 from __future__ import annotations
 
 import io
-import re
 import warnings
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 from ragcore.errors import NoTextError, TooLargeError
-from ragcore.readers import table_rows
+from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
+from ragcore.readers.losses import Losses
 from ragcore.readers.office.cell_format import shown
 from ragcore.readers.office.package import Package, package
+from ragcore.readers.office.sheet_notes import comment_line, drawn_text, sheet_comments
+from ragcore.readers.office.sheet_parts import MAX_COLUMNS, Layout, Merge, sheet_layout, workbook_bytes
 from ragcore.readers.page_spans import joined
 from ragcore.schema import Document
 
 SUFFIXES = (".xlsx", ".xlsm", ".xltx")
 
-# "Strict Open XML" names the same things by other addresses, which openpyxl does not know (ISO/IEC 29500-1, annex A).
-_STRICT = (
-    (b"http://purl.oclc.org/ooxml/spreadsheetml/main", b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"),
-    (
-        b"http://purl.oclc.org/ooxml/officeDocument/relationships",
-        b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
-    ),
-)
-
 PROGRESS_ROWS = 2_000
-MAX_MERGED = 200_000  # rows of merged cells; what is beyond is read as it stands
-LONGEST_MERGE = 100  # bytes that say which cells are one
-MAX_COLUMNS = 2_000  # a sheet whose formats reach to its last column is cut to these
-
-_MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
-
-
-class Merge(NamedTuple):
-    """Cells that are one, from and to, counted from 1."""
-
-    left: int
-    top: int
-    right: int
-    bottom: int
 
 
 def read(path: Path, options: ReadOptions) -> Document:
+    losses = Losses()
+    with package(path, options.name) as parts:  # its sizes are checked before the parser unpacks it
+        pages, metadata = _pages(*workbook_bytes(path, parts), parts, options, losses)
+    text, stretches = joined(pages)
+    if not text:
+        raise NoTextError(
+            f"{options.name} is a workbook with nothing in its cells.", hint="Fill in its cells and save it again."
+        )
+    losses.report(options)
+    return Document(text, metadata=metadata, pages=stretches, page_word="sheet")
+
+
+def _pages(
+    content: bytes, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses
+) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """The title and the text of each sheet; the hidden ones only where no other has any."""
     import openpyxl
 
-    with package(path, options.name) as parts:  # its sizes are checked before the parser unpacks it
-        content = _transitional(parts) if _is_strict(parts) else path.read_bytes()
     pages = []
-    length = 0
     with io.BytesIO(content) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about drawings and formats that have no text
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # what a file says about its size is often wrong
+        shown_sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        length = 0
+        for sheet in shown_sheets or book.worksheets:
             lines = []
-            with sheet._get_source() as part:  # the only way to a sheet's own XML
-                merged = _merged(part)
-            for line in table_rows.lines(_rows(sheet, merged, options), names_first=True):
+            for line in _sheet(sheet, has_marks, parts, options, losses):
                 lines.append(line)
                 length += len(line) + 1
                 if length > options.max_text_chars:
@@ -70,70 +61,74 @@ def read(path: Path, options: ReadOptions) -> Document:
                         f"{options.name} has more than {options.max_text_chars:,} characters of text.",
                         hint="Split it into several files.",
                     )
-            pages.append((sheet.title, clean("\n".join([sheet.title, *lines])) if lines else ""))
+            pages.append((sheet.title, typography.plain(clean("\n".join([sheet.title, *lines]))) if lines else ""))
+        losses.sheets = [sheet.title for sheet in book.worksheets if shown_sheets and sheet not in shown_sheets]
         metadata = {"file_name": options.name}
         for key, value in (("title", book.properties.title), ("author", book.properties.creator)):
             if value and value != "openpyxl":
                 metadata[key] = clean(str(value))
         book.close()
-    text, stretches = joined(pages)
-    if not text:
-        raise NoTextError(
-            f"{options.name} is a workbook with nothing in its cells.", hint="Fill in its cells and save it again."
-        )
-    return Document(text, metadata=metadata, pages=stretches, page_word="sheet")
+    for sheet in parts.linked("xl/workbook.xml", "chartsheet"):
+        pages += [(str(len(pages) + 1), text) for text in drawn_text(parts, sheet, losses)]
+    return pages, metadata
 
 
-def _rows(sheet: Any, merged: Mapping[int, Sequence[Merge]], options: ReadOptions) -> Iterator[list[str]]:
-    """Every row, an empty one as []. What cells merged downwards hold is said in each of their rows."""
+def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses) -> Iterator[str]:
+    sheet.reset_dimensions()  # what a file says about its size is often wrong
+    part = sheet._worksheet_path
+    with sheet._get_source() as stream:  # the only way to a sheet's own XML
+        layout = sheet_layout(stream)
+    if layout.is_filtered or any(b"filterColumn" in parts.bytes(table) for table in parts.linked(part, "table")):
+        layout.hidden_rows.clear()  # they are data, of which others are looked at for now
+    losses.formulas += layout.unsolved
+    comments = sheet_comments(parts, part)
+    commented: dict[int, list[str]] = {}  # the cells of rows that have comments
+    rows = _rows(sheet, has_marks, layout, options, losses)
+
+    def cell_rows() -> Iterator[list[str]]:
+        for number, row in rows:
+            if number in comments:
+                commented[number] = row
+            yield row
+
+    yield from table_rows.lines(cell_rows(), names_first=True)
+    for number, notes in comments.items():
+        row_text = table_rows.plain(commented.get(number, ()))
+        for cell, text in notes if number not in layout.hidden_rows else ():
+            yield comment_line(cell, row_text, text)
+    yield from drawn_text(parts, part, losses)
+
+
+def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, losses: Losses) -> Iterator[tuple[int, list[str]]]:
+    """Every row with its number, an empty one as []. What cells merged downwards hold is said in each of their rows that has
+    something else, too."""
     tops: dict[Merge, str] = {}
+    written: set[Merge] = set()
     for number, row in enumerate(sheet.iter_rows(), 1):
         if number % PROGRESS_ROWS == 0:
             options.progress(number, 0)
-        cells = [shown(cell.value, cell.number_format) if cell.value is not None else "" for cell in row[:MAX_COLUMNS]]
-        for merge in merged.get(number, ()):
+        cells = [_cell(cell, has_marks) if cell.value is not None else "" for cell in row[:MAX_COLUMNS]]
+        merges = layout.merges.get(number, ())
+        for merge in merges:
             cells += [""] * (merge.right - len(cells))
             tops.setdefault(merge, cells[merge.left - 1])
             cells[merge.left - 1 : merge.right] = [tops[merge], *[table_rows.LEFT] * (merge.right - merge.left)]
-        yield cells if any(cells) else []
+        if number in layout.hidden_rows:
+            losses.hidden += any(cells)
+            continue
+        again = sum(bool(tops[merge]) for merge in merges if merge in written)
+        is_new = sum(cell not in ("", table_rows.LEFT) for cell in cells) > again
+        written.update(merges)
+        if layout.hidden_columns:
+            losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in layout.hidden_columns)
+            cells = [cell for place, cell in enumerate(cells, 1) if place not in layout.hidden_columns]
+        yield number, (cells if is_new else [table_rows.LEFT]) if any(cells) else []
 
 
-def _merged(part: IO[bytes]) -> Mapping[int, Sequence[Merge]]:
-    """The merged cells of a sheet by the rows they are in. They stand after the rows, which are read past."""
-    found: dict[int, list[Merge]] = {}
-    rest, count = b"", 0
-    while piece := part.read(1 << 20):
-        piece, end = rest + piece, 0
-        for match in _MERGE.finditer(piece):
-            end = match.end()
-            left, top, right, bottom = match.groups()
-            merge = Merge(_column(left), int(top), min(_column(right), MAX_COLUMNS), int(bottom))
-            count += merge.bottom - merge.top + 1
-            if merge.left <= merge.right and count <= MAX_MERGED:
-                for row in range(merge.top, merge.bottom + 1):
-                    found.setdefault(row, []).append(merge)
-        rest = piece[max(end, len(piece) - LONGEST_MERGE) :]  # one may go on in the next piece
-    return found
-
-
-def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - ord("A") + 1
-    return number
-
-
-def _is_strict(parts: Package) -> bool:
-    return "xl/workbook.xml" in parts and _STRICT[0][0] in parts.bytes("xl/workbook.xml")
-
-
-def _transitional(parts: Package) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for part in parts.parts:
-            if part.endswith((".xml", ".rels")):
-                data = parts.bytes(part)
-                for strict, usual in _STRICT:
-                    data = data.replace(strict, usual)
-                archive.writestr(part, data)
-    return made.getvalue()
+def _cell(cell: Any, has_marks: bool) -> str:
+    text = shown(cell.value, cell.number_format)
+    if not has_marks:
+        return text
+    if cell.font.strike:
+        text = typography.mark(typography.STRUCK, text)
+    return typography.plain(text)

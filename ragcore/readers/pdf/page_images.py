@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, UnsupportedFileError
+from ragcore.readers.pdf.directions import Corners, direction_of, text_page, turned
 from ragcore.readers.pdf.layout import page_lines
 from ragcore.readers.pdf.line_joining import Line
 
@@ -32,7 +33,9 @@ GRID = 1 << 20  # steps that a page is divided into, to place boxes exactly
 
 # FPDF_ERR_SUCCESS, FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 _NOTHING_WRONG, _WRONG_PASSWORD, _UNKNOWN_SECURITY = 0, 4, 5
-_DROPPED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\ufffe\x02\u200b\ufeff\0")
+Place = TypeVar("Place")
+
+_DROPPED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\u2212\ufffe\x02\u200b\ufeff\0^_()/\u2044\u2215")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +48,16 @@ class Box:
     height: float
 
 
-def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None) -> bytes:
-    """The page as WebP. `scale` 1.0 is 72 dots per inch; a huge page is drawn smaller. InputError when there is no page."""
+def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None, turn: int = 0) -> bytes:
+    """The page as WebP. `scale` 1.0 is 72 dots per inch; a huge page is drawn smaller. InputError when there is no page.
+
+    `turn`: degrees clockwise that a page is turned by which lies on its side.
+    """
     with opened(path, path.name, password) as pdf:
         page = _page(pdf, page_index, path.name)
         width, height = (max(side, 1.0) for side in page.get_size())
         scale = min(scale, (MAX_PIXELS / (width * height)) ** 0.5, MAX_SIDE / max(width, height))
-        image = page.render(scale=scale).to_pil()
+        image = page.render(scale=scale, rotation=turn).to_pil()
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", quality=82, method=2)
     return buffer.getvalue()
@@ -70,15 +76,14 @@ def highlight_boxes(
     White space, hyphens and ligatures do not matter. Of a quote that begins on the page before or goes on to the next one,
     the part on this page is found. Empty when none of it is here. `parts`: (start, end) in the quote of what has boxes.
     """
-    letters = list(_letters(quote))
-    marked = [parts is None or any(start <= place < end for start, end in parts) for _, place in letters]
+    wanted, marked = marked_letters(quote, parts)
     if not any(marked):
         return []
     with opened(path, path.name, password) as pdf:
         page = _page(pdf, page_index, path.name)
-        text = page.get_textpage()
+        text, main = text_page(page)
         try:
-            return _boxes(page, text, "".join(letter for letter, _ in letters), marked)
+            return _boxes(page, text, main, wanted, marked)
         finally:
             text.close()
 
@@ -148,7 +153,23 @@ def _page(pdf: pypdfium2.PdfDocument, index: int, name: str) -> pypdfium2.PdfPag
         raise DamagedFileError(f"Page {index + 1} of {name} is damaged.", hint="Its other pages can be shown.") from error
 
 
-def _letters(text: str) -> Iterator[tuple[str, int]]:
+def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple[str, list[bool]]:
+    """What counts of the quote, and of each letter of that whether it gets a box: all where there are no `parts`."""
+    letters = list(letters_of(quote))
+    marked = [parts is None or any(start <= place < end for start, end in parts) for _, place in letters]
+    return "".join(letter for letter, _ in letters), marked
+
+
+def quote_runs(letters: Sequence[tuple[str, Place]], wanted: str, marked: Sequence[bool]) -> Iterator[list[Place]]:
+    """The places of each stretch of `wanted` that is marked, without repeats, from the letters of a page with their places."""
+    start, begins, length = _common("".join(letter for letter, _ in letters), wanted)
+    common = zip(letters[start : start + length], marked[begins : begins + length], strict=True)
+    for has_box, run in groupby(common, key=lambda pair: pair[1]):
+        if has_box:
+            yield list(dict.fromkeys(place for (_, place), _ in run))
+
+
+def letters_of(text: str) -> Iterator[tuple[str, int]]:
     """What counts when two texts are compared, and which character of `text` it comes from."""
     for place, character in enumerate(text):
         if character.isspace() or character in _DROPPED:
@@ -158,16 +179,14 @@ def _letters(text: str) -> Iterator[tuple[str, int]]:
                 yield letter, place
 
 
-def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, wanted: str, marked: Sequence[bool]) -> list[Box]:
-    letters = [letter for line in page_lines(page, text, places=True) for letter in _drawn(text, line)]
-    start, begins, length = _common("".join(letter for letter, _ in letters), wanted)
-    common = zip(letters[start : start + length], marked[begins : begins + length], strict=True)
+def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, main: int, wanted: str, marked: Sequence[bool]) -> list[Box]:
+    letters = [letter for line in page_lines(page, text, main, places=True) for letter in _drawn(text, line)]
     boxes = []
-    for has_box, run in groupby(common, key=lambda pair: pair[1]):
-        if has_box:
-            drawn = dict.fromkeys(place for (_, places), _ in run for place in places)
-            placed = [corners for place in drawn if (corners := _placed(text, place)) is not None]
-            boxes += [_percent(page, line) for line in _in_lines(placed)]
+    for run in quote_runs(letters, wanted, marked):
+        drawn = dict.fromkeys(place for places in run for place in places)
+        for way, places in groupby(drawn, key=lambda place: direction_of(text, place)):
+            placed = [corners for place in places if (corners := _placed(text, place, way)) is not None]
+            boxes += [_percent(page, turned(line, -way % 4)) for line in lines_of(placed)]
     return [box for box in boxes if box.width > 0 and box.height > 0]  # not what lies outside the visible page
 
 
@@ -176,10 +195,11 @@ def _drawn(text: pypdfium2.PdfTextPage, line: Line) -> Iterator[tuple[str, Seque
     import pypdfium2.raw as pdfium
 
     if line.row:
-        yield from ((letter, line.places) for letter, _ in _letters(line.text))
+        places = tuple(line.places)
+        yield from ((letter, places) for letter, _ in letters_of(line.text))
         return
     for place in line.places:
-        yield from ((letter, (place,)) for letter, _ in _letters(chr(pdfium.FPDFText_GetUnicode(text, place))))
+        yield from ((letter, (place,)) for letter, _ in letters_of(chr(pdfium.FPDFText_GetUnicode(text, place))))
 
 
 def _common(page: str, wanted: str) -> tuple[int, int, int]:
@@ -204,37 +224,35 @@ def _common(page: str, wanted: str) -> tuple[int, int, int]:
     return (best, begins, best_length) if best_length >= LEAST_PART or (best_length and reaches_over) else (0, 0, 0)
 
 
-_Corners = tuple[float, float, float, float]  # left, top, right, bottom in points; up is negative, so that top < bottom
-
-
-def _placed(text: pypdfium2.PdfTextPage, place: int) -> _Corners | None:
-    """Where a character is drawn, before the page is turned and cropped; None when it has no size."""
+def _placed(text: pypdfium2.PdfTextPage, place: int, way: int) -> Corners | None:
+    """Where a character is drawn, before the page is turned and cropped, turned by its direction; None when it has no size."""
     import pypdfium2
 
     try:
         left, bottom, right, top = text.get_charbox(place, loose=True)
     except pypdfium2.PdfiumError:
         return None
-    return (left, -top, right, -bottom) if right > left and top > bottom else None
+    return turned((left, bottom, right, top), way) if right > left and top > bottom else None
 
 
-def _in_lines(corners: list[_Corners]) -> list[_Corners]:
-    lines: list[_Corners] = []
-    for left, top, right, bottom in corners:
+def lines_of(corners: Sequence[Corners]) -> list[Corners]:
+    """One rectangle for each line, of those of its characters or words in reading order."""
+    lines: list[Corners] = []
+    for left, bottom, right, top in corners:
         if lines:
             before = lines[-1]
-            level = min(before[3], bottom) - max(before[1], top) > 0.5 * min(before[3] - before[1], bottom - top)
+            level = min(before[3], top) - max(before[1], bottom) > 0.5 * min(before[3] - before[1], top - bottom)
             if level and right > before[0]:  # also when written from right to left
-                lines[-1] = (min(before[0], left), min(before[1], top), max(before[2], right), max(before[3], bottom))
+                lines[-1] = (min(before[0], left), min(before[1], bottom), max(before[2], right), max(before[3], top))
                 continue
-            if level and left < before[0] and before[0] - right < 2 * (bottom - top):
-                lines[-1] = (left, min(before[1], top), before[2], max(before[3], bottom))
+            if level and left < before[0] and before[0] - right < 2 * (top - bottom):
+                lines[-1] = (left, min(before[1], bottom), before[2], max(before[3], top))
                 continue
-        lines.append((left, top, right, bottom))
+        lines.append((left, bottom, right, top))
     return lines
 
 
-def _percent(page: pypdfium2.PdfPage, corners: _Corners) -> Box:
+def _percent(page: pypdfium2.PdfPage, corners: Corners) -> Box:
     """On the page as it is shown: turned, cropped, from the top left corner."""
     import ctypes
 
@@ -243,7 +261,7 @@ def _percent(page: pypdfium2.PdfPage, corners: _Corners) -> Box:
     x, y = ctypes.c_int(), ctypes.c_int()
     across, down = [], []
     for horizontal, vertical in ((corners[0], corners[1]), (corners[2], corners[3])):
-        pdfium.FPDF_PageToDevice(page, 0, 0, GRID, GRID, 0, horizontal, -vertical, x, y)
+        pdfium.FPDF_PageToDevice(page, 0, 0, GRID, GRID, 0, horizontal, vertical, x, y)
         across.append(min(max(100 * x.value / GRID, 0.0), 100.0))
         down.append(min(max(100 * y.value / GRID, 0.0), 100.0))
     left, top = min(across), min(down)

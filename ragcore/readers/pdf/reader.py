@@ -1,4 +1,4 @@
-"""PDF: the text of each page, its wrapped lines put back together into paragraphs; of scanned pages, what tesseract reads.
+"""PDF: the text of each page, its wrapped lines put back together into paragraphs; of scanned pages, what is recognised.
 
 Files that PDFium cannot open are tried with pdfminer, which mends more.
 """
@@ -11,11 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragcore.errors import DamagedFileError, NoTextError, RagError, TooLargeError
+from ragcore.errors import DamagedFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
-from ragcore.readers.ocr import tesseract
+from ragcore.readers.ocr import recognition, tesseract
+from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.page_spans import joined
+from ragcore.readers.pdf.annotations import annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
+from ragcore.readers.pdf.attached_files import AttachedFiles
+from ragcore.readers.pdf.directions import text_page
 from ragcore.readers.pdf.layout import page_lines
 from ragcore.readers.pdf.line_joining import Line, between, hyphenated, paragraphs, plain, without_running_lines
 from ragcore.readers.pdf.page_images import opened
@@ -30,28 +34,35 @@ SUFFIXES = (".pdf",)
 STAMP = 150  # characters: the number on a page of a file, the head of a fax, the name of what scanned it
 COVERED = 0.6  # of a page, by pictures, where it is a scan
 SCANNED = 250_000  # pixels of a page; A5 at 75 dots per inch has as many
+LISTED = 5  # pages of many that a message names
 MORE = 2  # times the letters on a page: what is recognised there is more than these
 
 _NO_LETTERS = re.compile(r"\W+")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
+    files = AttachedFiles(options)
     try:
         with opened(path, options.name, options.password) as pdf:
-            labels, raw, left_out = _pages(pdf, options)
+            load_fields(pdf)
+            labels, raw, left_out = _pages(pdf, options, files)
             metadata = _metadata(pdf, options.name)
+            for number in range(pdf.count_attachments()):
+                files.add(pdf.get_attachment(number))
     except DamagedFileError as error:
         return Document(_mended(path, options, error), metadata={"file_name": options.name})
     known = hyphenated(raw)
     kept = without_running_lines(raw)
     text, pages = joined(((label, paragraphs(page, known)) for label, page in zip(labels, kept, strict=True)), between)
+    text = "\n\n".join(filter(None, [text, *files.texts()]))
     if not text.strip():
         what = f"{options.name} has no text in its {_counted(len(labels))}: it is a scan, or holds only pictures"
-        if not tesseract.installed():
-            raise tesseract.scan_without_tesseract(what)
-        raise NoTextError(f"{what}, and no text was found in them.", hint="Scan it again, larger or with more contrast.")
+        if not recognition.installed():
+            raise recognition.scan_without_engine(what)
+        raise NoTextError(f"{what}, and no text was found in them.", hint=recognition.INSTALL_LANGUAGE)
     for each in left_out:
         options.left_out(each)
+    files.report()
     return Document(text, metadata=metadata, pages=pages)
 
 
@@ -74,21 +85,31 @@ def _mended(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str], list[list[Line]], list[RagError]]:
-    """Label and lines of each page, and why some have none."""
+def _pages(
+    pdf: pypdfium2.PdfDocument, options: ReadOptions, files: AttachedFiles
+) -> tuple[list[str], list[list[Line]], list[RagError]]:
+    """Label and lines of each page, and what could not be read. The files that are pinned to pages go to `files`."""
     import pypdfium2
 
     labels: list[str] = []
     pages: list[list[Line]] = []
-    length = broken = pictures = 0
+    broken: list[str] = []
+    pictures: list[str] = []
+    length = notes = 0
+    report = recognition.RecognitionReport(options.name)
     for index in range(len(pdf)):
         lines: list[Line] = []  # one page that cannot be loaded does not take the others with it
-        try:
-            lines, unread = _lines(pdf[index], options)
-            pictures += unread
-        except pypdfium2.PdfiumError:
-            broken += 1
         labels.append(pdf.get_page_label(index).strip() or str(index + 1))
+        try:
+            lines, picture, added = _lines(pdf[index], files)
+            if picture is not None and recognition.installed():
+                lines = _recognised(lines, picture, index, labels[-1], report, options)
+            elif picture is not None:
+                pictures.append(labels[-1])
+            lines = [*lines, *(Line(text, row=True) for text in added)]
+            notes += len(added)
+        except pypdfium2.PdfiumError:
+            broken.append(labels[-1])
         pages.append(lines)
         length += sum(len(line.text) for line in lines)
         if length > options.max_text_chars:
@@ -97,38 +118,62 @@ def _pages(pdf: pypdfium2.PdfDocument, options: ReadOptions) -> tuple[list[str],
                 hint="Split it into several files.",
             )
         options.progress(index + 1, len(pdf))
-    if broken == len(pdf):
+    if len(broken) == len(pdf):
         raise DamagedFileError(
             f"{options.name} could not be read: none of its pages can be opened.",
             hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
         )
-    return labels, pages, list(_left_out(options.name, pictures, broken))
+    if not notes:
+        pages[-1] = [*pages[-1], *(Line(text, row=True) for text in xfa_values(pdf, options.name))]
+    return labels, pages, [*_left_out(pdf, options.name, pictures, broken), *report.errors()]
 
 
-def _left_out(name: str, pictures: int, broken: int) -> Iterator[RagError]:
+def _left_out(pdf: pypdfium2.PdfDocument, name: str, pictures: list[str], broken: list[str]) -> Iterator[RagError]:
     if pictures:
-        yield tesseract.scan_without_tesseract(f"In {name} there are only pictures on {_counted(pictures)}")
+        yield recognition.scan_without_engine(f"In {name} there are only pictures on {_named(pictures)}")
     if broken:
-        pages = _counted(broken)
         yield DamagedFileError(
-            f"{name} was read without {pages}, which could not be opened.",
+            f"{name} was read without {_named(broken)}, which could not be opened.",
             hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
+        )
+    if is_xfa(pdf):
+        yield UnsupportedFileError(
+            f"{name} is a form that is laid out by XFA: what was entered in it was read, but not the form itself.",
+            hint="Open it in Adobe Acrobat Reader, print it to a new PDF and add that.",
         )
 
 
-def _lines(page: pypdfium2.PdfPage, options: ReadOptions) -> tuple[list[Line], bool]:
-    """And whether the page is a picture that nothing here can read."""
-    text = page.get_textpage()
+def _lines(page: pypdfium2.PdfPage, files: AttachedFiles) -> tuple[list[Line], Image | None, list[str]]:
+    """And the page as a picture, where its text is still to be recognised; and values of form fields and comments."""
+    text, main = text_page(page)
     try:
-        lines = page_lines(page, text)
-        if not is_picture(page, sum(len(line.text.strip()) for line in lines)):
-            return lines, False
-        if not tesseract.installed():
-            return lines, True
-        return _with_recognised(lines, tesseract.recognised(_picture(page), options.name)), False
+        lines = page_lines(page, text, main)
+        added = list(annotation_texts(page))
+        for file in pinned_files(page):
+            files.add(file)
+        picture = _picture(page) if is_picture(page, sum(len(line.text.strip()) for line in lines)) else None
+        return lines, picture, added
     finally:
         text.close()
         page.close()
+
+
+def _recognised(
+    drawn: list[Line],
+    picture: Image,
+    index: int,
+    label: str,
+    report: recognition.RecognitionReport,
+    options: ReadOptions,
+) -> list[Line]:
+    """The lines of the page at `index`, and into the report what of it was not recognised."""
+    page = recognition.recognise(picture, options.name)
+    lines = _with_recognised(drawn, page.text)
+    if lines is not drawn:
+        options.on_words(index, PageWords.of(page))
+    if lines is not drawn or not any(line.text.strip() for line in drawn):
+        report.note(label, picture, page)
+    return lines
 
 
 def is_picture(page: pypdfium2.PdfPage, characters: int) -> bool:
@@ -194,6 +239,15 @@ def _metadata(pdf: pypdfium2.PdfDocument, name: str) -> dict[str, Scalar]:
         if value := " ".join(clean(pdf.get_metadata_value(key)).split()):
             metadata[key.lower()] = value
     return metadata
+
+
+def _named(labels: list[str]) -> str:
+    """page 3; pages 3 and 7; pages 1, 2, 3, 4, 5 and 40 others"""
+    if len(labels) == 1:
+        return f"page {labels[0]}"
+    if len(labels) > LISTED + 1:
+        return f"pages {', '.join(labels[:LISTED])} and {len(labels) - LISTED} others"
+    return f"pages {', '.join(labels[:-1])} and {labels[-1]}"
 
 
 def _counted(pages: int) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from ragcore.readers.pdf.directions import Corners, turned
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -17,16 +20,21 @@ NEAR = 3.0  # points between the ends of rules that meet
 MOST = 3_000  # rules of a page; more are a drawing
 MOST_SEGMENTS = 400  # of one path
 
-_Corners = tuple[float, float, float, float]  # left, bottom, right, top
 _Rule = tuple[float, float, float]  # where it is on the other axis, and from where to where it goes
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """`xs` from left to right and `ys` from the bottom up, in points from the page's lower left corner."""
+    """`xs` from left to right and `ys` from the bottom up, in points.
+
+    `walls`: for each row, from the top, the borders of columns that have a rule there; border 1 is right of column 0.
+    `floors`: for each column the borders of rows that have one; border 1 is below row 0.
+    """
 
     xs: Sequence[float]
     ys: Sequence[float]
+    walls: Sequence[frozenset[int]]
+    floors: Sequence[frozenset[int]]
 
     @property
     def width(self) -> int:
@@ -43,18 +51,36 @@ class Grid:
             return None
         return self.height - 1 - row, column
 
-    def parts(self, right: float, left: float, y: float) -> bool:
-        """Whether a rule stands between something that ends at `right` and something that begins at `left`."""
-        if not self.ys[0] <= y <= self.ys[-1]:
+    def parts(self, right: float, left: float, y: float, space: float) -> bool:
+        """Whether a rule stands between something that ends at `right` and something that begins at `left`; where it is in
+        other rows only, whether they are farther apart than the `space` between words."""
+        if not self.ys[0] <= y < self.ys[-1]:
             return False
-        return bisect_right(self.xs, left + 0.5) > bisect_right(self.xs, right - 0.5)
+        borders = range(bisect_right(self.xs, right - 0.5), bisect_right(self.xs, left + 0.5))
+        if not borders or left - right > space:
+            return bool(borders)
+        walls = self.walls[self.height - bisect_right(self.ys, y)]
+        return any(border in (0, self.width) or border in walls for border in borders)
+
+    def across(self, row: int, column: int) -> range:
+        """The columns of the cell: several, where it has no rules inside."""
+        walls = self.walls[row]
+        first = next((at for at in range(column, 0, -1) if at in walls), 0)
+        return range(first, next((at for at in range(column + 1, self.width) if at in walls), self.width))
+
+    def down(self, row: int, column: int) -> range:
+        """The rows of the cell: several, where it has no rules inside."""
+        floors = self.floors[column]
+        first = next((at for at in range(row, 0, -1) if at in floors), 0)
+        return range(first, next((at for at in range(row + 1, self.height) if at in floors), self.height))
 
 
-def grids(page: pypdfium2.PdfPage) -> list[Grid]:
-    """Those with at least two rows and two columns."""
+def grids(page: pypdfium2.PdfPage, direction: int = 0) -> list[Grid]:
+    """Those with at least two rows and two columns, turned by the direction of the text in them."""
     across: list[_Rule] = []
     down: list[_Rule] = []
-    for left, bottom, right, top in _strokes(page):
+    for stroke in _strokes(page):
+        left, bottom, right, top = turned(stroke, direction)
         if top - bottom <= THIN and right - left >= LONG:
             across.append(((top + bottom) / 2, left, right))
         elif right - left <= THIN and top - bottom >= LONG:
@@ -66,8 +92,36 @@ def grids(page: pypdfium2.PdfPage) -> list[Grid]:
         xs = _places([x for x, _, _ in columns] + [end for _, left, right in rows for end in (left, right)])
         ys = _places([y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)])
         if len(xs) > 2 and len(ys) > 2:
-            found.append(Grid(xs, ys))
+            found.append(_grid(xs, ys, rows, columns))
     return found
+
+
+def _grid(xs: list[float], ys: list[float], rows: list[_Rule], columns: list[_Rule]) -> Grid:
+    """A row without a rule between its columns is one cell where most rows have some, else has a border at each column."""
+    walls: list[set[int]] = [set() for _ in ys[1:]]
+    for x, bottom, top in columns:
+        for row in _between(ys, bottom, top):
+            walls[len(ys) - 2 - row].add(_index(xs, x))
+    floors: list[set[int]] = [set() for _ in xs[1:]]
+    for y, left, right in rows:
+        for column in _between(xs, left, right):
+            floors[column].add(len(ys) - 1 - _index(ys, y))
+    inner = range(1, len(xs) - 1)
+    empty = sum(not row.intersection(inner) for row in walls)
+    if 2 * empty > len(walls):
+        walls = [row if row.intersection(inner) else set(inner) for row in walls]
+    return Grid(xs, ys, [frozenset(row) for row in walls], [frozenset(column) for column in floors])
+
+
+def _between(places: list[float], start: float, end: float) -> range:
+    """The intervals of `places` whose middles lie between `start` and `end`."""
+    middles = [(one + other) / 2 for one, other in pairwise(places)]
+    return range(bisect_left(middles, start), bisect_right(middles, end))
+
+
+def _index(places: list[float], value: float) -> int:
+    """The place that stands for the value: `_places` keeps the lowest of those that are nearly the same."""
+    return bisect_right(places, value) - 1
 
 
 def _whole(rules: list[_Rule]) -> list[_Rule]:
@@ -112,7 +166,7 @@ def _places(values: list[float]) -> list[float]:
     return out
 
 
-def _strokes(page: pypdfium2.PdfPage) -> Iterator[_Corners]:
+def _strokes(page: pypdfium2.PdfPage) -> Iterator[Corners]:
     """Around each straight part of the paths on the page. Paths with curves or slopes are drawings."""
     import pypdfium2.raw as pdfium
 
@@ -132,7 +186,7 @@ def _strokes(page: pypdfium2.PdfPage) -> Iterator[_Corners]:
             yield from _edges(drawn)
 
 
-def _edges(path: Any) -> list[_Corners]:
+def _edges(path: Any) -> list[Corners]:
     """Of the path's straight parts; [] when it has others, or is turned so that they are no longer level or upright."""
     import pypdfium2.raw as pdfium
 
@@ -141,7 +195,7 @@ def _edges(path: Any) -> list[_Corners]:
     a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
     x, y = ctypes.c_float(), ctypes.c_float()
     begin = before = (0.0, 0.0)
-    found: list[_Corners] = []
+    found: list[Corners] = []
     for number in range(pdfium.FPDFPath_CountSegments(path)):
         segment = pdfium.FPDFPath_GetPathSegment(path, number)
         kind = pdfium.FPDFPathSegment_GetType(segment)

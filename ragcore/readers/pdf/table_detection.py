@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import median
 
 from ragcore.readers import table_rows
 from ragcore.readers.pdf.line_joining import BROKEN, Line, is_item
 from ragcore.readers.pdf.ruled_tables import Grid
+from ragcore.readers.pdf.runs import LEVEL, Run, Span
+from ragcore.readers.pdf.table_headers import (
+    FIGURE,
+    Cell,
+    Rows,
+    column_at,
+    in_reading_order,
+    may_be_names,
+    name_rows,
+    rows_above,
+)
 
-LEVEL = 0.5  # of the lower of two letters' height: so much they share when they stand on one line
 ROWS = 3  # with the same columns, before they are a table without rules
 APART = 3.0  # line heights from one row to the next
 WRAPPED = 1.5  # line heights to the second line of a cell
@@ -22,34 +30,8 @@ EVEN = 0.8  # of the lines in a row of a grid reach through all its cells, where
 FULL = 0.72  # of its column's width that an ordinary line of running text has
 WORDY = 24  # characters of an ordinary line of running text in a column
 NEXT = 50  # rows among which a line of a table's text is looked for
+NEW_TABLE = 1.6  # times the usual step from row to row: what is farther below is another table
 COLUMN_LINES = 6  # side by side, before they are columns of running text
-_NUMBER = re.compile(r"\W*\d[\d\s.,'’/:()–-]*\W*[A-Za-z]{0,2}\W*")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Letters that stand on one line without a wide gap: their first and last place among the page's characters, the text,
-    and the rectangle around them in points from the lower left corner."""
-
-    first: int
-    last: int
-    text: str
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-    @property
-    def height(self) -> float:
-        return self.top - self.bottom
-
-    @property
-    def middle(self) -> float:
-        return (self.top + self.bottom) / 2
-
-
-Rows = list[list[list[Run]]]  # rows of cells of runs
-Span = tuple[float, float]
 
 
 # Tables with rules
@@ -58,24 +40,89 @@ Span = tuple[float, float]
 def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
     """Tables of at least two rows with two filled cells, whose text stays in its cells; not drawings over text."""
     for grid in ruled:
-        rows: Rows = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
-        outside = inside = 0
+        rows: list[list[list[Run]]] = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
         for run in runs:
-            if cell := grid.cell(run.left + 0.3 * run.height, run.middle):
+            if cell := _cell(grid, run):
                 rows[cell[0]][cell[1]].append(run)
-                inside += 1
-                outside += run.right > grid.xs[cell[1] + 1] + run.height and sum(map(bool, rows[cell[0]])) > 1
-        filled = [part for row in rows if any(row) for part in _parted(row)]
+        inside = sum(len(cell) for row in rows for cell in row)
+        turned = sum(run.turns != 0 for row in rows for cell in row for run in cell)
+        if 2 * turned > inside:
+            continue  # a table of another direction
+        spanned = _spanned(grid, rows)
+        outside = sum(_outside(grid, row) for row in spanned)
+        filled = [part for row in rows if any(row) for part in _parted([*row])]
         cells = sum(bool(cell) for row in filled for cell in row)
         several = sum(sum(map(bool, row)) > 1 for row in filled)
         if several > 1 and cells >= FILLED * grid.width * len(filled) and outside <= MISPLACED * inside:
-            yield filled
+            yield [part for row in spanned if any(row) for part in _parted(row)]
 
 
-def _parted(row: list[list[Run]]) -> Rows:
+def _cell(grid: Grid, run: Run) -> tuple[int, int] | None:
+    return grid.cell(run.center if run.turns else run.left + 0.3 * run.height, run.middle)
+
+
+def _outside(grid: Grid, row: Sequence[Cell]) -> int:
+    """How many pieces of text of a row with several reach over the rule on their right."""
+    count = 0
+    for column, cell in enumerate(row):
+        last = next((at for at in range(column + 1, len(row)) if row[at] is not None), len(row))
+        count += sum(run.right > grid.xs[last] + run.height for run in cell or ())
+    return count if sum(map(bool, row)) > 1 else 0
+
+
+def _spanned(grid: Grid, rows: list[list[list[Run]]]) -> Rows:
+    """The rows, with the text of a cell that spans columns in the first of them, and of one that spans rows in each."""
+    rows = [[in_reading_order(cell) for cell in row] for row in rows]
+    out: Rows = [list(row) for row in rows]
+    for number, row in enumerate(rows):
+        column = 0
+        while column < grid.width:
+            columns = grid.across(number, column)
+            runs = [run for at in columns for run in row[at]]
+            if len(columns) > 1 and runs and _is_stack(runs):
+                out[number][columns[0]] = runs
+                out[number][columns[0] + 1 : columns[-1] + 1] = [None] * (len(columns) - 1)
+            elif len(columns) == 1:
+                _fill_down(grid, rows, out, number, column)
+            column = columns[-1] + 1
+    return out
+
+
+def _fill_down(grid: Grid, rows: list[list[list[Run]]], out: Rows, number: int, column: int) -> None:
+    """Says the text of a cell that begins in this row and spans several in each of them."""
+    down = grid.down(number, column)
+    if number != down[0] or len(down) == 1 or any(len(grid.across(row, column)) > 1 for row in down):
+        return
+    filled = [row for row in down if rows[row][column]]
+    runs = [run for row in filled for run in rows[row][column]]
+    beside = [run for row in down for at, cell in enumerate(rows[row]) if at != column for run in cell]
+    rules = grid.floors[column]
+    closed = {down[0], down[-1] + 1} <= {0, grid.height, *rules}
+    label = len(runs) == 1 or not any(_on_a_level(run, beside) for run in runs)
+    if not label and len(filled) == 1:  # a text of more lines than what is beside it
+        label = len(runs) > max((len(cell) for at, cell in enumerate(rows[filled[0]]) if at != column), default=0)
+    if closed and runs and beside and label:
+        for row in down:
+            out[row][column] = runs
+
+
+def _is_stack(runs: list[Run]) -> bool:
+    """Whether the runs are lines of one text, none beside another."""
+    return not any(
+        min(one.top, other.top) - max(one.bottom, other.bottom) > LEVEL * min(one.height, other.height)
+        for number, one in enumerate(runs)
+        for other in runs[number + 1 :]
+    )
+
+
+def _on_a_level(run: Run, others: list[Run]) -> bool:
+    return any(abs(run.middle - other.middle) < (1 - LEVEL) / 2 * min(run.height, other.height) for other in others)
+
+
+def _parted(row: list[Cell]) -> Rows:
     """Rows with no rules between them: the cells of all are in one, on the same lines, and some are numbers."""
     levels: list[list[tuple[int, Run]]] = []
-    runs = [(column, run) for column, cell in enumerate(row) for run in cell]
+    runs = [(column, run) for column, cell in enumerate(row) for run in cell or ()]
     for column, run in sorted(runs, key=lambda each: -each[1].middle):
         if not levels or levels[-1][0][1].middle - run.middle > LEVEL * run.height:
             levels.append([])
@@ -87,7 +134,7 @@ def _parted(row: list[list[Run]]) -> Rows:
         or sum(len({column for column, _ in level}) == filled for level in levels) < EVEN * len(levels)
     ):
         return [row]
-    if not any(len(cell) > 1 and all(_NUMBER.fullmatch(run.text) for run in cell) for cell in row):
+    if not any(cell and len(cell) > 1 and all(FIGURE.fullmatch(run.text) for run in cell) for cell in row):
         return [row]
     return [[[run for at, run in level if at == column] for column in range(len(row))] for level in levels]
 
@@ -96,13 +143,16 @@ def _parted(row: list[list[Run]]) -> Rows:
 
 
 def aligned(runs: list[Run]) -> Iterator[Rows]:
-    """Rows that follow each other and share their columns."""
-    levels = [list(level) for level in _levels(runs)]
-    at = 0
+    """Rows that follow each other and share their columns, with the names above them."""
+    levels = list(_levels([run for run in runs if not run.turns]))
+    turned = [run for run in runs if run.turns]
+    at = free = 0
     while at < len(levels):
-        end, columns = _shared(levels, at)
+        begin, end, columns = _table(levels, at, turned)
         if columns:
-            yield _merged(levels[at:end], columns)
+            above = rows_above(levels[free:begin], levels[begin], columns, turned, own=begin - at)
+            yield [*above, *_merged(levels[begin:end], columns)]
+            free = end
         at = max(end, at + 1)
 
 
@@ -121,8 +171,33 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
         yield line
 
 
-def _shared(levels: list[list[Run]], at: int) -> tuple[int, list[Span]]:
-    """Where the rows that begin at `at` end, and their columns; none where they are no table."""
+def _table(levels: list[list[Run]], at: int, turned: list[Run]) -> tuple[int, int, list[Span]]:
+    """Where the rows that begin at `at` or little below it begin and end, and their columns; none where they are no table."""
+    end, columns = _shared(levels, at, ROWS)
+    if not columns and turned:
+        end, columns = _shared(levels, at, ROWS - 1)
+        if columns and not rows_above([], levels[at], columns, turned):
+            return at, at, []
+    begin = _below_groups(levels[at:end], columns) + at
+    if begin > at:  # names of groups that stand between the columns, and would be columns themselves
+        last, narrower = _shared(levels, begin, ROWS - 1)
+        if last == end and narrower:
+            return begin, end, narrower
+    return at, end, columns
+
+
+def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
+    """The number of the first level below those that have text in columns where no other level has any."""
+    used = [{column_at(columns, run) for run in level} for level in levels]
+    for first in (1, 2):
+        below = set().union(*used[first:])
+        if len(used) > first and len(below) > 1 and not all(used[number] <= below for number in range(first)):
+            return first if all(not column or column not in below for column in used[first - 1]) else 0
+    return 0
+
+
+def _shared(levels: list[list[Run]], at: int, least: int) -> tuple[int, list[Span]]:
+    """Where the rows that begin at `at` end, and their columns; none where they are fewer than `least`."""
     columns: list[Span] = []
     rows, end = 0, at
     for number in range(at, len(levels)):
@@ -137,7 +212,7 @@ def _shared(levels: list[list[Run]], at: int) -> tuple[int, list[Span]]:
             break
         else:
             end = number + 1
-    return (end, columns) if rows >= ROWS and len(columns) > 1 else (at, [])
+    return (end, columns) if rows >= least and len(columns) > 1 else (at, [])
 
 
 def _widened(columns: list[Span], level: list[Run]) -> list[Span]:
@@ -149,15 +224,10 @@ def _widened(columns: list[Span], level: list[Run]) -> list[Span]:
             merged[-1] = (merged[-1][0], max(merged[-1][1], right))
         else:
             merged.append((left, right))
-    own = [_column(merged, run) for run in level]
+    own = [column_at(merged, run) for run in level]
     if len(set(own)) < len(level) or (columns and len(merged) < len(columns)):
         return []
     return merged
-
-
-def _column(columns: list[Span], run: Run) -> int:
-    number = bisect_right(columns, (run.left, math.inf)) - 1
-    return number if number >= 0 and run.left <= columns[number][1] else -1
 
 
 def _is_wrapped(run: Run, above: list[Run], columns: list[Span]) -> bool:
@@ -167,12 +237,20 @@ def _is_wrapped(run: Run, above: list[Run], columns: list[Span]) -> bool:
 
 
 def _merged(levels: list[list[Run]], columns: list[Span]) -> Rows:
+    """A row for each level; an empty one before a level that stands clearly apart, as another table does."""
+    firsts = [level[0].middle for level in levels if len(level) > 1]
+    steps = [above - below for above, below in pairwise(firsts)]
     rows: Rows = []
     for level in levels:
         if len(level) > 1:
+            number = sum(map(any, rows))
+            if number and steps[number - 1] > NEW_TABLE * median(steps) and may_be_names(level):
+                rows.append([[] for _ in columns])
             rows.append([[] for _ in columns])
         for run in level:
-            rows[-1][_column(columns, run)].append(run)
+            cell = rows[-1][column_at(columns, run)]
+            if cell is not None:
+                cell.append(run)
     return rows
 
 
@@ -181,7 +259,9 @@ def is_running_text(rows: Rows) -> bool:
     if len(rows) < COLUMN_LINES or len(rows[0]) > 3:
         return False
     for column in zip(*rows, strict=True):
-        runs = [run for cell in column for run in cell]
+        runs = [run for cell in column for run in cell or ()]
+        if not runs:
+            return False
         width = max(run.right for run in runs) - min(run.left for run in runs)
         full = sum(run.right - run.left > FULL * width for run in runs)
         if 2 * full < len(runs) or sum(len(run.text) for run in runs) < WORDY * len(runs):
@@ -195,16 +275,18 @@ def is_list(rows: Rows) -> bool:
     return len(rows[0]) == 2 and all(is_item(text) or len(text) == 1 for text in firsts)
 
 
-def cell_text(cell: list[Run]) -> str:
-    return " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
+def cell_text(cell: Cell) -> str:
+    return (
+        table_rows.LEFT if cell is None else " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
+    )
 
 
 def table_lines(rows: Rows, places: bool) -> list[Line]:
     texts = [[cell_text(cell) for cell in row] for row in rows]
-    lines = table_rows.lines(texts)
+    lines = table_rows.lines(texts, name_rows=name_rows(rows))
     if not places:
         return [Line(line, row=True) for line in lines]
-    of_rows = [[place for cell in row for run in cell for place in range(run.first, run.last + 1)] for row in rows]
+    of_rows = [[place for cell in row for run in cell or () for place in range(run.first, run.last + 1)] for row in rows]
     return [Line(line, row=True, places=of_rows[row]) for line, row in _told(lines, texts)]
 
 

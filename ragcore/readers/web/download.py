@@ -59,23 +59,33 @@ _PACKINGS = ("gzip", "deflate")  # others unpack a few bytes to gigabytes at onc
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "application/x-download")
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,500})?>([^<]*)</title", re.I)
 _FULL_NAME = re.compile(r"filename\*\s*=\s*(utf-8|iso-8859-1)'[^']*'([^;,\s]+)", re.I)
-_MACHINES_OWN = ipaddress.ip_address("168.63.129.16")  # what Azure tells each of its machines about itself, as 169.254.169.254
-_NAT64, _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # in front of any IPv4 address, on networks that have IPv6 alone
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # all of IPv6 that is given out for the internet so far (RFC 4291, IANA)
+# What `is_global` of Python 3.11 passes, or passes in some of its releases, of IANA's registries of special addresses:
+# protocol assignments, 6to4 relays, what Azure tells each of its machines about itself, Teredo and others, 6to4, documentation.
+_UNREACHABLE = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "2001::/23", "2002::/16", "3fff::/20"),
+    )
+)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet's: not loopback, private, link-local, reserved, or one of those inside
-    another form."""
+    """Whether an IP address is one of the internet's: not loopback, private, link-local, reserved, multicast or otherwise not
+    globally reachable. An IPv4 address inside an IPv6 one is looked at itself; tunnels to one (6to4, Teredo) are refused.
+
+    >>> is_public("8.8.8.8"), is_public("192.0.0.8"), is_public("::ffff:127.0.0.1"), is_public("fe80::1%eth0")
+    (True, False, False, False)
+    """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour
-        if ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in _NAT64 else ip.ipv4_mapped
         if inner is not None:
             return is_public(str(inner))
-        if ip.is_site_local or ip in _LOCAL_NAT64:
+        if ip not in _GLOBAL_UNICAST:
             return False
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved and ip != _MACHINES_OWN
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved and not any(ip in network for network in _UNREACHABLE)
 
 
 def anywhere(address: str) -> bool:
@@ -226,6 +236,15 @@ def public_address(host: str) -> str | None:
     return addresses[0] if all(map(is_public, addresses)) else None
 
 
+def is_in_private_network(host: str) -> bool:
+    """Whether some of what a name stands for now is neither this computer nor the internet's. False where that is nothing."""
+    try:
+        addresses = _looked_up(host)
+    except InputError:
+        return False
+    return not all(is_public(address) or ipaddress.ip_address(address.partition("%")[0]).is_loopback for address in addresses)
+
+
 def _looked_up(host: str) -> list[str]:
     try:
         return [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
@@ -258,7 +277,9 @@ def _last_name(response: httpx.Response, url: httpx.URL) -> str:
 def _suffix(response: httpx.Response, url: httpx.URL, named: str) -> str:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     known = (*supported_suffixes(), ".zip")
-    if kind in _UNSAID or (kind == "text/plain" and named in known):
+    if kind == "text/plain" and named:
+        return named  # source code and settings of any kind
+    if kind in _UNSAID:
         return named if named in known else ".html" if not kind else _unsupported(url, kind)
     if kind in _KINDS:
         return _KINDS[kind]

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from ragcore.errors import DamagedFileError, NoTextError
 from ragcore.readers.base import ReadOptions, text_in
 from ragcore.readers.encodings import clean
-from ragcore.readers.web.html_text import html_text, html_title, with_tables_as_lines
+from ragcore.readers.losses import Losses
+from ragcore.readers.web.html_text import html_title, page_html, parse_page, text_without, with_tables_as_lines
+from ragcore.readers.web.html_text import page_text as whole_text
+from ragcore.readers.web.nesting import parse_html
 from ragcore.readers.web.safe_xml import local, parse
 from ragcore.schema import Document, Scalar
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+    from selectolax.lexbor import LexborHTMLParser
 
 SUFFIXES = (".html", ".htm", ".xhtml")
 
@@ -41,12 +45,15 @@ _NO_LETTERS = re.compile(r"\W+")
 def read(path: Path, options: ReadOptions) -> Document:
     html = text_in(path, options, declares=True)
     title = clean(html_title(html))
-    text = clean(page_text(html, title))
+    losses = Losses()
+    page, losses.hidden = parse_page(html)
+    text = clean(_article_or_all(page, html, title))
     if not text.strip():
         raise NoTextError(
             f"{options.name} holds no text: the page is built by a program in the browser.",
             hint="Open the page in a browser and print it to PDF.",
         )
+    losses.report(options)
     metadata: dict[str, Scalar] = {"file_name": options.name}
     if title:
         metadata["title"] = title
@@ -55,23 +62,26 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 def page_text(html: str, title: str = "") -> str:
     """The article of a web page; where it has none, everything it shows, below its title. "" where it shows nothing."""
-    whole = html_text(html)
+    return _article_or_all(parse_page(html)[0], html, title)
+
+
+def _article_or_all(page: LexborHTMLParser, source: str, title: str) -> str:
+    whole = whole_text(page)
     if whole and title not in whole:
         whole = f"{title}\n\n{whole}"
-    if len(html) > LARGE or len(whole) <= SMALL:
+    if len(source) > LARGE or len(whole) <= SMALL:
         return whole
+    html = page_html(page)
     article = _article(html)
     stretches = _stretches(article)
-    if _covered(html_text(html, without=_FRAME), stretches) < (ENOUGH_SAID if _SAYS_ARTICLE.search(html) else ENOUGH):
+    if _covered(text_without(html, _FRAME), stretches) < (ENOUGH_SAID if _SAYS_ARTICLE.search(source) else ENOUGH):
         return whole
-    return html_text(_without_menus(html, stretches), without="nav") if len(article) >= NEARLY_ALL * len(whole) else article
+    return text_without(_without_menus(html, stretches), "nav") if len(article) >= NEARLY_ALL * len(whole) else article
 
 
 def _without_menus(html: str, stretches: frozenset[str]) -> str:
     """Without long lists of links that the article has nothing of."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    tree = LexborHTMLParser(html)
+    tree = parse_html(html)
     for menu in reversed(tree.css("ul, ol")):  # the inner ones first
         links = [link.text() for link in menu.css("li > a:only-child")]
         text = menu.text()
@@ -112,7 +122,8 @@ def _blocks(main: _Element) -> Iterator[str]:
     for block in main:
         if local(block) in ("list", "table"):
             items = (" ".join(_inline(item).split()) for item in block)
-            lines = [f"- {item}" if local(block) == "list" else item for item in items if item]
+            mark = "- " if local(block) == "list" and block.get("rend") != "ol" else ""
+            lines = [mark + item for item in items if item]
         elif local(block) == "code":
             lines = ["".join(block.itertext()).strip("\n")]
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, UnsupportedFileError
@@ -45,9 +46,24 @@ def local(element: _Element) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def attribute(element: _Element, name: str) -> str | None:
-    """An attribute by its name without namespace."""
-    for key, value in element.attrib.items():
+def children(element: _Element | None, *kinds: str) -> Iterator[_Element]:
+    """The child elements with one of these names, in their order. None where there is no element."""
+    return (each for each in (() if element is None else element) if local(each) in kinds)
+
+
+def child(element: _Element | None, kind: str) -> _Element | None:
+    """The first child element with this name."""
+    return next(children(element, kind), None)
+
+
+def whole(text: str | None, default: int) -> int:
+    """The number that an attribute has in digits; `default` where it has none, or one of a length that nobody means."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 8 else default
+
+
+def attribute(element: _Element | None, name: str) -> str | None:
+    """An attribute by its name without namespace. None where there is no element, too."""
+    for key, value in () if element is None else element.attrib.items():
         if str(key).rpartition("}")[2] == name:
             return str(value)
     return None

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.base import ReadOptions
-from ragcore.readers.encodings import clean, decode
+from ragcore.readers.base import ReadOptions, decoded
+from ragcore.readers.encodings import clean
 from ragcore.readers.web import safe_xml
 from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document
@@ -19,7 +19,7 @@ _ESCAPED = re.compile(r"<(?:p|br|div|a|b|i|em|strong|img|span|ul|li|h[1-6]|table
 
 def read(path: Path, options: ReadOptions) -> Document:
     data = path.read_bytes()
-    text = decode(data, options.name, declares=True, encoding=options.encoding, errors=options.errors)
+    text = decoded(data, options, declares=True)
     if options.encoding:  # libxml2 believes the mark at the beginning before what the file says of its encoding
         data = text.encode("utf-8-sig")
     try:

@@ -26,7 +26,8 @@ from ragcore.errors import (
     UnsupportedFileError,
 )
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.registry import reader_for, suffix_of
+from ragcore.readers.file_listing import SYSTEM_FILES, kind_passed_over, passed_over_error
+from ragcore.readers.registry import check_readable, suffix_of
 from ragcore.readers.zip.member_names import names_of
 
 MAX_FILES = 2_000
@@ -38,7 +39,6 @@ BLOCK = 1 << 20  # bytes read at once
 AES = 99  # the way of packing that stands for encryption with AES, which zipfile does not know
 
 _NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
-_HIDDEN = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class _Budget:
         self.options = options
         self.files = 0
         self.bytes = 0
+        self.passed_over: dict[str, list[str]] = {}  # members, by their kind
         self.total = 0  # of the members, as the archive says; those of archives in it come on top
 
     def take(self, count: int) -> None:
@@ -67,9 +68,10 @@ class _Budget:
 def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
     """The files in the archive, in its order, written into the folder `into`, which is made if need be. Progress is in bytes.
 
-    Hidden files and what macOS adds are left out. A member that cannot be read is in the list with its error. Errors of the
-    whole archive are raised, and nothing stays in `into`: UnsafeArchiveError, TooLargeError, EncryptedFileError,
-    DamagedFileError, EmptyFileError; StoreError where there is no room for them.
+    What systems add is left out. A member that cannot be read is in the list with its error. Where files are passed over, the
+    last one has the name of the archive, and a PassedOverError that names them. Errors of the whole archive are raised, and
+    nothing stays in `into`: UnsafeArchiveError, TooLargeError, EncryptedFileError, DamagedFileError, EmptyFileError; StoreError
+    where there is no room for them.
     """
     into.mkdir(parents=True, exist_ok=True)
     budget = _Budget(options)
@@ -83,6 +85,8 @@ def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
         raise
     if not found:
         raise EmptyFileError(f"{options.name} is an archive with no files in it.", hint="Make it again with the files in it.")
+    if left := passed_over_error(options.name, budget.passed_over):
+        found.append(Unpacked(options.name, path, left))
     return found
 
 
@@ -105,7 +109,12 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
         _check_sizes(entries, name)
         budget.total = budget.total or sum(entry.file_size for entry in entries)
         for entry, member in files:
-            if not _is_hidden(member):
+            place = PurePosixPath(member)
+            if "__MACOSX" in place.parts or place.name in SYSTEM_FILES:
+                continue
+            if kind := kind_passed_over(place):
+                budget.passed_over.setdefault(kind, []).append(_shown(f"{prefix}/{member}" if prefix else member))
+            else:
                 yield from _member(archive, entry, _shown(member), into, prefix, depth, budget)
 
 
@@ -124,6 +133,8 @@ def _member(
     if error is None:
         try:
             _write(archive, entry, member, target, budget)
+            if not nested:
+                check_readable(target, shown)
         except UnreadableFileError as failure:
             target.unlink(missing_ok=True)
             if isinstance(failure, (TooLargeError, UnsafeArchiveError, EncryptedFileError)):
@@ -153,10 +164,6 @@ def _refusal(shown: str, entry: zipfile.ZipInfo, nested: bool, depth: int) -> Ra
         return UnsupportedFileError(
             f"{shown} is an archive within an archive within an archive.", hint="Unpack it and add what is in it."
         )
-    try:
-        reader_for(shown)
-    except UnsupportedFileError as error:
-        return error
     return EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in anew.") if entry.file_size == 0 else None
 
 
@@ -225,10 +232,6 @@ def _bomb(name: str, why: str) -> UnsafeArchiveError:
     return UnsafeArchiveError(
         f"{name} was not unpacked: it {why}.", hint="If you trust it, unpack it yourself and add the files in it."
     )
-
-
-def _is_hidden(path: str) -> bool:
-    return any(part.startswith(".") or part in _HIDDEN for part in path.split("/"))
 
 
 def _shown(path: str) -> str:

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from ragcore.readers.encodings import ALPHABETS
+from ragcore.readers.guessed_encodings import ALPHABETS, HANGUL
 
 UTF8 = 1 << 11  # among a member's flags: its name is UTF-8
 UNICODE_PATH = 0x7075  # the extra field with the name in UTF-8 and a sum of the name that it stands for (4.6.9)
@@ -26,11 +26,6 @@ _LONE = re.compile(r"(?<!\S)\w(?!\S)")
 _VOWEL = re.compile("[аеёиоуыэюяіїє]", re.I)
 _FAR = re.compile(r"[^\x00-\x7f]")
 _PUNCTUATION = "[\u3000-\u303f\uff01-\uff5e·ー]"
-# More than half of what is written in Korean. Chinese read as Korean is any syllables, of which few are among these.
-_HANGUL = frozenset(
-    "이다는의에가고을하지어로사기서리자나인도스대일시정그한들보수라해아은부전제여니과구상게만주적장공원안인경세신조성면동오유비국선계"
-    "물회생우무학산민간무위연문방관현용개당소명트모치내실결재입중업드미말마분년발행술반의심약표통화직회식진요저록청서출력감처기금"
-)
 
 
 def names_of(entries: Sequence[zipfile.ZipInfo]) -> list[str]:
@@ -120,7 +115,7 @@ def _in_characters(page: str, rows: range) -> Callable[[Iterable[str]], float]:
 def _in_hangul(texts: Iterable[str]) -> float:
     signs = _FAR.findall("".join(texts))
     other = sum(not ("가" <= sign <= "힣" or re.match(_PUNCTUATION, sign)) for sign in signs)
-    seldom = sum(sign not in _HANGUL for sign in signs)
+    seldom = sum(sign not in HANGUL for sign in signs)
     return other + max(seldom - SELDOM * len(signs), 0)
 
 

@@ -32,9 +32,9 @@ def library(tmp_path: Path, llm: ScriptedLLM) -> Iterator[Library]:
     library.close()
 
 
-def queue(library: Library, name: str) -> str:
+def queue(library: Library, name: str, filling: str = "") -> str:
     path = library.incoming / "given"
-    path.write_text(f"The Penrose Tower was built by Ada. This is {name}.", "utf-8")
+    path.write_text(f"The Penrose Tower was built by Ada. This is {name}. {filling}", "utf-8")
     return library.intake.add(path, name).file.id
 
 
@@ -49,7 +49,7 @@ def test_before_the_first_document_is_read_the_model_is_not_asked_and_the_same_q
     library: Library, llm: ScriptedLLM, ask: Ask
 ) -> None:
     queue(library, "a.txt")
-    queue(library, "b.txt")
+    queue(library, "b.txt", filling="Rain. " * 12_000)  # too large to be read together with another
     runs = AnswerRuns(library)
     run = runs.start(library.conversations.create().id, ask)
     assert run.wait(30)

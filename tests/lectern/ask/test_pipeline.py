@@ -11,9 +11,9 @@ from lectern.library import Library
 from lectern.schema import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import ConfigError
+from ragcore.extractive.fixed_replies import GREETED
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import condensed_question
-from ragcore.questions.fixed_replies import GREETED
 from ragcore.retrievers.hybrid import LEAST_SCORE
 from ragcore.schema import ChatMessage, Document, MessageRole, TextNode
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.ask.read_everything import WAYS, ReadEverything, says_nothing
-from ragcore.extractive.answerer import NOT_FOUND
+from lectern.ask.read_everything import WAYS, ReadEverything, rows_that_answer, says_nothing
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import Citations
@@ -64,11 +63,11 @@ def test_sources_are_what_is_cited_in_its_order(mode: ResponseMode) -> None:
 
 
 def test_only_rows_that_answer_are_kept_and_each_names_its_passage() -> None:
-    said = {1: NOT_FOUND, 2: "It is red.", 3: "I could not find this in the documents.", 4: "Blue [4]."}
+    said = {1: NOTHING_FOUND, 2: "It is red.", 3: "I could not find this in the documents.", 4: "Blue [4]."}
     answer = reading(word_llm(lambda call: said[passages_of(call)[0].number or 0]), ResponseMode.ACCUMULATE, passages(4))
     assert str(answer) == "It is red. [1]\n\nBlue [2]."
     assert [hit.node.text.split()[0] for hit in answer.source_nodes] == ["passage2", "passage4"]
-    nothing = reading(word_llm(lambda call: NOT_FOUND), ResponseMode.ACCUMULATE, passages(4))
+    nothing = reading(word_llm(lambda call: NOTHING_FOUND), ResponseMode.ACCUMULATE, passages(4))
     assert (str(nothing), nothing.source_nodes) == (NOTHING_FOUND, ())
 
 
@@ -124,7 +123,6 @@ def test_refine_keeps_the_last_of_its_answers() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        NOT_FOUND,
         NOTHING_FOUND,
         "",
         "The passages do not mention this.",
@@ -139,3 +137,16 @@ def test_a_reply_without_an_answer_is_known(reply: str) -> None:
 @pytest.mark.parametrize("reply", ["It is not red.", "The manual does not mention it, but the plan says 1871. [2]", "1871"])
 def test_a_reply_with_an_answer_is_not_taken_for_nothing(reply: str) -> None:
     assert not says_nothing(reply)
+
+
+def test_rows_that_come_close_are_shown_below_one_heading_where_none_answers() -> None:
+    close = [f"Closest passages:\n\n{text}" for text in ("Dogs bark. [1]", "Cats sleep. [2]")]
+    german = "Ich habe in Ihren Dokumenten nichts dazu gefunden. Gesucht habe ich nach: Hunde."
+
+    def rows(*texts: str) -> str:
+        whole = ROW_SEPARATOR.join(f"Response {number}: {text}" for number, text in enumerate(texts, 1))
+        pieces = (piece for piece in (whole,))
+        return "".join(rows_that_answer(pieces))
+
+    assert rows(*close) == "Closest passages:\n\nDogs bark. [1]\n\nCats sleep. [2]"
+    assert rows(german, close[0], "It is Ann. [3]") == "It is Ann. [3]"

@@ -215,7 +215,7 @@ def test_a_topic_is_a_name_or_stands_under_one_and_those_of_several_words_come_f
     [
         (
             "Das Kennedy Space Center liegt in Florida. Das Kennedy Space Center ist groß. Der Turm wurde 1871 gebaut.",
-            "Wo liegt das Kennedy Space Center?",
+            "Wann wurde der Turm gebaut?",
             "Was steht hier über „Kennedy Space Center“?",
         ),
         (

@@ -13,6 +13,7 @@ from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL
 from lectern.library import Library
 from lectern.schema import Ask, Message, Source
 from lectern.ui import resources
+from ragcore.embeddings import multilingual_e5
 from ragcore.embeddings.hashing import HashEmbedding
 from tests.lectern.jobs.libraries import add, worker_of
 from tests.multilingual import ENGLISH, GERMAN, needs_multilingual_e5
@@ -52,6 +53,19 @@ def test_it_is_not_for_the_language_of_the_documents_or_an_unknown_one(library: 
     assert plan_across_languages(library, question, [source(ENGLISH)]) is None
 
 
+def test_where_the_weights_are_not_on_this_computer_the_original_is_downloaded(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multilingual_e5, "is_installed", lambda: False)
+    assert plan_across_languages(library, QUESTION, [source(ENGLISH)]) is None, "downloads are switched off here"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    for documents in (ENGLISH, GERMAN):  # those in German would have been for it as well
+        plan = plan_across_languages(library, QUESTION, [source(documents)])
+        assert plan is not None
+        assert plan.changes == ("embedder: built-in → intfloat/multilingual-e5-small",)
+    assert plan_across_languages(library, "What does the heron wait for?", [source(ENGLISH)]) is None
+
+
 def test_it_is_not_where_a_passage_or_a_document_is_in_the_language(library: Library) -> None:
     assert plan_across_languages(library, QUESTION, [source(ENGLISH), source(GERMAN)]) is None
     read(library, GERMAN)
@@ -88,7 +102,7 @@ def test_a_press_has_the_index_made_for_every_language(library: Library, monkeyp
     )
     page.run()
     assert not page.exception
-    assert page.markdown[0].value.startswith("Your question is in another language than your documents")
+    assert page.markdown[0].value.startswith("Your documents are indexed for questions in English")
     (button,) = page.button
     assert button.label.startswith("Search across languages (")
     button.click().run()

@@ -12,9 +12,10 @@ from lectern.explain.source_view import draw_page, locate_quotes, locate_sentenc
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Source, build_sources
-from ragcore.errors import InputError
+from ragcore.errors import InputError, UnknownDocumentError
 from tests.lectern.test_library import TOWER, finished, take_in, worker_of
 from tests.making import make_pdf
+from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, drawn, scanned, with_tesseract
 
 
 def test_a_source_is_shown_in_its_document_and_said_to_be_gone_when_that_was_deleted(
@@ -52,6 +53,51 @@ def test_a_source_in_a_pdf_is_boxes_on_its_page(open_library: Callable[..., Libr
     assert view.page_count == 2
     assert any(view.boxes)
     assert draw_page(library, cited.file_id, view.page_index)[:4] in (b"RIFF", b"\x89PNG")
+
+
+def scan_or_picture(library: Library, name: str) -> Source:
+    """The source about the tower, in a scan whose first page is text, or in a photograph that lies upside down."""
+    path = library.incoming / f"given-{name}"
+    if name.endswith(".pdf"):
+        scanned(path, "=This page was typed.", " ".join(SENTENCES))
+    else:
+        drawn(*SENTENCES).rotate(180).save(path)
+    library.intake.add(path, name)
+    assert worker_of(library).run_once()
+    ask = Ask("Who built the tower?", chat_mode=None)
+    message = library.conversations.message(finished(library, AnswerRuns(library), ask))
+    assert message is not None
+    return next(source for source in message.sources if "Penrose" in source.text)
+
+
+@with_tesseract
+@pytest.mark.parametrize(("name", "top"), [("scan.pdf", 13), ("photo.png", 33)])
+def test_a_source_in_a_scan_or_a_picture_is_marked_where_its_words_stand(
+    name: str, top: float, open_library: Callable[..., Library]
+) -> None:
+    library = open_library()
+    source = scan_or_picture(library, name)
+    start = source.text.index(SENTENCES[1])
+    view = view_source(library, source, [(start, start + len(SENTENCES[1]))])
+    assert (view.kind, view.page_count) == ("page", 2 if name == "scan.pdf" else 1)
+    [box] = view.quoted_boxes[-1]
+    assert box.top == pytest.approx(top, abs=3)
+    assert 20 < box.width < 60
+    assert draw_page(library, source.file_id, view.page_index)[:4] == b"RIFF"
+
+
+@with_tesseract
+def test_a_scan_of_which_a_library_has_no_words_is_shown_as_before(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    for name, kind in (("scan.pdf", "page"), ("photo.png", "text")):
+        source = scan_or_picture(library, name)
+        library.files.page_words.replace(source.file_id, {})
+        view = view_source(library, source)
+        assert view.kind == kind
+        assert not any(view.boxes[1:])
+        if kind == "text":
+            with pytest.raises(UnknownDocumentError):
+                draw_page(library, source.file_id, 0)
 
 
 def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(

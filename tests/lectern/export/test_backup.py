@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -319,6 +320,17 @@ def test_a_file_over_the_limit_is_a_failed_row_and_the_others_go_on(
 )
 def test_what_was_taken_in_is_said_in_words(copied: Copied, told: str) -> None:
     assert copied.taken_in == told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes")
+def test_only_its_owner_may_read_a_copy_also_one_that_takes_the_place_of_another(full: Library, tmp_path: Path) -> None:
+    target = tmp_path / "copy.lectern"
+    target.write_text("an older one")
+    target.chmod(0o644)
+    modes: set[int] = set()
+    write_copy(full, target, lambda _done: modes.update(path.stat().st_mode & 0o777 for path in tmp_path.glob("*.part")))
+    assert modes == {0o600}
+    assert target.stat().st_mode & 0o777 == 0o600
 
 
 def test_keys_and_passwords_stay_at_home(full: Library, tmp_path: Path) -> None:

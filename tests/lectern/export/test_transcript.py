@@ -121,12 +121,12 @@ def test_nothing_of_what_was_said_or_read_runs_or_loads(place: str) -> None:
 
 
 def test_a_reference_in_an_answer_does_not_take_the_citations_over() -> None:
-    assert "\n[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1]: http://evil"))
-    assert "\n[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1\\]: http://evil"))
+    assert "\n\\[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1]: http://evil"))
+    assert "\n\\[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1\\]: http://evil"))
 
 
 def test_a_backslash_does_not_undo_what_keeps_a_picture_from_being_loaded() -> None:
-    assert "It is \\![x](http://evil)" in as_markdown(transcript("It is \\![x](http://evil)"))
+    assert "It is \\!\\[x\\](http://evil)" in as_markdown(transcript("It is \\![x](http://evil)"))
 
 
 @given(answer=TEXT, question=TEXT, title=TEXT, text=TEXT, word=TEXT)
@@ -180,6 +180,15 @@ def test_a_failure_is_read_back_and_told() -> None:
     assert "The server is gone. Start it." in as_markdown(made)
     stopped = Transcript(made.conversation, (Message("a1", "c1", "assistant", "It", "stopped", 1.0),))
     assert "Nicht fertig" in as_html(stopped, Labels(unfinished="Nicht fertig"))
+
+
+@pytest.mark.parametrize(("extractive", "doubted"), [(False, True), (True, False)])
+def test_a_written_answer_that_the_documents_may_not_hold_is_marked(extractive: bool, doubted: bool) -> None:
+    facts = AnswerFacts("compact", "compact", 1, 1.8, 2, 340, extractive=extractive, outcome="closest")
+    answer = Message("a1", "c1", "assistant", "Ada.", "done", 1.0, Ask("Who?"), facts)
+    made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (answer,))
+    for text in (as_html(made, Labels(doubtful="Doubtful")), as_markdown(made, Labels(doubtful="Doubtful"))):
+        assert ("Doubtful" in text) is doubted
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 2}', '{"form": 1, "conversation": {}, "messages": [{}]}'])

@@ -1,4 +1,4 @@
-"""The table of files, in each kind of database."""
+"""The table of files and a library in each kind of database, and processes that have read nothing yet."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import pytest
 from lectern.jobs.file_storage import SCHEMA as BYTES_SCHEMA
 from lectern.jobs.file_storage import FolderBytes, ServerBytes
 from lectern.jobs.files import SCHEMA, Files
+from lectern.jobs.sandbox import end_readers
+from lectern.library import Library
+from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.sql.postgres import PostgresDatabase
 from ragcore.sql.sqlite import SQLiteDatabase
+from tests import postgres
 from tests.databases import KINDS, opening
-from tests.lectern.jobs.libraries import Clock
+from tests.lectern.jobs.libraries import Clock, small_passages
 
 
 @pytest.fixture
@@ -32,3 +36,20 @@ def files(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Itera
 @pytest.fixture
 def in_folder(tmp_path: Path, clock: Clock) -> Files:
     return Files(SQLiteDatabase(tmp_path / "library.db", SCHEMA), FolderBytes(tmp_path), clock=clock)
+
+
+@pytest.fixture(params=KINDS)
+def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library]:
+    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
+    opened = Library(where, embedder=HashEmbedding(), local=tmp_path / "library")
+    small_passages(opened)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def new_process() -> Iterator[None]:
+    """The test's files are read in a process of their own."""
+    end_readers()
+    yield
+    end_readers()

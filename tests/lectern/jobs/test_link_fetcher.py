@@ -14,7 +14,7 @@ import pytest
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.files import Files
 from lectern.jobs.link_fetcher import Fetcher
-from lectern.jobs.worker import fetch_all
+from lectern.jobs.worker import run_forever
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import DamagedStoreError
@@ -194,6 +194,6 @@ def test_links_are_fetched_again_once_a_database_that_failed_is_mended(
     monkeypatch.setattr(library.files.queue, "claim", damaged_at_first)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     with pytest.raises(SystemExit):
-        fetch_all(fetcher_of(library))
+        run_forever(fetcher_of(library).run_once, library.database)
     assert row(library).name == NAME
     assert "The library is damaged." in caplog.text

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lectern.jobs import sandbox
+from lectern.jobs import reader_process, sandbox
 from lectern.jobs.sandbox import Cancelled, draw_isolated, end_readers, find_isolated, read_isolated, unpack_isolated
 from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, TooLargeError, UnsupportedFileError
 from ragcore.readers.base import ReadOptions
@@ -30,11 +30,7 @@ def isolated(
     return read_isolated(path, ReadOptions(path.name), timeout=timeout, memory_mb=memory_mb, cancelled=cancelled)
 
 
-@pytest.fixture(autouse=True)
-def new_process() -> Iterator[None]:
-    end_readers()
-    yield
-    end_readers()
+pytestmark = pytest.mark.usefixtures("new_process")
 
 
 @pytest.fixture
@@ -70,7 +66,7 @@ def test_it_reads_what_read_file_reads(tmp_path: Path) -> None:
 
 
 def test_an_archive_is_unpacked_there_and_nothing_stays_of_one_that_is_broken_off(tmp_path: Path) -> None:
-    members = {"a.txt": b"The lamp.", "b/c.exe": b"MZ", "d.md": b"The kettle."}
+    members = {"a.txt": b"The lamp.", "b/c.exe": b"MZ" + bytes(60), "d.md": b"The kettle."}
     path, into, options = make_zip(tmp_path / "a.zip", members), tmp_path / "into", ReadOptions("a.zip")
     found = unpack_isolated(path, into, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
     assert [(each.name, type(each.error)) for each in found] == [
@@ -153,6 +149,7 @@ def test_a_reader_that_gets_on_may_take_longer(hostile: Callable[[str], Path], m
     path = hostile(PAGES.format(done="page"))
     assert isolated(path, timeout=2).text == "words"
     monkeypatch.setattr(sandbox, "LONGEST", 1.25)
+    monkeypatch.setattr(reader_process, "LONGEST", 1.25)
     with pytest.raises(TooLargeError, match=r"evil\.txt took longer than 2\.5 seconds"):
         isolated(path, timeout=2)
 
@@ -174,21 +171,22 @@ def test_a_reader_that_takes_too_much_memory_is_stopped(hostile: Callable[[str],
 
 
 def test_cancelling_ends_the_child_at_once(hostile: Callable[[str], Path], tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
-    path = hostile(f"import os, pathlib, time\npathlib.Path({str(pid)!r}).write_text(str(os.getpid()))\ntime.sleep(60)")
+    path = hostile("import os, time\noptions.progress(os.getpid(), 0)\ntime.sleep(60)")
+    pids: list[int] = []
     seen: list[float] = []
 
     def cancelled() -> bool:
-        if pid.exists():
+        if pids:
             seen.append(time.monotonic())
         return bool(seen)
 
+    options = ReadOptions(path.name, progress=lambda done, total: pids.append(done))
     with pytest.raises(Cancelled):
-        isolated(path, cancelled=cancelled)
+        read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=cancelled)
     assert time.monotonic() - seen[0] < 1.0  # of the 60 seconds that it would sleep
     if sys.platform != "win32":
         with pytest.raises(ProcessLookupError):
-            os.kill(int(pid.read_text()), 0)
+            os.kill(pids[0], 0)
 
 
 def test_a_failure_of_our_own_is_not_taken_for_a_bad_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -201,8 +199,6 @@ def test_a_failure_of_our_own_is_not_taken_for_a_bad_file(monkeypatch: pytest.Mo
 def test_for_a_plain_text_nothing_is_loaded_that_only_other_formats_need(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    importlib.import_module("loky")
-    importlib.import_module("joblib")  # as the embedder's libraries do; it has a copy of loky, under the same name
     noted = tmp_path / "imported"
     noted.mkdir()
     (tmp_path / "sitecustomize.py").write_text(
@@ -212,11 +208,10 @@ def test_for_a_plain_text_nothing_is_loaded_that_only_other_formats_need(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])]))
     isolated(make_text(tmp_path / "a.txt", "words"))
     end_readers()
-    # joblib's copy may start a process of its own meanwhile; the one that read knows ragcore.
     of_each = [{name.partition(".")[0] for name in process.read_text().split()} for process in noted.iterdir()]
     imported = set().union(*(names for names in of_each if "ragcore" in names))
-    # Before anything can be read, these are there. `org` is tried for the sake of Jython.
-    assert imported - sys.stdlib_module_names == {"cloudpickle", "loky", "org", "psutil", "lectern", "ragcore"}
+    # `org` is tried for the sake of Jython.
+    assert imported - sys.stdlib_module_names == {"org", "lectern", "ragcore"}
 
 
 def test_what_a_parser_prints_is_not_taken_for_progress(hostile: Callable[[str], Path]) -> None:
@@ -315,28 +310,27 @@ def test_native_code_finds_no_network_either(hostile: Callable[[str], Path]) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_the_process_and_what_it_started_end_with_their_parent_however_that_ends(
-    hostile: Callable[[str], Path], tmp_path: Path
+    hostile: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pids = tmp_path / "pids"
     tool = tmp_path / "tesseract"
-    tool.write_text("#!/bin/sh\nexec sleep 60\n")
-    tool.chmod(0o755)
+    shutil.copy(shutil.which("sleep") or "", tool)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     path = hostile(
-        f"import os, pathlib, subprocess, time\nstarted = subprocess.Popen([{str(tool)!r}])\n"
-        f"pathlib.Path({str(pids)!r}).write_text(f'{{os.getpid()}} {{started.pid}}')\ntime.sleep(60)"
+        f"import os, subprocess, time\nstarted = subprocess.Popen([{str(tool)!r}, '60'])\n"
+        "options.progress(os.getpid(), started.pid)\ntime.sleep(60)"
     )
     program = (
         "from pathlib import Path\nfrom lectern.jobs.sandbox import read_isolated\n"
         "from ragcore.readers.base import ReadOptions\n"
-        f"read_isolated(Path({str(path)!r}), ReadOptions('evil.txt'), timeout=60, memory_mb=1000, cancelled=lambda: False)"
+        "options = ReadOptions('evil.txt', progress=lambda *pids: print(*pids, flush=True))\n"
+        f"read_isolated(Path({str(path)!r}), options, timeout=60, memory_mb=1000, cancelled=lambda: False)"
     )
-    with subprocess.Popen([sys.executable, "-c", program]) as parent:
-        while not (pids.exists() and pids.read_text()):
-            assert parent.poll() is None
-            time.sleep(0.05)
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        left = [int(pid) for pid in parent.stdout.readline().split()]
         parent.kill()
+    assert len(left) == 2
     deadline = time.monotonic() + 10
-    left = [int(pid) for pid in pids.read_text().split()]
     while time.monotonic() < deadline and any(map(_alive, left)):
         time.sleep(0.05)
     assert not any(map(_alive, left))

@@ -102,14 +102,20 @@ def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, t
     root, outside = tmp_path / "shared", tmp_path / "secret.txt"
     (root / "below").mkdir(parents=True)
     outside.write_text("secret")
-    for name in ("a.md", "below/a.md", ".hidden.md", "picture.xyz"):
+    for name in ("a.md", "below/a.md", ".hidden.md"):
         (root / name).write_text(f"# {name}")
+    (root / "picture.xyz").write_bytes(bytes(range(256)))
     (root / "link.txt").symlink_to(outside)
     (root / "inner.txt").symlink_to(root / "a.md")
     allowed = AllowedSources(folders=(root,))
     assert len(library.intake.take(sources.from_folder(str(root), library.incoming, allowed, max_mb=5))) == 3
     files = {file.name: file for file in library.files.all()}
-    assert sorted(files) == ["a (2).md", "a.md", "link.txt"]
+    assert sorted(files) == ["a (2).md", "a.md", "link.txt", "shared"]
+    assert files["shared"].problem is not None
+    assert files["shared"].problem.what == (
+        "One file in shared was passed over, as it is hidden: .hidden.md."
+        " One file in shared was passed over, as it is of a kind that is not read here: picture.xyz."
+    )
     assert files["link.txt"].stage is Stage.FAILED
     assert "link out of its folder" in str(files["link.txt"].problem)
     (root / "below" / "a.md").write_text("# changed")
@@ -321,7 +327,7 @@ def test_a_second_statement_is_refused_wherever_a_text_seems_to_end(sql: str, tm
 def storage() -> Iterator[str]:
     fsspec = pytest.importorskip("fsspec")
     files = fsspec.filesystem("memory")
-    for name, content in (("a.md", b"# One"), ("below/b.txt", b"Two."), ("c.xyz", b"?")):
+    for name, content in (("a.md", b"# One"), ("below/b.txt", b"Two."), ("c.xyz", b"\0\1\2")):
         files.pipe(f"/reports/{name}", content)
     files.pipe("/secret/d.md", b"secret")
     yield "memory://reports"
@@ -359,11 +365,11 @@ def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others
     assert [str(each.problem and each.problem.what) for each in gathered] == [
         "memory://reports/a.md could not be read: the connection was lost.",
         "None",
+        "One file in reports was passed over, as it is of a kind that is not read here: c.xyz.",
     ]
     assert [path for path in tmp_path.iterdir() if path.is_file()] == [gathered[1].path]
     assert [added.file.name for added in library.intake.take(gathered)] == ["b.txt"]
-    (failed,) = library.files.all(Stage.FAILED)
-    assert failed.name == "a.md"
+    assert {failed.name for failed in library.files.all(Stage.FAILED)} == {"a.md", "reports"}
 
 
 def test_a_file_that_is_gone_from_a_storage_before_its_turn_is_named(storage: str, tmp_path: Path) -> None:
@@ -372,7 +378,7 @@ def test_a_file_that_is_gone_from_a_storage_before_its_turn_is_named(storage: st
     gathering = sources.from_storage(storage, tmp_path, AllowedSources(storage=(storage,)), max_mb=5)
     assert next(gathering).problem is None
     fsspec.filesystem("memory").rm("/reports/below/b.txt")
-    (gone,) = gathering
+    gone, _passed_over = gathering
     assert gone.problem is not None
     assert gone.problem.what.startswith("memory://reports/below/b.txt could not be read: ")
 

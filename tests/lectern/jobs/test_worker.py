@@ -29,7 +29,6 @@ from lectern.settings import IngestSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.sql.postgres import PostgresDatabase
 from tests import postgres
-from tests.databases import KINDS
 from tests.lectern.jobs.libraries import (
     Counting,
     KilledError,
@@ -41,19 +40,10 @@ from tests.lectern.jobs.libraries import (
     worker_of,
 )
 from tests.making import make_docx, make_pdf, make_rtf, make_text, make_xlsx
-from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, scanned, with_tesseract
+from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, only_tesseract, scanned, with_tesseract
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
-
-
-@pytest.fixture(params=KINDS)
-def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Library]:
-    where = postgres.fresh() if request.param == "postgres" else tmp_path / "library"
-    opened = Library(where, embedder=HashEmbedding(), local=tmp_path / "library")
-    small_passages(opened)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -114,6 +104,7 @@ def test_the_age_of_a_signature_goes_by_the_clock_that_all_machines_share(
 
 
 @with_tesseract
+@only_tesseract
 def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_and_can_be_read_again(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,8 +119,7 @@ def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_
         assert row is not None
         assert (row.stage, row.problem and row.problem.what) == (
             Stage.READY,
-            "In mixed.pdf there are only pictures on 2 pages, and the program that reads pictures, tesseract,"
-            " is not installed.",
+            "In mixed.pdf there are only pictures on pages 2 and 3, and nothing that recognises text in pictures is installed.",
         )
         assert library.store.document(file.id).text == "Typed."
         (folder / "tesseract").symlink_to(str(real))
@@ -504,7 +494,7 @@ def test_whoever_waits_for_a_zip_in_which_nothing_is_new_sees_it_until_that_is_s
         zipped(library, lamp="The lamp is lit.")
         while meanwhile(library, Looked).run_once():
             pass
-    assert seen == [{"all.zip": "reading", "lamp.txt": "ready"}]
+    assert seen == [{"all.zip": "storing", "lamp.txt": "ready"}]
     assert stages(library) == {"all.zip": "Everything in all.zip is in your library already.", "lamp.txt": "ready"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lectern.schema import FileAnswer, Message, Source
 from lectern.ui.widgets.file_table import _row, table_csv
-from ragcore.questions.fixed_replies import NOT_FOUND
+from ragcore.extractive.fixed_replies import NOTHING_FOUND
 
 MESSAGE = Message("m", "c", "assistant", "", "done", 0.0)
 SOURCE = Source(1, "n", "f", "rules.txt", 0, 4, "text")
@@ -17,7 +17,7 @@ def test_a_list_keeps_its_lines_and_a_citation_of_what_is_there_leads_to_it() ->
 
 
 def test_that_nothing_was_found_is_said_once_and_a_models_own_words_for_it_are_kept() -> None:
-    refused = FileAnswer("rules.txt", NOT_FOUND["de"], "nothing")
+    refused = FileAnswer("rules.txt", NOTHING_FOUND["de"], "nothing")
     assert "<td></td><td>–</td><td>Not found</td>" in _row(MESSAGE, refused, {})
     own = FileAnswer("fares.txt", "No fare is named.", "nothing")
     assert "<td>No fare is named.</td>" in _row(MESSAGE, own, {})

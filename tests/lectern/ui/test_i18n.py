@@ -15,7 +15,8 @@ from lectern.jobs.file_rows import FileRow, Stage
 from lectern.ui import i18n, labels
 from lectern.ui.i18n import LANGUAGES, SAID, accepted, answer_in, compiled, entries, known, places, read, said, texts, usable
 from ragcore.errors import StillReadingError
-from ragcore.readers import file_type
+from ragcore.readers import file_listing, file_type
+from ragcore.readers.office import legacy
 from tests import catalogues
 
 UI = Path(i18n.__file__).parent
@@ -308,11 +309,22 @@ def test_a_part_of_a_sentence_is_said_in_the_readers_language_too(text: str, ger
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
     answer_in(code)
-    kinds = [what for _first, what, _kind in file_type._NO_READER] + [what for _stream, what, _to_do in file_type._OLD_OFFICE]
+    kinds = [what for _first, what, _kind in file_type._NO_READER] + [what for what, _type in legacy._KINDS.values()]
     left = [what for what in kinds if what in said(f"x is {what}, which cannot be read.")]
     assert left == []
-    to_do = [f"Open it in {program}, then add that." for _stream, _what, program in file_type._OLD_OFFICE]
-    assert [hint for hint in to_do if " or " in said(hint) or " and " in said(hint)] == []
+    extra = 'x.doc is {}, which is read once the extra "legacy" is installed: pip install "lectern[legacy]".'
+    assert [what for what, _type in legacy._KINDS.values() if "once the extra" in said(extra.format(what))] == []
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None:
+    answer_in(code)
+    for kind, (one, many) in file_listing._KINDS.items():
+        for count in (1, 5):
+            passed = [f"{number}/.b/node_modules/c" for number in range(count)]
+            error = file_listing.passed_over_error("papers", {kind: passed})
+            assert error is not None
+            assert not [english for english in (one, many, "passed over", "more") if english in said(error.what)]
 
 
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])

@@ -18,7 +18,8 @@ from lectern.settings import LLMSettings
 from lectern.ui import resources
 from lectern.ui.widgets.model_offer import offered_below
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.questions.fixed_replies import GREETED, NO_MODEL, NOT_FOUND, with_nearest
+from ragcore.extractive.fixed_replies import GREETED, NO_MODEL, NOTHING_FOUND
+from ragcore.schema import Outcome
 from tests.loopback_hub import LoopbackHub
 from tests.tiny_model import write_tiny_model
 
@@ -163,22 +164,22 @@ def test_a_file_that_is_no_model_cannot_be_used(library: Library, downloads: Mod
     assert "use_letter.gguf" not in [button.key for button in page.button]
 
 
-def answer(id_: str, text: str, *, extractive: bool = True) -> Message:
-    facts = AnswerFacts("compact", "Compact", 1, 0.1, 1, 1, extractive=extractive)
+def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool = True) -> Message:
+    facts = AnswerFacts("compact", "Compact", 1, 0.1, 1, 1, extractive=extractive, outcome=outcome)
     return Message(id_, "talk", "assistant", text, "done", 0.0, facts=facts)
 
 
 def test_a_model_is_offered_below_the_last_quotes_that_are_no_answer(library: Library) -> None:
-    nearest = with_nearest(NOT_FOUND["de"], "Am Montag. [1]")
-    messages = [answer("a", NOT_FOUND["en"]), answer("b", nearest), answer("quote", "On Monday. [1]")]
+    messages = [answer("a", NO_MODEL["en"]), answer("b", "Am Montag. [1]", "closest"), answer("quote", "On Monday. [1]")]
     assert offered_below([*messages, answer("greeting", GREETED["en"])]) is messages[1]
     assert offered_below([answer("c", NO_MODEL["en"])]) is not None
-    assert offered_below([answer("d", NOT_FOUND["en"], extractive=False)]) is None
+    assert offered_below([answer("nothing", NOTHING_FOUND["en"], "nothing")]) is None
+    assert offered_below([answer("d", "On Monday. [1]", "closest", extractive=False)]) is None
 
 
 def test_nothing_is_offered_where_a_model_answers(library: Library) -> None:
     library.update_settings(library.settings.with_model(LLMSettings(provider="ollama", model="llama3")))
-    assert offered_below([answer("a", NOT_FOUND["en"])]) is None
+    assert offered_below([answer("a", NO_MODEL["en"])]) is None
 
 
 @pytest.mark.parametrize("files", [("a-1.gguf", "A_1.gguf"), ("模型.gguf", "数据.gguf")])

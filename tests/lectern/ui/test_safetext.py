@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lectern.ui.safetext import Mark, answer_md, breakable, label, plain_md
+from lectern.ui.safetext import Mark, address_md, addresses_in, answer_md, breakable, label, plain_md
 
 ACTIVE = "\\`*_{}[]()<>#+-.!|~$:^=&@/"
 
@@ -75,8 +76,87 @@ def test_however_it_is_written_nothing_in_an_answer_becomes_a_link_or_a_picture(
     assert all(link in ("#a", "#check-m.weak") for link in re.findall(r'<a href="([^"]*)"', shown))
 
 
+def test_a_block_of_code_ends_where_the_page_sees_its_end() -> None:
+    shown = answer_md("   ```\n    ```\n![x](https://evil.example/a.png)")
+    assert shown.endswith(r"!\[x\](`https://evil.example/a.png`)")
+
+
+@pytest.mark.parametrize("text", ["_https://e.example/x_", r"https\://e.example", r"https:\/\/e.example", r"www\.e.example"])
+def test_an_address_is_code_however_its_signs_are_written(text: str) -> None:
+    assert "`" in answer_md(text)
+
+
+@pytest.mark.parametrize("host", ["xn--ls8h.la", "xn--0.pt", "xn--a.example"])
+def test_an_address_that_stands_for_no_letters_is_shown_as_it_is(host: str) -> None:
+    assert addresses_in(f"See https://{host}/") == [f"https://{host}/"]
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+@pytest.mark.parametrize("list_item", ["- a\n  ", "1. a\n   ", "> a\n", "- > a\n  ", "a\n   "])
+def test_a_link_behind_a_block_of_code_that_its_list_ends_is_no_link(list_item: str, fence: str) -> None:
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    for text in (f"{list_item}{fence}\n[x](https://evil.example)", f"{list_item}{fence}\n  b\n![x](https://evil.example)"):
+        shown = markdown.render(answer_md(text))
+        assert "<a" not in shown
+        assert "<img" not in shown
+    assert "<pre><code>b\n</code></pre>" in markdown.render(answer_md(f"- a\n  {fence}\n  b\n  {fence}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ("See https://a.example/x?y=1&z=2#part.", ["https://a.example/x?y=1&z=2"]),
+        (
+            "[A bank](https://evil.example/path) and ![x](HTTP://Pictures.example/p.png)",
+            ["https://evil.example/path", "http://pictures.example/p.png"],
+        ),
+        ("(see https://a.example/b_(c)) and https://a.example/b_(c)!", ["https://a.example/b_(c)"]),
+        (
+            "<https://a.example> **https://b.example** `https://c.example`",
+            ["https://a.example/", "https://b.example/", "https://c.example/"],
+        ),
+        ("https://аpple.example/\u202egnp.exe", ["https://xn--pple-43d.example/%E2%80%AEgnp.exe"]),
+        ("https://bank.example@evil.example/ https://bank.example:443@evil.example", []),
+        ("javascript:alert(1) data:text/html,x file:///etc/passwd ftp://a.example vbscript:x JaVaScRiPt:x", []),
+        ("https:// http://] https://[::1 https://:80", []),
+        ("no address at all", []),
+    ],
+)
+def test_the_addresses_in_an_answer_are_listed_as_a_browser_would_ask_for_them(text: str, addresses: list[str]) -> None:
+    assert addresses_in(text) == addresses
+
+
+@given(st.text(alphabet="ab:/.@()[]<>&;#?=%\\`*_ https\n"))
+def test_whatever_is_listed_is_one_link_to_what_it_shows(text: str) -> None:
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    for address in addresses_in(f"https://a.example/{text} https://{text}"):
+        shown = html.unescape(markdown.render(address_md(address)))
+        assert re.fullmatch(r'<p><a href="(.*?)">(.*)</a></p>\n', shown)
+        assert address.startswith(("https://", "http://"))
+        assert f">{address}</a>" in shown
+
+
+def test_an_address_becomes_code_which_no_renderer_makes_a_link_of() -> None:
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    for text in (
+        "See **https://a.example/b_(c)**.",
+        "[x](https://a.example/b_(c))",
+        "a\\https://a.example/b_(c)",
+        "`https://a.example/b_(c)",
+    ):
+        shown = re.sub(r"<code>https://a.example/b_\(c\)</code>", "CODE", markdown.render(answer_md(text)))
+        assert shown.count("CODE") == 1
+        assert "https" not in shown
+
+
 def test_what_a_model_escaped_itself_is_escaped_once() -> None:
     assert answer_md("**a \\[1\\].pdf** is \\*it\\*", {1: "#a"}) == "**a \\[1\\].pdf** is \\*it\\*"
+
+
+def test_a_number_that_does_not_go_on_with_the_list_before_it_stays_as_it_is() -> None:
+    assert answer_md("6. Bake it.\n\n4. Duties\n- Clean") == "6. Bake it.\n\n4\\. Duties\n- Clean"
+    for as_written in ("1. One\n2. Two\n\n3. Three", "6. Bake it.\n\nThen\n\n4. Duties", "3. Bake\n   long\n\n4. Cool"):
+        assert answer_md(as_written) == as_written
 
 
 def test_a_citation_becomes_a_link_only_when_its_passage_is_there() -> None:
@@ -131,7 +211,7 @@ AT = '(#check-m.weak "Weak\\: not all")'
 
 def test_a_marked_sentence_becomes_a_link_that_says_why_and_its_citation_stays() -> None:
     text = "Gulls came [1]. There are 9 www.gulls. More."
-    assert marked(text, "There are 9 www.gulls.") == f"Gulls came [1](#one). [There are 9 www\\.gulls.]{AT} More."
+    assert marked(text, "There are 9 www.gulls.") == f"Gulls came [1](#one). [There are 9 `www.gulls`.]{AT} More."
 
 
 def test_a_mark_leaves_lists_headings_emphasis_tables_and_code_what_they_are() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ragcore.agent import ReActAgent
+from ragcore.extractive.fixed_replies import NOT_LOOKED_UP
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.wording import LOOK_FIRST
-from ragcore.questions.fixed_replies import NOT_LOOKED_UP
 from ragcore.schema import NodeWithScore, Response, TextNode
 from ragcore.tools import QueryEngineTool
 from tests.ragcore.agent.doubles import TOOLS, act, said

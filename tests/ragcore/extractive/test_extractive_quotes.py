@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.quotable_sentences import Quote, below_introductions, distinct, joined, quotes_in, with_lists
+from ragcore.text.quotable_sentences import Quote, distinct, joined, quotes_in, with_lists
 from ragcore.text.quote_places import first_place, list_at_start, place_of, quoted_from, quoted_places
 
 
@@ -286,21 +286,13 @@ def test_an_item_of_a_list_that_goes_on_from_a_sentence_is_quoted_below_that() -
     assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel [2]"]  # of another passage
 
 
-def test_items_stand_below_what_introduces_them_and_what_that_goes_on_from() -> None:
-    text = "## Not paid\nSome are not paid for. These include:\n- Travel\n- Food\n\nThe rest is paid."
-    leads = [quote.lead for quote in below_introductions(quotes_in(text, number=1))]
-    assert leads == ["Not paid"] * 2 + ["Not paid Some are not paid for. These include:"] * 2 + ["Not paid"]
-
-
-def test_an_item_whose_passage_begins_within_the_list_stands_below_its_introduction_in_another_one() -> None:
+def test_an_item_whose_passage_begins_within_the_list_is_quoted_with_its_introduction_in_another_one() -> None:
     whole = quotes_in("We pay for:\n- Boats\n- Carts", number=1, passage=0, source="a.txt")
     cut = quotes_in("- Carts\n- Sledges\n\nWe sell:\n- Boats", number=2, passage=1, source="a.txt")
     quotes = [*cut, *whole]
-    leads = [quote.lead for quote in below_introductions(quotes)]
-    assert leads == ["We pay for:", "", "", "We sell:", "", "We pay for:", "We pay for:"]
     assert [str(quote) for quote in with_lists([0], quotes)] == ["We pay for:\n- Carts [1]"]
     other = [*quotes_in("- Carts", number=2, passage=1, source="b.txt"), *whole]
-    assert below_introductions(other)[0].lead == ""  # of another document
+    assert [str(quote) for quote in with_lists([0], other)] == ["Carts [2]"]  # it has none in another document
 
 
 def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:

@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.questions.summary_requests import Length, asked_length, is_question, is_summary_request, topic_of
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.extractive.sentence_vectors import SentenceVectors
+from ragcore.extractive.summary import summarize
+from ragcore.extractive.summary_requests import (
+    Length,
+    asked_length,
+    is_summary_request,
+    request_language,
+    topic_of,
+)
+from ragcore.prompts.prompt import Passage
+from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE
+from ragcore.text.quotable_sentences import quotes_in
 from ragcore.text.salience import centrality, diverse, shares, stretches
 
 
@@ -34,7 +46,6 @@ from ragcore.text.salience import centrality, diverse, shares, stretches
 )
 def test_a_wish_for_a_summary_is_understood(message: str, topic: str) -> None:
     assert is_summary_request(message)
-    assert not is_question(message)
     assert topic_of(message) == topic
 
 
@@ -63,7 +74,7 @@ def test_a_wish_for_a_summary_may_be_put_as_a_question(message: str) -> None:
         ("Summarise this in one sentence", 1, ""),
         ("Summarise the report in a short sentence, please.", 1, ""),
         ("What are the 5 main points?", 5, ""),
-        ("What are the top three takeaways about whales?", 3, "about whales"),
+        ("What are the top three takeaways about whales?", 3, "whales"),
         ("Summarise in exactly twelve sentences", None, None),  # as far as ten in words
         ("Fasse die Dokumente in drei Sätzen zusammen.", 3, ""),
         ("Résume le texte en deux phrases", 2, ""),
@@ -112,7 +123,6 @@ def test_how_many_words_a_summary_may_have(message: str, words: int) -> None:
 )
 def test_a_question_is_no_wish_for_a_summary(message: str) -> None:
     assert not is_summary_request(message)
-    assert is_question(message)
 
 
 REPEATED = """this these those the it they my our your all provided given uploaded following text texts document documents file
@@ -125,7 +135,7 @@ def test_a_message_is_understood_soon_however_often_it_repeats_a_word(opening: s
     for said in REPEATED.split():
         for message in (f"{opening}{said * count} x", f"{opening}{f'{said} ' * count}x"):
             began = time.perf_counter()
-            is_question(message)
+            is_summary_request(message)
             topic_of(message)
             assert time.perf_counter() - began < 1, message[:80]
 
@@ -175,3 +185,85 @@ def test_stretches_are_contiguous_and_of_nearly_equal_length(sizes: list[int], c
         lengths = Counter(stretch for stretch, of in zip(found, groups, strict=True) if of == group)
         assert len(lengths) == min(places[group], sizes[group])
         assert max(lengths.values()) - min(lengths.values()) <= 1
+
+
+HARBOUR = (
+    "The harbour of Penmouth was built in 1871 for the ships of the Coast Company. It has two basins. "
+    "Ferries to the islands leave the harbour of Penmouth every hour in summer."
+)
+BAKERY = (
+    "The bakery of Ann Lee sells bread and cake in the market hall. "
+    "The bakery opens at six in the morning on every day but Monday."
+)
+ROWS = "\n".join(f"Day: 2025-01-{day:02d}; Bread: {day}" for day in range(1, 25))
+
+
+def summary(query: str, *passages: Passage, again: bool = False) -> str:
+    return summarize(SentenceVectors(HashEmbedding()), query, passages, again=again)
+
+
+def test_each_document_has_its_name_and_cited_sentences() -> None:
+    passages = (Passage(HARBOUR, 1, "harbour [1].pdf, page 2"), Passage(BAKERY, 2, "bakery.txt"), Passage(ROWS, 3, "sales.csv"))
+    parts = summary("Fasse alles zusammen", *passages).split("\n\n")
+    assert parts[::2] == [r"**harbour \[1\].pdf**", "**bakery.txt**", "**sales.csv**"]
+    assert parts[3] == BAKERY.replace(". ", ". [2] ") + " [2]"
+    assert parts[5] == "24 Zeilen; Spalten Day, Bread; Day 2025-01-01 bis 2025-01-24; Bread 1 bis 24. [3]"
+    assert {quote.marks for quote in quotes_in(parts[1], number=None)} == {(1,)}
+
+
+def test_what_is_known_of_the_whole_table_is_told_and_not_what_a_part_holds() -> None:
+    passage = Passage(f"{TABLE}: 9000 rows; columns Day, Bread.\n\n{ROWS}", 1, "sales.csv, sheet 2")
+    assert summary("Summarise everything", passage) == "**sales.csv**\n\n9000 rows; columns Day, Bread. [1]"
+
+
+def test_a_group_of_documents_has_its_topic_and_their_names() -> None:
+    notes = f"{GROUP}: sea, harbour\n{DOCUMENTS_OF_GROUP}: a.txt, b.txt\n\n"
+    text = summary("Summarise everything", Passage(notes + HARBOUR, 1, "a.txt"), Passage(f"{notes}{BAKERY}", 2, "b.txt"))
+    assert text.startswith("**sea, harbour**\na.txt, b.txt\n\n")
+    assert {mark for quote in quotes_in(text, number=None) for mark in quote.marks} == {1, 2}
+
+
+def test_summaries_are_made_one_under_the_same_headings() -> None:
+    first = summary("Summarise everything", Passage(HARBOUR, 1, "harbour.pdf"), Passage(BAKERY, 2, "bakery.txt"))
+    more = summary("Summarise everything", Passage("The harbour master of Penmouth is called Tom Berg.", 3, "harbour.pdf"))
+    both = summary("Summarise everything", Passage(first), Passage(more), again=True)
+    assert both.split("\n\n")[::2] == ["**harbour.pdf**", "**bakery.txt**"]
+    assert "The harbour master of Penmouth is called Tom Berg. [3]" in both
+
+
+def test_a_list_stays_whole_when_summaries_are_made_one() -> None:
+    listed = "**cake.txt**\n\nIngredients\n- 4 eggs\n- 1 lemon [1]"
+    assert summary("Summarise everything", Passage(listed), Passage("**b.txt**\n\nBread is baked. [2]"), again=True) == (
+        f"{listed}\n\n**b.txt**\n\nBread is baked. [2]"
+    )
+
+
+def test_a_disclaimer_that_several_documents_have_tells_of_none() -> None:
+    legal = "No liability is accepted for the contents of this document by the Coast Company."
+    text = summary("Summarise", *(Passage(f"{legal} {own}", at, f"{at}") for at, own in enumerate((HARBOUR, BAKERY), 1)))
+    assert legal not in text
+    versions = summary("Summarise", Passage(HARBOUR, 1, "old.txt"), Passage(f"{HARBOUR} It is deep.", 2, "new.txt"))
+    assert versions.count("The harbour of Penmouth was built in 1871") == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "language"),
+    [
+        ("Summarise everything", "en"),
+        ("Fasse alle Dokumente zusammen", "de"),
+        ("Resume todos los documentos", "es"),
+        ("Résume tous les documents", "fr"),
+        ("总结所有文档", "zh"),
+    ],
+)
+def test_everything_may_be_summarised_in_five_languages(message: str, language: str) -> None:
+    assert is_summary_request(message)
+    assert topic_of(message) == ""
+    assert request_language(message) == language
+
+
+def test_what_something_is_about_asks_for_its_summary() -> None:
+    assert is_summary_request("What is the rental contract about?")
+    assert topic_of("What is the rental contract about? Answer in one sentence.") == "rental contract"
+    assert topic_of("Fasse das Protokoll in höchstens 30 Wörtern zusammen") == "Protokoll"
+    assert topic_of("Worum geht es im Mietvertrag? Antworte in zwei Sätzen") == "Mietvertrag"

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings.hashing import HashEmbedding
-from ragcore.extractive.answerer import NO_MODEL, NOT_FOUND, ExtractiveLLM
+from ragcore.extractive.answerer import NO_MODEL, ExtractiveLLM
 from ragcore.extractive.choices import NO_TOOL
+from ragcore.extractive.fixed_replies import is_refusal, nothing_about
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.prompts import wording
 from ragcore.prompts.prompt import Choice, Passage, Prompt, Task, ToolCard, Variable
+from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.schema import ChatMessage, MessageRole
 
 HANDBOOK = Passage(
@@ -153,7 +155,7 @@ def test_each_question_is_answered_by_the_passage_and_leans_on_nothing() -> None
     passage = Passage(f"{HANDBOOK.text} It was painted in 1999. He is a king.", 1)
     asked = ask(wording.QUESTIONS, context_str=(passage,), num_questions="6").splitlines()
     assert len(asked) == len(set(asked)) >= 3
-    assert all(ask(wording.TEXT_QA, query_str=question, context_str=(passage,)) != NOT_FOUND for question in asked)
+    assert not any(is_refusal(ask(wording.TEXT_QA, query_str=question, context_str=(passage,))) for question in asked)
     assert not any(re.search(r"\b(?:it|he) (?:painted)?\?$", question, re.IGNORECASE) for question in asked)
 
 
@@ -168,7 +170,7 @@ def test_a_question_that_the_passage_does_not_answer_is_not_asked() -> None:
     passage = Passage("埃菲尔铁塔是一座铁塔。它位于巴黎。巴黎的铁塔很高。", 1)
     asked = ask(wording.QUESTIONS, context_str=(passage,), num_questions="5").splitlines()
     assert asked
-    assert all(ask(wording.TEXT_QA, query_str=question, context_str=(passage,)) != NOT_FOUND for question in asked)
+    assert not any(is_refusal(ask(wording.TEXT_QA, query_str=question, context_str=(passage,))) for question in asked)
 
 
 def test_a_question_is_rephrased_in_its_own_words() -> None:
@@ -271,7 +273,7 @@ def test_what_tools_gave_becomes_the_answer_short_results_whole() -> None:
     assert react("What is 12 times 34?", observations=(Passage("408"),)) == "Thought: I can answer now.\nAnswer: 408"
     long = Passage(f"{HANDBOOK.text} {MINUTES.text}")
     assert react("Who was elected chair?", observations=(long,)).endswith("Answer: Maria Silva was elected chair of the board.")
-    assert react("Who?", observations=(Passage(NOT_FOUND),)).endswith(f"Answer: {NOT_FOUND}")
+    assert react("Who?", observations=(Passage(NOTHING_FOUND),)).endswith(f"Answer: {NOTHING_FOUND}")
 
 
 SEARCH = {
@@ -316,7 +318,7 @@ OPENED = "When did the Lisbon office open?"
         ("The Lisbon office opened in 1999.", "NO"),
         ("The office in Lisbon did not open in March 1998.", "NO"),
         ("The office in Lisbon opened in March 1998. It has a garden.", "NO"),
-        (NOT_FOUND, "NO"),
+        (NOTHING_FOUND, "NO"),
         ("", "NO"),
     ],
 )
@@ -365,7 +367,7 @@ def test_correctness_falls_with_what_is_missing_or_wrong() -> None:
     assert grade("The office opened in March 1998.") >= 4
     assert grade("It opened in March 1999.") <= 2
     assert grade("It opened in 1998.") > grade("It opened in March 1999.")
-    assert grade("Cakes are nice.") == grade(NOT_FOUND) == 1
+    assert grade("Cakes are nice.") == grade(NOTHING_FOUND) == 1
 
 
 def test_the_better_of_two_answers_is_told_whichever_comes_first() -> None:
@@ -403,7 +405,7 @@ def test_a_structured_answer_says_whether_it_was_found() -> None:
             existing_answer="",
         )
     )
-    assert missing == {"answer": NOT_FOUND, "query_satisfied": False}
+    assert missing == {"answer": nothing_about("How is bread baked?"), "query_satisfied": False}
 
 
 def test_a_passage_is_summed_up_without_a_question() -> None:
@@ -438,3 +440,15 @@ def test_a_conversation_is_remembered_in_quotations() -> None:
 )
 def test_the_direction_to_read_on_follows_the_question_and_the_cut(question: str, passage: str, way: str) -> None:
     assert ask(wording.NEIGHBOUR, query_str=question, context_str=(Passage(passage, 1),)) == way
+
+
+def test_the_closest_passages_that_a_tool_found_are_no_answer_of_the_agent() -> None:
+    def concluded(observed: str) -> Generation:
+        values = {"query_str": "May I keep a cat?", "tools": (), "tool_names": "", "system_prompt": ""}
+        call = LLMCall(wording.REACT, {**values, "observations": (Passage(observed),)})
+        return ExtractiveLLM(HashEmbedding()).generate(call)
+
+    found = "Closest passages:\n\nDogs need consent. [1]"
+    assert (concluded(found).outcome, concluded(found).text.partition("Answer: ")[2]) == ("closest", found)
+    assert concluded(NOTHING_FOUND).outcome == "nothing"
+    assert concluded("Dogs need consent. [1]").outcome == "answer"

@@ -15,9 +15,9 @@ from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.extractive.answer_ranking import UNRELATED
-from ragcore.extractive.answerer import NO_MODEL, NOT_FOUND
+from ragcore.extractive.answerer import NO_MODEL
 from ragcore.extractive.sentence_support import SentenceCheck, claims
+from ragcore.extractive.sentence_vectors import UNRELATED
 from ragcore.observe import Span
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.text.language import language_of
@@ -107,11 +107,20 @@ def test_a_script_without_spaces(check: SentenceCheck) -> None:
 
 def test_headings_questions_and_having_found_nothing_are_not_judged(check: SentenceCheck) -> None:
     lamp = "**Its lamp**\nThe lamp burns the oil of whales. [1]"
-    answer = f"## The tower\n\n{lamp}\n\nWho paid for it? These are known:\n\n{NOT_FOUND}"
+    answer = f"## The tower\n\n{lamp}\n\nWho paid for it? These are known:\n\n{NOTHING_FOUND}"
     judged = [sentence.text for sentence in check.check(answer, PASSAGES) if sentence.verdict is not None]
     assert judged == ["The lamp burns the oil of whales."]
-    for text in (NOTHING_FOUND, NOT_FOUND, NO_MODEL, "The passages do not mention who paid.", "未找到相关内容。"):
+    for text in (NOTHING_FOUND, NO_MODEL, "The passages do not mention who paid.", "未找到相关内容。"):
         assert set(verdicts(check, text)) == {None}, text
+    foreign = (
+        "Die Dokumente enthalten keine Angaben dazu.",
+        "Les documents ne mentionnent pas le prix.",
+        "文档中没有提到谁付款。",
+    )
+    for text in (*foreign, "I don’t know.", "This can be found in [2]."):
+        assert set(verdicts(check, text)) == {None}, text
+    for text in ("I did not pay the rent.", "The contract does not include heating.", "No."):
+        assert set(verdicts(check, text)) == {"absent"}, text
 
 
 def test_a_citation_of_a_passage_that_does_not_say_it(check: SentenceCheck) -> None:

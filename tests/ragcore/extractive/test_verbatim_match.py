@@ -50,3 +50,4 @@ def test_the_numbers_that_a_text_does_not_say(claim: str, text: str, missing: li
 
 def test_two_denials_are_none() -> None:
     assert [denies(text) for text in ("Dogs may come.", "No dogs.", "Nobody may bring no dog.")] == [False, True, False]
+    assert [denies(text) for text in ("Il ne vient pas.", "Il n’a rien vu.", "Ningún perro.")] == [True, True, True]

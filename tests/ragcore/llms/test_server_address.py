@@ -61,7 +61,16 @@ def test_addresses_of_ollama(typed: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     "typed",
-    ["", "http://", "ftp://localhost", "http://local host", "http://host:port", "http://user:secret@host", "host?key=secret"],
+    [
+        "",
+        "http://",
+        "ftp://localhost",
+        "http://local host",
+        "http://host:port",
+        "http://user:secret@host",
+        "host?key=secret",
+        "xn--0.pt",
+    ],
 )
 def test_an_address_that_cannot_be_one_is_said_at_once(typed: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -14,12 +14,12 @@ from pydantic import BaseModel
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.extractive.fixed_replies import NOTHING_FOUND as REFUSALS
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.document_text import OPENING
 from ragcore.prompts.templates import PromptTemplate
 from ragcore.query_engine.base import combined
-from ragcore.questions.fixed_replies import NOTHING_FOUND as REFUSALS
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, TextNode

@@ -108,6 +108,38 @@ def test_names_above_values_of_one_kind_are_no_fact(rows: tuple[str, ...], last:
     assert lines(*rows)[-1] == last
 
 
+FORM = [["Project", "Harbour wall"], ["Client", "City of Linby"], ["Start", "2024-03-01"], ["Budget", "120,000"]]
+
+
+@pytest.mark.parametrize("names_first", [False, True])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        FORM,
+        [["Owner:", "Ada"], ["Vessel:", "Gull"], ["Flag:", "Norway"]],
+        [["Invoice", "2024-117"], ["Date", "2024-03-09"], ["Customer", "Ada"], ["Total", "£5"]],
+    ],
+)
+def test_the_first_row_of_a_form_is_a_fact_like_the_others(rows: list[list[str]], names_first: bool) -> None:
+    facts = [f"{label.rstrip(':')}: {value}" for label, value in rows]
+    assert list(table_rows.lines(rows, names_first=names_first)) == facts
+    assert list(table_rows.lines([["The form", table_rows.LEFT], *rows], names_first=names_first)) == ["The form", *facts]
+
+
+@pytest.mark.parametrize(
+    ("rows", "last"),
+    [
+        (("City | Mayor", "Oslo | Ada", "Voss | Bo", "Bergen | Cy"), "City: Bergen; Mayor: Cy"),
+        (("Item | Left", "Hut | none", "Rope | 2 m", "Rail | 3"), "Item: Rail; Left: 3"),
+        (("Name | Born", "Ada | 10/12/1815", "Bo | 1820-01-02", "Cy | unknown"), "Name: Cy; Born: unknown"),
+        (("Field | Value", "Name | Ada", "Phone | 020 79", "Age | 36"), "Field: Age; Value: 36"),
+    ],
+)
+def test_two_columns_of_a_sheet_with_names_keep_them(rows: tuple[str, ...], last: str) -> None:
+    cells = ([cell.strip() for cell in row.split("|")] for row in rows)
+    assert list(table_rows.lines(cells, names_first=True))[-1] == last
+
+
 def test_no_cell_of_a_row_among_facts_is_lost() -> None:
     rows = [*(f"Limit {'i' * number} | £{number}" for number in range(1, table_rows.HEAD + 1)), "Hut | £5 | paid", "Rail | £7"]
     assert lines(*rows)[-3:] == [f"Limit {'i' * table_rows.HEAD}: £{table_rows.HEAD}", "Hut | £5 | paid", "Rail: £7"]
@@ -115,8 +147,8 @@ def test_no_cell_of_a_row_among_facts_is_lost() -> None:
 
 def test_rows_of_which_a_file_names_the_columns_are_no_facts() -> None:
     rows = [["Fact", "Value"], ["Weight", "13 kg"], ["Due", "2 June 2025"], ["Total", "£5"]]
-    for found in (table_rows.lines(rows, name_rows=1), table_rows.lines(rows, names_first=True)):
-        assert list(found)[-1] == "Fact: Total; Value: £5"
+    assert list(table_rows.lines(rows, name_rows=1))[-1] == "Fact: Total; Value: £5"
+    assert list(table_rows.lines(rows, names_first=True))[-1] == "Total: £5"
 
 
 @pytest.mark.parametrize(
@@ -175,6 +207,43 @@ def test_another_table_below_an_empty_row_has_names_of_its_own() -> None:
     found = lines("Item | Price", "Lamp | 5", "", "Town | People", "Linby | 300")
     assert found[-1] == "Town: Linby; People: 300"
     assert lines("Item | Price", "Lamp | 5", "", "Rope | 6")[-1] == "Item: Rope; Price: 6"
+
+
+@pytest.mark.parametrize(
+    ("rows", "last"),
+    [
+        (("Team | Q1 | Q2", "Red | 1 | 2", "", "", "City | Mayor", "Oslo | Ada"), "City: Oslo; Mayor: Ada"),
+        (("Team | Q1", "Red | 1", "", "City | Mayor", "Oslo | Ada"), "City: Oslo; Mayor: Ada"),
+        (("Item | Colour", "Lamp | red", "", "", "City | Mayor", "Oslo | Ada"), "City: Oslo; Mayor: Ada"),
+        (("Item | Colour", "Lamp | red", "", "Rope | blue"), "Item: Rope; Colour: blue"),
+        (("Item | Price", "Lamp | 5", "", "", "Total | 11"), "Item: Total; Price: 11"),
+        (("No | Item | Sum", "1 | Bolt | 5", "2 | Nut | 3", "", "Total | | 8"), "No: Total; Sum: 8"),
+        (("Team | Q1", "Red | 1", "", "", "Ada | Oslo | Red", "Bo | Voss | Red", "Cy | Oslo | Blue"), "Cy | Oslo | Blue"),
+        (("Red | Yes", "Blue | Yes", "Green | No"), "Green | No"),
+        (("Ada | ada@x.org", "Bo | bo@y.org"), "Bo | bo@y.org"),
+    ],
+)  # fmt: skip
+def test_tables_of_a_sheet_below_each_other_have_names_of_their_own(rows: tuple[str, ...], last: str) -> None:
+    assert list(table_rows.lines(([cell.strip() for cell in row.split("|")] for row in rows), names_first=True))[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (("Team | Q1 | | | ", "Red | 1 | | Tool | Stock", "Blue | 2 | | Saw | 7"),
+         "Team | Q1\nTeam: Red; Q1: 1\nTeam: Blue; Q1: 2\nTool | Stock\nTool: Saw; Stock: 7"),
+        (("City | Mayor | | | | Tool | Stock", "Oslo | Ada | | | | Saw | 7"),
+         "City | Mayor\nCity: Oslo; Mayor: Ada\nTool | Stock\nTool: Saw; Stock: 7"),
+        (("Team | Q1 | | Team | Q1", "Red | 1 | | Blue | 7"), "Team | Q1\nTeam: Red; Q1: 1\nTeam | Q1\nTeam: Blue; Q1: 7"),
+        (("Name | Street | | | City | Phone", "Ann | Main 5 | | | Bonn | 123"),
+         "Name | Street |  |  | City | Phone\nName: Ann; Street: Main 5; City: Bonn; Phone: 123"),
+        (("Region | 2019 | | Change | Owner", "North | 5 | | up | Ada"),
+         "Region | 2019 |  | Change | Owner\nRegion: North; 2019: 5; Change: up; Owner: Ada"),
+    ],
+)  # fmt: skip
+def test_tables_of_a_sheet_side_by_side_have_names_of_their_own(rows: tuple[str, ...], found: str) -> None:
+    cells = ([cell.strip() for cell in row.split("|")] for row in rows)
+    assert list(table_rows.lines(cells, names_first=True)) == found.split("\n")
 
 
 @given(
@@ -250,17 +319,32 @@ def test_a_table_that_only_places_text_is_read_as_text_with_the_table_in_it(tmp_
     [
         (0.153, "0.0%", "15.3%"),
         (1234567.891, "#,##0.00", "1,234,567.89"),
-        (-1200, '"$"#,##0_);[Red]\\("$"#,##0\\)', "-$1,200"),
+        (-1200, '"$"#,##0_);[Red]\\("$"#,##0\\)', "($1,200)"),
         (12.5, "[$€-407] #,##0.00", "€ 12.50"),
         (7, '0 "days"', "7 days"),
         (0.1 + 0.2, "General", "0.3"),
-        (1_500_000, "0,", "1500000"),
-        (0.0001, "0.00E+00", "0.0001"),
+        (1_500_000, "0,", "1500"),
+        (0.0001, "0.00E+00", "1.00E-04"),
         (datetime.datetime(2024, 3, 9), "m/d/yyyy;@", "2024-03-09"),
         (datetime.datetime(2024, 3, 9), "d-mmm", "2024-03-09"),
         (datetime.datetime(2024, 3, 1), "mmm-yy", "March 2024"),
         (datetime.datetime(2024, 3, 9, 14, 30), "m/d/yy h:mm", "2024-03-09 14:30"),
         (True, "General", "yes"),
+        (-5, "0;[Red]0", "-5"),
+        (1234567, '0.0,,"M"', "1.2M"),
+        (1.5, "# ?/?", "1 1/2"),
+        (2.375, "# ??/8", "2 3/8"),
+        (1234, "00000", "01234"),
+        (123456789, "000-00-0000", "123-45-6789"),
+        (0, '_(* #,##0_);_(* (#,##0);_(* "-"??_)', "-"),
+        (2.5, "0", "3"),
+        (1.005, "0.00", "1.01"),
+        (1.5, "0.##", "1.5"),
+        (5, ";;;", ""),
+        (1500, '[>=1000]0.0,"K";0', "1.5K"),
+        (19.99, '0 "dollars and" .00 "cents"', "19 dollars and .99 cents"),
+        (12345, "##0.0E+0", "12.3E+3"),
+        (datetime.timedelta(hours=26, minutes=5), "[h]:mm", "26:05"),
     ],
 )
 def test_numbers_and_dates_are_as_the_workbook_shows_them(value: object, code: str, expected: str) -> None:

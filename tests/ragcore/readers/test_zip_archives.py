@@ -33,9 +33,16 @@ def test_members_are_unpacked_in_order_and_junk_is_left_out(tmp_path: Path) -> N
         "__MACOSX/b/._notes.txt": b"junk",
         ".DS_Store": b"junk",
         "b/.hidden/x.txt": b"junk",
+        "b/.hidden/y.txt": b"junk",
+        "node_modules/z/index.js": b"junk",
         "a/Grüße.md": b"two",
     }
-    found = unpacked(make_zip(tmp_path / "a.zip", members))
+    *found, left = unpacked(make_zip(tmp_path / "a.zip", members))
+    assert (left.name, left.error and left.error.what) == (
+        "a.zip",
+        "2 files in a.zip were passed over, as they are hidden: b/.hidden."
+        " One file in a.zip was passed over, as it belongs to an installed package: node_modules.",
+    )
     assert [(member.name, member.path.read_bytes(), member.error) for member in found] == [
         ("b/notes.txt", b"one", None),
         ("a/Grüße.md", b"two", None),
@@ -171,7 +178,7 @@ def test_a_program_in_a_zip_is_told_what_it_would_be_told_alone(tmp_path: Path) 
 
 
 def test_what_cannot_be_read_is_reported_beside_what_can(tmp_path: Path) -> None:
-    members = {"plan.dwg": b"x", "empty.txt": b"", "fine.txt": b"fine", "broken.zip": b"PK no"}
+    members = {"plan.dwg": bytes(range(256)), "empty.txt": b"", "fine.txt": b"fine", "broken.zip": b"PK no"}
     found = unpacked(make_zip(tmp_path / "a.zip", members))
     assert {member.name: type(member.error) for member in found} == {
         "plan.dwg": UnsupportedFileError,
@@ -201,7 +208,7 @@ def test_a_member_without_a_name_is_reported(tmp_path: Path) -> None:
     # The name's length becomes 0, and the name itself an unused extra field's beginning.
     path.write_bytes(data[: central + 28] + b"\0\0\0\0\1\0" + data[central + 34 :])
     first, second = unpacked(path)
-    assert (first.name, type(first.error)) == ("a file without a name", UnsupportedFileError)
+    assert (first.name, type(first.error)) == ("a file without a name", DamagedFileError)
     assert second.path.read_bytes() == b"fine"
 
 

@@ -345,6 +345,15 @@ def test_passages_say_where_they_are_from() -> None:
     ]
 
 
+def test_a_passage_knows_its_share_of_the_best_score_also_where_it_is_read_alone() -> None:
+    def relevance(*scores: float | None) -> list[float]:
+        return [passage.relevance for passage in passages_from([NodeWithScore(TextNode("text"), score) for score in scores])]
+
+    assert relevance(0.8, 0.4, None, -0.1) == [1, 0.5, 1, 0]
+    assert relevance(None, None) == [1, 1]
+    assert relevance(0.0) == [1]
+
+
 def test_own_wording_takes_the_place_of_the_default() -> None:
     own = Prompt("own", Task.ANSWER, (ChatMessage(MessageRole.USER, "Q {query_str} P {context_str}"),))
     llm = word_llm(counting(), window=300)

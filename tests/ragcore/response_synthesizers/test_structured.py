@@ -16,6 +16,7 @@ from ragcore.query_engine import RetrieverQueryEngine, RouterQueryEngine
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.structured import satisfied_answer
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
+from ragcore.schema import NodeWithScore
 from ragcore.selectors import LLMSingleSelector
 from ragcore.tools import QueryEngineTool
 from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes, prompts, shown, word_llm
@@ -86,7 +87,8 @@ def test_filtering_is_refused_where_there_is_no_answer_to_keep(mode: ResponseMod
 def test_the_reader_without_a_model_filters_its_answers() -> None:
     llm = ExtractiveLLM(HashEmbedding())
     synthesizer = get_response_synthesizer(llm, "refine", structured_answer_filtering=True)
-    found = nodes("Cakes are sweet.", "Maria Silva was elected chair of the board.", "It rains.")
+    texts = ("Cakes are sweet.", "Maria Silva was elected chair of the board.", "It rains.")
+    found = [NodeWithScore(hit.node, 1.0) for hit in nodes(*texts)]
     assert synthesizer.synthesize("Who was elected chair of the board?", found).response.endswith("chair of the board. [2]")
     assert synthesizer.synthesize("How deep is the ocean?", found).response == NOTHING_FOUND
 

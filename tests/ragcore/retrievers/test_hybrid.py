@@ -172,46 +172,7 @@ def test_a_long_document_whose_name_the_question_says_goes_before_others(passage
         assert max(hit.get_score() for hit in every if hit.node.ref_doc_id != first) <= OTHERS
 
 
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("What is a pinion?", "says"),
-        ("What is a pinion, and how is it cleaned?", "says"),
-        ("When is a pinion cleaned?", "uses"),
-        ("How many teeth has a pinion?", "uses"),
-    ],
-)
-def test_what_says_what_a_thing_is_goes_before_what_uses_the_word_as_often(question: str, first: str) -> None:
-    passages = {
-        "uses": ("A pinion has teeth, ten of them, and no pinion may squeak.", (1.0, 0.0)),
-        "says": ("The train climbs. A pinion (of brass) is a small gear.", (0.98, 0.199)),
-    }
-    found = HybridRetriever(filled(passages), Constant(), 2, cosine_share=0.9).retrieve(question)
-    assert found[0].node.id_ == first
-    assert found[0].get_score() <= 1
-
-
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [("What is the phone number of the desk?", "holds"), ("Is the phone number of the desk on the door?", "says")],
-)
-def test_what_holds_the_telephone_number_that_is_asked_for_goes_before_what_speaks_of_it(question: str, first: str) -> None:
-    passages = {
-        "says": ("The phone number of the desk is on the door.", (1.0, 0.0)),
-        "holds": ("The desk has the phone number 0161 496 0021.", (0.98, 0.199)),
-    }
-    found = HybridRetriever(filled(passages), Constant(), 2, cosine_share=0.9).retrieve(question)
-    assert found[0].node.id_ == first
-
-
-def test_an_abbreviation_is_looked_up_as_the_passages_spell_it_out() -> None:
-    passages = {"other": ("A note on paper.", (1.0, 0.0)), "own": ("Human Resources has room three.", (0.9, 0.436))}
-    retriever = HybridRetriever(filled(passages), Constant(), 2, cosine_share=0.6)
-    assert [hit.node.id_ for hit in retriever.retrieve("Which sheet has HR?")] == ["own", "other"]
-    assert [hit.node.id_ for hit in retriever.retrieve("Which sheet has hr?")] == ["other", "own"]
-
-
-def test_what_is_asked_of_the_author_is_looked_up_as_the_author_would_ask_it_too() -> None:
+def test_what_is_asked_of_the_author_is_looked_up_as_the_author_would_ask_it() -> None:
     asked: list[str] = []
 
     class Listening(Constant):
@@ -219,12 +180,12 @@ def test_what_is_asked_of_the_author_is_looked_up_as_the_author_would_ask_it_too
             asked.append(text)
             return np.array([1.0, 0.0] if "author" in text else [0.0, 1.0], np.float32)
 
-    store = filled({"at": ("the tower", (1.0, 0.0)), "own": ("my tower", (0.0, 1.0)), "both": ("towers", (0.707, 0.707))})
-    found = HybridRetriever(store, Listening(), 3, cosine_share=1.0).retrieve("What did the author build?")
-    assert asked == ["What did the author build?", "What did I build?"]
-    assert found[0].node.id_ == "both"
-    given = QueryBundle("What did the author build?", embedding=np.array([0.0, 1.0], np.float32))
-    assert HybridRetriever(store, Listening(), 3, cosine_share=1.0).retrieve(given)[0].node.id_ == "own"
+    store = filled({"at": ("the tower", (1.0, 0.0)), "own": ("my tower", (0.0, 1.0))})
+    retriever = HybridRetriever(store, Listening(), 2, cosine_share=1.0)
+    assert retriever.retrieve("What did the author build?")[0].node.id_ == "own"
+    assert asked == ["What did I build?"]
+    given = QueryBundle("What did the author build?", embedding=np.array([1.0, 0.0], np.float32))
+    assert retriever.retrieve(given)[0].node.id_ == "at"
 
 
 WEAKER = {

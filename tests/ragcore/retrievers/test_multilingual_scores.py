@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from ragcore.embeddings import multilingual_e5
+from ragcore.embeddings.multilingual_e5 import is_multilingual
 from ragcore.retrievers.hybrid import COSINE_SHARE, HybridRetriever
-from ragcore.retrievers.multilingual_scores import OTHER_LANGUAGE_SHARE, in_other_languages, is_multilingual, min_max
+from ragcore.retrievers.multilingual_scores import OTHER_LANGUAGE_SHARE, in_other_languages, min_max
 from ragcore.schema import Document, TextNode
 from ragcore.vector_stores.memory import MemoryStore
 

@@ -11,6 +11,7 @@ from ragcore.observe import span
 from ragcore.retrievers.hybrid import HybridRetriever
 from ragcore.retrievers.summary_request import LOOKED_AT, OverviewRetriever
 from ragcore.schema import Document, TextNode
+from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE
 from ragcore.vector_stores.base import Scope, StoredDocument
 from ragcore.vector_stores.memory import MemoryStore
 
@@ -132,3 +133,43 @@ def test_of_thousands_of_documents_only_those_are_asked_whose_passages_are_looke
     overview(store, 5).retrieve("Please summarise the documents")
     assert looked_at == ids[:: len(ids) // LOOKED_AT]
     assert len(asked) == len({id_.partition("-")[0] for id_ in looked_at}) < 2 * LOOKED_AT
+
+
+def test_a_passage_of_a_spreadsheet_comes_with_what_its_whole_table_holds(store: MemoryStore) -> None:
+    rows = [f"Day: 2025-01-{day:02d}; Bread: {day * 2}" for day in range(1, 31)]
+    parts = ["\n".join(rows[:15]), "\n".join(rows[15:])]
+    nodes = [
+        TextNode(part, f"sales-{at}", ref_doc_id="sales", embedding=EMBEDDER.embed_passages([part])[0])
+        for at, part in enumerate(parts)
+    ]
+    store.put(Document("\n".join(rows), id_="sales", metadata={"file_name": "sales.csv"}), nodes)
+    notes = {hit.node.ref_doc_id: hit.node.metadata.get(TABLE) for hit in overview(store, 1).retrieve("Fasse alles zusammen")}
+    table = "30 Zeilen; Spalten Day, Bread; Day 2025-01-01 bis 2025-01-30; Bread 2 bis 60."
+    assert notes == {"rail": None, "oven": None, "sales": table}
+
+
+def test_more_than_40_documents_are_put_into_groups_that_name_each_of_them() -> None:
+    store = MemoryStore()
+    for topic, text in (("rail", "the railway climbs the cliff"), ("oven", "the oven bakes bread at dawn")):
+        for number in range(30):
+            name = f"{topic} {number}.txt"
+            vector = EMBEDDER.embed_passages([f"{text} {number}"])[0]
+            document = Document(text, name, metadata={"file_name": name})
+            store.put(document, [TextNode(f"{text} {number}", f"{name}-0", ref_doc_id=name, embedding=vector)])
+    found = overview(store, 3).retrieve("Summarise everything")
+    groups = {str(hit.node.metadata[GROUP]): str(hit.node.metadata[DOCUMENTS_OF_GROUP]) for hit in found}
+    named = sorted(name for listing in groups.values() for name in listing.split(", "))
+    assert named == sorted(f"{topic} {number}.txt" for topic in TEXTS for number in range(30))
+    assert all(len({name.split()[0] for name in listing.split(", ")}) == 1 for listing in groups.values())
+    for hit in found:
+        assert hit.node.ref_doc_id in str(hit.node.metadata[DOCUMENTS_OF_GROUP]).split(", ")
+
+
+def test_what_several_documents_have_alike_stands_for_none_of_them() -> None:
+    store = MemoryStore()
+    for name, texts in TEXTS.items():
+        texts = ["no liability is accepted for this leaflet", *texts]
+        vectors = EMBEDDER.embed_passages(texts)
+        nodes = [TextNode(text, f"{name}-{at}", ref_doc_id=name, embedding=vectors[at]) for at, text in enumerate(texts)]
+        store.put(Document("\n".join(texts), id_=name), nodes)
+    assert not [hit for hit in overview(store, 1).retrieve("Summarise everything") if hit.node.id_.endswith("-0")]

@@ -12,7 +12,7 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.keywords import content_words, stem, telling_words, words
+from ragcore.text.keywords import content_words, stem, words
 
 SAME = [
     ("herons", "Heron"),
@@ -64,12 +64,6 @@ def test_words_come_in_order_and_stop_words_only_on_request() -> None:
     assert content_words("The dogs of the town") == ["dog", "town"]
     assert content_words("Was ist eine Quittung?") == ["quittung"]
     assert content_words("What is it?") == []
-
-
-def test_a_word_without_meaning_tells_two_compounds_apart() -> None:
-    assert telling_words("Out-of-network doctors") == ["network", "doctor", "outofnetwork"]
-    assert telling_words("An in-network well-known day-to-day plan.")[-2:] == ["innetwork", "daytoday"]
-    assert telling_words("GPT-4, a 2-for-1 and the in-between") == content_words("GPT-4, a 2-for-1 and the in-between")
 
 
 @pytest.mark.parametrize(

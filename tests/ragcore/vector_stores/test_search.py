@@ -39,6 +39,6 @@ def test_the_nearest_of_several_blocks_are_those_of_brute_force(
 
 
 def test_the_words_that_are_looked_for_are_those_that_a_passage_may_hold() -> None:
-    assert query_terms("According to the document, who built the tower?") == query_terms("Who built the tower?")
+    assert query_terms("Who built the tower? Who?") == ["build", "tower"]
     assert query_terms("Who is the author?") == ["author"]
     assert query_terms("who is it") == ["who", "is", "it"]  # it has no others

@@ -1,0 +1,211 @@
+"""What many files cost that are added at once: thousands of one passage, a folder of real files of all kinds, a mailbox.
+
+    python -m benchmarks.bulk [WORK ...] [--files 8000] [--mails 5000] [--mixed 200]
+
+Every work is a folder that `lectern add` takes into a new library. Counted is processor time, of all processes together, less
+that of the same for one small file, which is mostly loading. Beside it stands what reading the same files and embedding their
+texts in one batch takes, in this process and the same run: the ratio of both is what a queue costs that loses nothing.
+
+`files`: texts of one passage each, made from the sample documents. `mixed`: real files of ../shared/data, left out where that
+is not there. `mailbox`: one file of made mails. `lengths`: one worker in this process takes the first 100 files from a queue of
+100 and from one of `--files`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lectern.jobs.chunking import passages_of
+from lectern.jobs.embedders import Embedders
+from lectern.jobs.intake import SAMPLE
+from lectern.jobs.sandbox import end_readers, start_reader
+from lectern.jobs.worker import Worker
+from lectern.library import Library
+from lectern.settings import IngestSettings
+from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.errors import RagError
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.registry import read_file, supported_suffixes
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data"
+FEW = 100  # files, the cost of which is compared at two lengths of the queue
+HOSTILE = {"archives", "bombs", "docx_broken", "pdf_broken", "pdf_scanned", "pptx_broken", "xlsx_csv_broken"}  # folders
+LARGEST = 60_000  # bytes of a file of the mix
+CHUNK_SIZE = IngestSettings().chunk_size
+LOOK_SECONDS = 0.2
+WORDS = 30  # of a text, at least
+TICKS = os.sysconf("SC_CLK_TCK")  # a second
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Processor seconds of `lectern add` and all its processes, of its own while it waited, and how long that was. The
+    library chose `embed_model` by its first file."""
+
+    whole: float
+    waiting: float
+    waited: float
+    embed_model: str
+
+
+def sentences() -> list[str]:
+    texts = " ".join(path.read_text("utf-8") for path in sorted(SAMPLE.glob("*.[mt][dx]*")))
+    return [found for found in re.split(r"(?<=[.!?])\s+", re.sub(r"[#*|>_-]+|\s+", " ", texts)) if 30 < len(found) < 300]
+
+
+def text(number: int, known: Sequence[str]) -> str:
+    chance, words = random.Random(number), f"Note {number}."
+    while len(words.split()) < WORDS:
+        words += " " + chance.choice(known)
+    return words
+
+
+def make_files(folder: Path, count: int) -> None:
+    known = sentences()
+    for number in range(count):
+        (folder / f"note {number}.txt").write_text(text(number, known), "utf-8")
+
+
+def make_mailbox(folder: Path, count: int) -> None:
+    known = sentences()
+    with (folder / "mails.mbox").open("w", encoding="utf-8") as file:
+        for number in range(count):
+            head = f"From: Ada {number % 50} <ada{number % 50}@example.org>\nTo: Bo <bo@example.org>\nSubject: Note {number}"
+            sent = f"Date: Mon, 02 Nov 2026 08:{number // 60 % 60:02}:{number % 60:02} +0000"
+            file.write(f"From - Mon Nov  2 08:00:00 2026\n{head}\n{sent}\n\n{text(number, known)}\n\n")
+
+
+def make_mix(folder: Path, count: int) -> None:
+    """Every so many-th of the real files that a reader takes."""
+    every = (path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < LARGEST)
+    wanted = [path for path in every if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)]
+    chosen = random.Random(1).sample(wanted, min(count, len(wanted)))
+    for number, path in enumerate(chosen):
+        shutil.copyfile(path, folder / f"{number}-{path.name}")
+
+
+def reference(folder: Path, embedder: Embedder) -> tuple[float, int]:
+    """Processor seconds for reading the files and embedding their passages in one batch, and how many passages these are. What
+    cannot be read takes its time too, and what is there twice is embedded once."""
+    began, documents = time.process_time(), []
+    for path in sorted(folder.iterdir()):
+        with suppress(RagError):
+            documents.append(read_file(path, ReadOptions(path.name)))
+    reading, passages = time.process_time() - began, [node for each in documents for node in passages_of(each, CHUNK_SIZE, 0)]
+    began = time.process_time()
+    embedder.embed_passages(list(dict.fromkeys(node.text for node in passages)))
+    return reading + time.process_time() - began, len(passages)
+
+
+def spent(root: int) -> tuple[float, float]:
+    """Processor seconds of a process alone, and with all those below it, also those that have ended."""
+    parents: dict[int, list[int]] = {}
+    times: dict[int, list[float]] = {}  # user, system, and both of those that have ended
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = stat.read_text("utf-8", "replace").rpartition(") ")[2].split()
+            number = int(stat.parent.name)
+            parents.setdefault(int(fields[1]), []).append(number)
+            times[number] = [int(field) / TICKS for field in fields[11:15]]
+    whole, todo = 0.0, [root]
+    while todo:
+        number = todo.pop()
+        whole += sum(times.get(number, ()))
+        todo += parents.get(number, [])
+    return sum(times.get(root, ())[:2]), whole
+
+
+def add(folder: Path) -> Cost:
+    """`lectern add` of the folder into a new library."""
+    count, whole, own = len(list(folder.iterdir())), 0.0, 0.0
+    taken_in: tuple[float, float] | None = None  # when, and the processor seconds of the command by then
+    with tempfile.TemporaryDirectory() as place:
+        command = [sys.executable, "-m", "lectern.cli", "--library", place, "add", str(folder)]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None:
+            now = spent(process.pid)
+            own, whole = max(own, now[0]), max(whole, now[1])
+            if taken_in is None and files_in(Path(place)) >= count:
+                taken_in = time.monotonic(), own
+            time.sleep(LOOK_SECONDS)
+        ended = time.monotonic()
+        with closing(Library.open(Path(place))) as library:
+            embed_model = library.store.versions.current().embed_model
+    began, before = taken_in or (ended, own)
+    return Cost(whole, own - before, ended - began, embed_model)
+
+
+def files_in(place: Path) -> int:
+    """The rows of a library, and what a zip has become."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{place}/library.db?mode=ro", uri=True)) as db:
+        return int(db.execute("SELECT count(*) FROM files").fetchone()[0])
+    return 0
+
+
+def at_length(length: int) -> float:
+    """Processor seconds that one worker takes for each of the first FEW files of a queue of this length."""
+    with tempfile.TemporaryDirectory() as name, closing(Library.open(Path(name) / "library")) as library:
+        (folder := Path(name) / "files").mkdir()
+        make_files(folder, length)
+        for path in folder.iterdir():
+            library.intake.add(path, path.name)
+        worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
+        worker.warm()
+        start_reader()
+        _, began = spent(os.getpid())
+        while library.files.ready_and_bytes()[0] < FEW and worker.run_once():
+            pass
+        each = (spent(os.getpid())[1] - began) / library.files.ready_and_bytes()[0]
+        end_readers()
+        return each
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("work", nargs="*", help=f"of {', '.join(WORKS)}, lengths; all, unless some are named")
+    parser.add_argument("--files", type=int, default=8000)
+    parser.add_argument("--mails", type=int, default=5000)
+    parser.add_argument("--mixed", type=int, default=200)
+    given = parser.parse_args()
+    counts = {"files": given.files, "mixed": given.mixed, "mailbox": given.mails}
+    embedders, chosen = Embedders(HuggingFaceEmbedding()), given.work or [*WORKS, "lengths"]
+    print("| work | files | passages | reading and embedding, s | lectern add, s | ratio | waiting took of a core |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as name:
+        (one := Path(name) / "one").mkdir()
+        make_files(one, 1)
+        start = add(one).whole
+        for work in (each for each in WORKS if each in chosen):
+            (folder := Path(name) / work).mkdir()
+            WORKS[work](folder, counts[work])
+            if files := len(list(folder.iterdir())):
+                cost = add(folder)
+                embedder = embedders.of(cost.embed_model)
+                embedder.embed_query("ready")  # loads it
+                least, passages = reference(folder, embedder)
+                ratio, share = (cost.whole - start) / least, cost.waiting / max(cost.waited, 1e-9)
+                print(f"| {work} | {files} | {passages} | {least:.1f} | {cost.whole - start:.1f} | {ratio:.2f} | {share:.2%} |")
+    if "lengths" in chosen:
+        told = ", ".join(f"{1000 * at_length(length):.1f} ms in a queue of {length:,}" for length in (FEW, given.files))
+        print(f"\nA file costs {told}.")
+
+
+WORKS: dict[str, Callable[[Path, int], None]] = {"files": make_files, "mixed": make_mix, "mailbox": make_mailbox}
+
+if __name__ == "__main__":
+    main()

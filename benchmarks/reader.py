@@ -1,0 +1,288 @@
+"""How the reader that quotes does with each of its sets, and the fit of its weights.
+
+    python -m benchmarks.reader          # a table of each set: development and validation half
+    python -m benchmarks.reader --fit    # fits `ragcore.extractive.weights` anew, and prints it
+    python -m benchmarks.reader --fit --without-words  # for embedders that give no vectors of words
+    python -m benchmarks.reader --fit --multilingual   # for the embedder for every language
+
+Reads squad2_500, clapnq_dev, azure_northwind and household in ../shared/data, and the everyday documents: 24 that are invented,
+each asked alone, eight questions that it answers, in its own words or in others, and three that it does not. Passages are those
+that the application finds with its default settings. `--sets` names some of them, with commas between them; `--data` is another
+folder. "xquad/en<xquad/de" is xquad/en asked in German, each question once more without the passages that answer it. Weights
+are fitted to the development halves of FITTED, or FITTED_MULTILINGUAL.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+import platformdirs
+
+from benchmarks.datasets.data_set import DataSet, Trial, read_data_set
+from benchmarks.datasets.index import indexed
+from benchmarks.datasets.outcomes import has_must_words
+from benchmarks.datasets.settings import setting_of
+from benchmarks.datasets.token_overlap import token_recall
+from lectern.ask.pipeline import plan_retrieval
+from ragcore.embeddings import bundled_model, multilingual_e5
+from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.embeddings.spelling_correction import as_meant
+from ragcore.evaluation.answer_match import holds, plain
+from ragcore.extractive import features
+from ragcore.extractive.answerer import ExtractiveLLM
+from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.reader import Reader, candidates
+from ragcore.prompts.prompt import Passage
+from ragcore.response_synthesizers.synthesizer import passages_from
+from ragcore.schema import ChatMessage, MessageRole, Outcome
+from ragcore.text.citations import MARKS
+from ragcore.text.quotable_sentences import joined
+
+EVERYDAY = Path(__file__).with_name("everyday_documents")
+DATA = Path(__file__).parents[2] / "shared" / "data"
+WORK = Path(platformdirs.user_cache_dir("lectern", appauthor=False)) / "eval"
+SETS = ("squad2_500", "clapnq_dev", "azure_northwind", "everyday", "household")
+FITTED = ("squad2_500", "clapnq_dev", "everyday")
+FITTED_MULTILINGUAL = ("squad2_500", "everyday", "xquad/de", "xquad/zh", "xquad/en<xquad/de")
+MOST = 200  # questions of xquad
+RIDGE = 0.002
+TO_FIT = 2000  # characters of the sentences that are measured to fit: more than for a reader
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question and its passages. `gold`: sentences that answer, word for word, where the set says; without `answers` and
+    `must`, nothing answers."""
+
+    name: str
+    question: str
+    passages: list[Passage]
+    answers: tuple[str, ...]
+    gold: frozenset[str]
+    must: tuple[tuple[str, ...], ...]
+    development: bool
+
+    @property
+    def answerable(self) -> bool:
+        return bool(self.answers or self.must)
+
+    def right_share(self, text: str) -> float:
+        """0 to 1: of must-words or of an answer's tokens; 1 or 0 where an answer is a name or a number."""
+        if self.must:
+            return float(has_must_words(text, self.must))
+        said = MARKS.sub("", text)
+        return (
+            token_recall(said, self.answers)
+            if self.gold or self.name == "azure_northwind"
+            else float(holds(said, self.answers))
+        )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """`likeliest`: sentences, best first."""
+
+    outcome: Outcome
+    text: str
+    likeliest: list[str]
+
+
+class WithoutWords:
+    """The default embedder as one that gives the vectors of texts alone."""
+
+    def __init__(self) -> None:
+        self._embedder = HuggingFaceEmbedding()
+        self.name, self.dimension = self._embedder.name, self._embedder.dimension
+        self.embed_passages, self.embed_query = self._embedder.embed_passages, self._embedder.embed_query
+
+
+def cases_in(name: str, data: Path, embedder: Embedder) -> Iterator[Case]:
+    if name == "everyday":
+        yield from _everyday()
+        return
+    documents, _, asked_with = name.partition("<")
+    data_set = _data_set(documents, data)
+    wanted = {trial.question.id: trial.question.answers for trial in data_set.trials}  # in the documents' language
+    if documents.startswith("xquad"):
+        chosen = sorted(data_set.trials, key=lambda trial: zlib.crc32(trial.question.id.encode()[::-1]))[:MOST]
+        data_set = replace(data_set, trials=tuple(chosen))
+    if asked_with:
+        data_set = data_set.asked_with(_data_set(asked_with, data))
+    gold = {row["id"]: row.get("gold_sentences", ()) for row in lines(data / documents / "qa.jsonl")} if data_set.texts else {}
+    setting = setting_of("default")
+    with ExitStack() as stack:
+        opened = stack.enter_context(indexed(data_set, setting, WORK, print, embedder))
+        for trial in data_set.trials:
+            if trial.computes:
+                continue
+            question = _stand_alone(trial)
+            ask = replace(setting.ask, question=question)
+            nodes = plan_retrieval(ask, opened.library.store, opened.embedder).passages(question)
+            sentences = frozenset(plain(each) for group in gold.get(trial.question.id, ()) for each in group)
+            answers = tuple(wanted[trial.question.id])
+            development = trial.part == "development" and not data_set.conversations
+            passages = list(passages_from(nodes))
+            yield Case(name, question, passages, answers, sentences, trial.must, development)
+            if documents.startswith("xquad"):
+                others = [passage for passage in passages if not holds(passage.text, answers)]
+                yield Case(name, question, others, (), sentences, (), development)
+
+
+def _data_set(name: str, data: Path) -> DataSet:
+    beside = (data / "azure_northwind" / "data", data / "paul_graham") if name == "household" else ()
+    return read_data_set(data / name, beside=beside)
+
+
+def _stand_alone(trial: Trial) -> str:
+    return stand_alone(trial.question.text, [ChatMessage(MessageRole.USER, said) for said in trial.said])
+
+
+def _everyday() -> Iterator[Case]:
+    """Each document is asked alone, as one passage."""
+    rows = [json.loads(line) for line in (EVERYDAY / "qa.jsonl").read_text("utf-8").splitlines()]
+    documents = sorted({row["document"] for row in rows})
+    texts = [(EVERYDAY / document).read_text("utf-8") for document in documents]
+    for row in rows:
+        document = row["document"]
+        passage = Passage(texts[documents.index(document)], 1, document)
+        development = documents.index(document) % 2 == 0
+        yield Case("everyday", row["question"], [passage], tuple(row["answers"]), frozenset(), (), development)
+
+
+def shown_by(llm: ExtractiveLLM, asked: Case) -> Shown:
+    reading = llm.read(asked.question, asked.passages)
+    return Shown(reading.outcome, joined(reading.quotes), [quote.text for quote in reading.ranked])
+
+
+def figures(asked: Sequence[Case], shown: Sequence[Shown]) -> dict[str, float]:
+    """Shares; those of `answerable` questions first."""
+    pairs = list(zip(asked, shown, strict=True))
+    yes, no = ([pair for pair in pairs if pair[0].answerable is wanted] for wanted in (True, False))
+
+    def mean(values: Iterator[float]) -> float:
+        return float(np.mean(list(values)))
+
+    return {
+        "best sentence": mean(one.right_share(" ".join(said.likeliest[:1])) for one, said in yes),
+        "best three": mean(one.right_share(" ".join(said.likeliest[:3])) for one, said in yes),
+        "right, shown": mean(one.right_share(said.text) for one, said in yes),
+        "right, as answer": mean(one.right_share(said.text) * (said.outcome == "answer") for one, said in yes),
+        **{f"{outcome}, answerable": mean(float(said.outcome == outcome) for _, said in yes) for outcome in get_args(Outcome)},
+        **{f"{outcome}, not there": mean(float(said.outcome == outcome) for _, said in no) for outcome in get_args(Outcome)},
+        "characters": mean(float(len(said.text)) for _, said in pairs),
+    }
+
+
+def print_table(name: str, asked: Sequence[Case], embedder: Embedder) -> None:
+    llm = ExtractiveLLM(embedder)
+    for half in (True, False):
+        some = [one for one in asked if one.development is half]
+        if some:
+            print(f"{name}, {'development' if half else 'validation'}: {len(some)} questions")
+            for figure, value in figures(some, [shown_by(llm, one) for one in some]).items():
+                print(f"  {figure:34} {value:8.3f}")
+
+
+def fit_weights(data: Path, embedder: Embedder, sets: Sequence[str]) -> None:
+    features.EMBEDDED = TO_FIT
+    vectors = Reader(embedder).vectors
+    cases, measured, rights = [], [], []
+    for name in sets:
+        for one in cases_in(name, data, embedder):
+            if not one.development:
+                continue
+            quotes = candidates(one.passages)
+            question = as_meant(one.question, [quote.read_with_lead for quote in quotes], embedder)
+            rows, numbers = features.measure(
+                question, quotes, [one.passages[quote.passage].relevance for quote in quotes], vectors
+            )
+            right = np.array([_is_right(one, quotes[row].text) for row in rows], np.bool_)
+            if right.any() or (rows and not one.answerable):
+                cases.append(one)
+                measured.append(numbers)
+                rights.append(right)
+    weights, bias = fit([one.name for one in cases], measured, rights)
+    print("(" + ", ".join(f"{value:.3f}" for value in weights) + f"), bias={bias:.3f}")
+    _print_odds(cases, [rows @ weights + bias for rows in measured])
+
+
+def fit(
+    sets: Sequence[str], measured: Sequence[npt.NDArray[np.float64]], rights: Sequence[npt.NDArray[np.bool_]]
+) -> tuple[npt.NDArray[np.float64], float]:
+    """A conditional logit with "none of them" as one more choice, every question set weighing the same. `sets`: that of
+    each question."""
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
+    sizes = Counter(sets)
+    share = np.array([1 / sizes[name] / len(sizes) for name in sets])
+    rows, right = np.concatenate(measured), np.concatenate(rights)
+    middle, spread = rows.mean(axis=0), rows.std(axis=0)
+    rows = np.column_stack([(rows - middle) / spread, np.ones(len(rows))])
+    starts = np.cumsum([0, *[len(each) for each in rights[:-1]]])
+    question = np.repeat(np.arange(len(sets)), [len(each) for each in rights])
+    answered = np.logical_or.reduceat(right, starts)
+
+    def loss(weights: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        odds = np.exp(rows @ weights)
+        everything = 1 + np.add.reduceat(odds, starts)
+        wanted = np.where(answered, np.add.reduceat(odds * right, starts), 1)
+        slope = share[question] * odds * (1 / everything[question] - right / wanted[question])
+        penalty = RIDGE * np.append(weights[:-1], 0)
+        return float(share @ np.log(everything / wanted) + penalty @ weights), rows.T @ slope + 2 * penalty
+
+    found = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = found[:-1] / spread
+    return weights, float(found[-1] - weights @ middle)
+
+
+def _is_right(asked: Case, sentence: str) -> bool:
+    return plain(sentence) in asked.gold if asked.gold else bool(asked.answers) and holds(sentence, asked.answers)
+
+
+def _print_odds(asked: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) -> None:
+    """To choose the thresholds by: quantiles of the best sentence's log odds."""
+    shares = (0.02, 0.1, 0.25, 0.5, 0.6, 0.75, 0.9)
+    print(f"log odds of the best sentence at {shares}")
+    for name in dict.fromkeys(one.name for one in asked):
+        for answerable in (True, False):
+            best = [
+                each.max() for one, each in zip(asked, odds, strict=True) if (one.name, one.answerable) == (name, answerable)
+            ]
+            quantiles = " ".join(f"{value:6.2f}" for value in np.quantile(best, shares))
+            print(f"  {name + (', answerable' if answerable else ', not there'):28} {quantiles}")
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fit", action="store_true", help="fit the weights anew")
+    parser.add_argument("--without-words", action="store_true", help="with an embedder that gives no vectors of words")
+    parser.add_argument("--multilingual", action="store_true", help="with the embedder for every language")
+    parser.add_argument("--sets", default=",".join(SETS), help="which sets are measured")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the sets")
+    given = parser.parse_args()
+    model = multilingual_e5.NAME if given.multilingual else bundled_model.NAME
+    embedder: Embedder = WithoutWords() if given.without_words else HuggingFaceEmbedding(model)
+    if given.fit:
+        fit_weights(given.data, embedder, FITTED_MULTILINGUAL if given.multilingual else FITTED)
+        return
+    for name in given.sets.split(","):
+        print_table(name, list(cases_in(name, given.data, embedder)), embedder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""What a process that reads files may reach, beyond the file it was given: Python's libraries and those of the system, and the
+program that recognises text in pictures. Nothing of the environment but how to find those.
+
+On Linux the kernel holds it to that, for native code too. Elsewhere only Python's own calls are refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lectern.jobs import landlock, seccomp
+
+CLONE_NEWUSER, CLONE_NEWNET = 0x1000_0000, 0x4000_0000  # unshare(2)
+ENVIRONMENT = frozenset(
+    {
+        *("LANG", "LC_ALL", "LC_CTYPE", "TZ"),
+        *("PYTHONPATH", "PYTHONHOME", "PYTHONUTF8", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TESSDATA_PREFIX"),
+        *("SYSTEMROOT", "WINDIR", "TEMP", "TMP", "TMPDIR"),
+    }
+)
+# One thread and one heap: each further one reserves memory that the limit counts.
+LIMITS = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+
+_SYSTEM = (
+    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share", "/usr/local/lib", "/usr/local/lib64", "/usr/local/share"),
+    *("/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store", "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/fonts", "/dev/urandom"),
+)
+_LOADER = re.compile(rb"(/[!-~]*/ld[-.0-9a-z][!-~]*)\0")  # that the kernel starts a program with, as ELF names it
+_REFUSED_EVENTS = frozenset(
+    {
+        *("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname"),
+        *("os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile"),
+    }
+)
+
+
+def confines_files() -> bool:
+    """Whether this system's kernel can hold a process to a few files."""
+    return landlock.landlock_version() > 0
+
+
+def describe_confinement() -> str:
+    """One line: what this system holds a process that reads files to."""
+    if confines_files() and seccomp.can_refuse_calls():
+        return "Files are read by a process that the kernel lets open nothing of yours but the file, and that has no network."
+    if confines_files():
+        return "Files are read by a process that the kernel lets open nothing of yours but the file. Python shuts its network."
+    return (
+        "Files are read by a process that this system does not confine: a file that took it over could read what you can read."
+        " Linux 5.13 or newer with Landlock confines it."
+    )
+
+
+def environment(scratch: Path | None) -> dict[str, str]:
+    """Of a process that reads files: no keys, no addresses, and for a home its own `scratch` folder."""
+    known = {name: value for name, value in os.environ.items() if name.upper() in ENVIRONMENT}
+    own = {} if scratch is None else dict.fromkeys(("HOME", "TMPDIR"), str(scratch))
+    return known | LIMITS | own
+
+
+def confine(*, inputs: Path | None, scratch: Path | None, tesseract: str) -> None:
+    """Give up all else, for good. Read, and delete, what is in `inputs`; write in `scratch`; start `tesseract`, which is
+    its absolute path, or "" for none. Before the first thread is started, and before anything of a file is looked at.
+    """
+    os.environ["PATH"] = str(Path(tesseract).parent) if tesseract else ""
+    if sys.platform == "linux":
+        _leave_the_network()
+        if inputs is not None and scratch is not None:
+            landlock.restrict_files(_rules(inputs, scratch, tesseract))
+        if seccomp.can_refuse_calls():
+            with contextlib.suppress(OSError):  # a container may forbid it; the other walls stand
+                seccomp.refuse_calls()
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _REFUSED_EVENTS or (event == "subprocess.Popen" and str(arguments[0]) != tesseract):
+            raise PermissionError(f"{event} is not for a process that reads files")
+
+    sys.addaudithook(refuse)
+
+
+def _leave_the_network() -> None:
+    """Where the kernel lets an ordinary process have a network of its own, this one's is empty."""
+    import ctypes
+
+    ctypes.CDLL(None).unshare(CLONE_NEWUSER | CLONE_NEWNET)  # a refusal leaves the other walls
+
+
+def _rules(inputs: Path, scratch: Path, tesseract: str) -> Iterator[tuple[Path, int]]:
+    yield inputs, landlock.TAKE
+    yield scratch, landlock.WRITE
+    yield Path(os.devnull), landlock.READ | landlock.WRITE_FILE
+    for folder in _SYSTEM:
+        yield Path(folder), landlock.READ
+    for path in _libraries():
+        yield path, landlock.READ
+    if data := os.environ.get("TESSDATA_PREFIX"):
+        yield Path(data), landlock.READ
+    if tesseract:
+        for program in _programs(Path(tesseract)):
+            yield program, landlock.READ | landlock.EXECUTE
+
+
+def _libraries() -> Iterator[Path]:
+    """Where Python's own modules and installed packages are; of any other folder on its path only packages and modules, as
+    that may be somebody's home."""
+    prefixes = {Path(prefix) for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)}
+    for prefix in prefixes:
+        yield from (prefix / name for name in ("lib", "lib64", "share"))
+    for folder in map(Path, filter(None, sys.path)):
+        if folder.is_file() or folder.name in ("site-packages", "dist-packages") or any(folder.glob("*.dist-info")):
+            yield folder
+        elif not any(folder.is_relative_to(prefix / "lib") for prefix in prefixes):
+            yield from (package.parent for package in folder.glob("*/__init__.py"))
+            yield from (module for suffix in ("py", "so") for module in folder.glob(f"*.{suffix}"))
+
+
+def _programs(program: Path) -> Iterator[Path]:
+    """A program and what the kernel starts it with. A script, such as Nix has, starts another one in its folder."""
+    program = program.resolve()
+    yield program
+    with program.open("rb") as file:
+        head = file.read(4096)
+    if head.startswith(b"#!"):
+        yield program.parent
+        yield from _programs(Path(os.fsdecode(head[2:].split(maxsplit=1)[0])))
+    elif loader := _LOADER.search(head):
+        yield Path(os.fsdecode(loader[1]))

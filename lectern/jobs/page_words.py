@@ -1,0 +1,46 @@
+"""Where the words of recognised pages stand, so that a citation of a scan or a photograph marks its place in the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ragcore.readers.ocr.page_words import PageWords
+from ragcore.sql.base import Connection, Database
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS page_words (
+    file_id TEXT NOT NULL,
+    page_index INTEGER NOT NULL,
+    words BLOB NOT NULL,             -- see PageWords.to_bytes
+    PRIMARY KEY (file_id, page_index)
+);
+"""
+
+
+class PageWordsTable:
+    """The recognised pages of each file. A file that was read before there was this table has none."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def replace(self, file_id: str, pages: Mapping[int, PageWords]) -> None:
+        """All pages of the file, by their index."""
+        with self._database.transaction() as db:
+            drop_page_words(db, file_id)
+            db.executemany(
+                "INSERT INTO page_words (file_id, page_index, words) VALUES (?, ?, ?)",
+                [(file_id, index, words.to_bytes()) for index, words in pages.items()],
+            )
+
+    def of(self, file_id: str, page_indexes: Sequence[int]) -> dict[int, PageWords]:
+        """Those of these pages whose text was recognised."""
+        marks = ", ".join("?" * len(page_indexes))
+        rows = f"SELECT page_index, words FROM page_words WHERE file_id = ? AND page_index IN ({marks})"
+        with self._database.snapshot() as db:
+            found = db.execute(rows, (file_id, *page_indexes)).fetchall()
+        return {row["page_index"]: PageWords.from_bytes(row["words"]) for row in found}
+
+
+def drop_page_words(db: Connection, file_id: str) -> None:
+    """Forget those of a file, in the caller's transaction."""
+    db.execute("DELETE FROM page_words WHERE file_id = ?", (file_id,))

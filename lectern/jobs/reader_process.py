@@ -1,0 +1,243 @@
+"""The parent's end of one process that reads files (`lectern.jobs.sandbox_process`).
+
+What comes from there is lines of bytes, and one object of JSON for each file: nothing that it sends can become code here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
+from queue import Empty, Queue
+from typing import IO, Any
+
+import lectern
+from lectern.jobs.confinement import confines_files, environment
+from lectern.jobs.sandbox_process import BEGUN, READY
+from lectern.jobs.scratch import Scratch
+from ragcore.errors import DamagedFileError, TooLargeError
+from ragcore.readers.ocr.tesseract import find_program
+
+LOOK_SECONDS = 0.1  # between two looks at the clock and at `cancelled`
+LONGEST = 40  # times `timeout`, however well it gets on: 2,000 scanned pages take four hours
+END_SECONDS = 1.0  # in which a process that has hung up ends, and its last words come
+WATCHED = 64_000  # bytes of a parser's last words that are kept
+LINES = 100  # that wait for whoever reads them; then the process waits
+BUFFER = 1 << 16  # bytes
+# With -P, which leaves the current folder out: a module may lie there that nobody meant to import.
+START = "import sys; sys.path.append(sys.argv[1]); from lectern.jobs.sandbox_process import serve; serve()"
+
+
+class Cancelled(Exception):
+    """The reading was stopped because the caller said so."""
+
+
+class EndedBeforeError(Exception):
+    """The process was ended while it waited, and the file is not to blame."""
+
+
+class ReaderProcess:
+    """Reads one file at a time. `beside`: a folder on the file system of the files."""
+
+    def __init__(self, beside: Path | None = None) -> None:
+        self.files = 0
+        self.waited = False
+        self.beside = beside
+        self.tesseract = find_program()
+        self.scratch = Scratch(beside) if confines_files() else None
+        place = None if self.scratch is None else self.scratch.work
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", START, str(Path(lectern.__file__).parents[1])],
+            bufsize=BUFFER,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(place),
+            cwd=place,
+            # A group of its own: Ctrl+C is the parent's, and what is started there can be ended with it.
+            process_group=None if sys.platform == "win32" else 0,
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        self._orders, self._limit = self._process.stdin, BUFFER
+        self._lines: Queue[bytes] = Queue(LINES)  # b"" for their end
+        self._words = b""
+        threads = ((self._listen, self._process.stdout), (self._hear, self._process.stderr))
+        self._threads = [threading.Thread(target=each, args=(pipe,), daemon=True) for each, pipe in threads]
+        for thread in self._threads:
+            thread.start()
+        with suppress(OSError):  # it has ended already, as the first file will say
+            self._send(
+                {
+                    "inputs": self.scratch and str(self.scratch.inputs),
+                    "scratch": place and str(place),
+                    "tesseract": self.tesseract,
+                }
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def input(self, path: Path) -> AbstractContextManager[Path]:
+        """Where the process finds the file, while this is open."""
+        return nullcontext(path) if self.scratch is None else self.scratch.holding(path)
+
+    def read(
+        self,
+        order: Mapping[str, Any],
+        name: str,
+        timeout: float,
+        on_progress: Callable[[int, int], None],
+        cancelled: Callable[[], bool],
+    ) -> dict[str, Any]:
+        """What the process answers to the order. `timeout` in seconds from the last sign of progress.
+
+        EndedBeforeError where it had ended before it began, and the errors of `lectern.jobs.sandbox.read_isolated`.
+        """
+        self.files += 1
+        # A longer answer would not fit in the process either. It holds from BEGUN on, for which `_listen` waits already.
+        self._limit = int(order["memory_mb"]) * 1_000_000
+        begun, progress = False, _Progress(on_progress)
+        end = time.monotonic() + LONGEST * timeout
+        with suppress(OSError):  # it has ended, as its lines will say
+            self._send(order)
+        while True:
+            if cancelled():
+                raise Cancelled
+            if time.monotonic() > progress.last + timeout:
+                raise _stopped(f"Reading {name} got no further for {_span(timeout)} and was stopped.")
+            if time.monotonic() > end:
+                raise _too_long(name, LONGEST * timeout)
+            try:
+                line = self._lines.get(timeout=LOOK_SECONDS)
+            except Empty:
+                continue
+            if line == BEGUN:
+                begun = True
+            elif line and begun:
+                if (answer := _taken(line, name, progress)) is not None:
+                    return answer
+            elif not line:
+                if self.waited and not begun:
+                    raise EndedBeforeError
+                raise self._explain_end(name, LONGEST * timeout)
+            elif line != READY:
+                raise crashed(name)
+
+    def kill(self) -> None:
+        """End the process, and what it started, at once, and delete what it wrote."""
+        self._end()
+        while any(thread.is_alive() for thread in self._threads):
+            with suppress(Empty):
+                self._lines.get(timeout=0.01)  # room for the last ones
+        with suppress(OSError):
+            self._orders.close()
+        if self.scratch is not None:
+            self.scratch.remove()
+
+    def _end(self) -> None:
+        if sys.platform == "win32":
+            import psutil
+
+            with suppress(psutil.NoSuchProcess):
+                for child in psutil.Process(self.pid).children(recursive=True):
+                    with suppress(psutil.NoSuchProcess):
+                        child.kill()
+        else:
+            with suppress(ProcessLookupError, PermissionError):  # gone; macOS says the second
+                os.killpg(self.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+
+    def _send(self, order: Mapping[str, Any]) -> None:
+        self._orders.write(json.dumps(order).encode("ascii") + b"\n")
+        self._orders.flush()
+
+    def _listen(self, pipe: IO[bytes]) -> None:
+        with pipe:
+            while (line := pipe.readline(self._limit)).endswith(b"\n"):
+                self._lines.put(line[:-1])
+        self._lines.put(b"")
+
+    def _hear(self, pipe: IO[bytes]) -> None:
+        """Fetch what parsers print: a crash is explained by the last of it."""
+        with pipe:
+            while words := os.read(pipe.fileno(), WATCHED):
+                self._words = (self._words + words)[-WATCHED:]
+
+    def _explain_end(self, name: str, timeout: float) -> Exception:
+        """Why the process has hung up."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_SECONDS)
+        self._end()
+        self._threads[1].join(END_SECONDS)
+        status, words = self._process.returncode, self._words.decode("utf-8", "replace")
+        if sys.platform != "win32" and status == -signal.SIGXCPU:
+            return _too_long(name, timeout)
+        killed = sys.platform != "win32" and status == -signal.SIGKILL  # by a system that has run out of memory
+        if killed or "MemoryError" in words or "bad_alloc" in words or "out of memory" in words.lower():
+            return _too_much_memory(name)
+        if status in (0, 1, 2):  # ours: a bad file is an error in its answer
+            return RuntimeError(f"The reading process ended with status {status}: {words[-2000:]}")
+        return crashed(name)
+
+
+class _Progress:
+    """Hands progress on, and remembers when there was some for the `last` time."""
+
+    def __init__(self, report: Callable[[int, int], None]) -> None:
+        self._report = report
+        self._most = (0, 0)
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if (done, total) > self._most:
+            self.last, self._most = time.monotonic(), (done, total)
+        self._report(done, total)
+
+
+def _taken(line: bytes, name: str, progress: _Progress) -> dict[str, Any] | None:
+    """The answer that a line is; None for progress, which is handed on."""
+    try:
+        if line.startswith(b"{"):
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        done, total = map(int, line[:40].split())
+    except (ValueError, RecursionError) as error:  # the process is no longer ours
+        raise crashed(name) from error
+    progress(done, total)
+    return None
+
+
+def crashed(name: str) -> DamagedFileError:
+    return DamagedFileError(
+        f"{name} could not be read: it made the reader crash.",
+        hint="Open it in the program it comes from and save it again, or print it to a PDF.",
+    )
+
+
+def _too_long(name: str, timeout: float) -> TooLargeError:
+    return _stopped(f"{name} took longer than {_span(timeout)} to read and was stopped.")
+
+
+def _span(seconds: float) -> str:
+    if seconds >= 7200:
+        return f"{seconds / 3600:.0f} hours"
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:g} seconds"
+
+
+def _too_much_memory(name: str) -> TooLargeError:
+    return _stopped(f"{name} needs more memory to read than it is allowed, and was stopped.")
+
+
+def _stopped(what: str) -> TooLargeError:
+    return TooLargeError(what, hint="Split it into several files, or raise the limit in the settings.")

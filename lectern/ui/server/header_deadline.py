@@ -1,0 +1,57 @@
+"""Drops connections on which the header of a request does not come. uvicorn waits for it without end, and each takes a file
+descriptor and memory."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.config import HTTP_PROTOCOLS
+from uvicorn.protocols.http import auto
+
+HEADER_SECONDS = 10.0  # from the connection's start, or from the first byte of a later header, to the header's end
+
+
+def install() -> None:
+    """Have servers that uvicorn starts from now on in this process drop such connections."""
+    HTTP_PROTOCOLS["auto"] = f"{__name__}:HeaderDeadline"
+
+
+class Deadline(asyncio.Protocol):
+    """Before one of uvicorn's protocols: closes the connection when a header takes longer than `seconds`. A body may take as
+    long as it likes, and so may an answer."""
+
+    seconds = HEADER_SECONDS
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    cycle: Any  # uvicorn's, of request and response; a new one begins when a header is complete
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._start()
+
+    def data_received(self, data: bytes) -> None:
+        before = self.cycle
+        if before is None or (before.response_complete and not before.more_body):
+            self._start()
+        super().data_received(data)
+        if self.cycle is not before or self.transport.get_protocol() is not self:  # else a websocket has taken over
+            self._cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel()
+        super().connection_lost(exc)
+
+    def _start(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
+
+    def _cancel(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class HeaderDeadline(Deadline, auto.AutoHTTPProtocol):  # type: ignore[valid-type, misc]  # of the parser that is installed
+    """uvicorn's connection, with a deadline for headers."""

@@ -1,0 +1,218 @@
+"""Reads passages for a question: how likely each sentence is to answer it, which of them to quote, and which outcome that is.
+
+The sentences, rows and list items of the passages are the candidates. `features` measures them, `weights` makes log odds of
+that, and two thresholds make one of three outcomes of the best. What is quoted has the context that it needs: a list has what
+introduces it, a sentence that begins with "it" the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragcore.embeddings.base import Embedder
+from ragcore.embeddings.spelling_correction import as_meant
+from ragcore.extractive import features, weights
+from ragcore.extractive.contradictions import opposed
+from ragcore.extractive.fixed_replies import is_refusal
+from ragcore.extractive.languages.quantities import lacks_number
+from ragcore.extractive.sentence_vectors import SentenceVectors
+from ragcore.prompts.prompt import Passage
+from ragcore.schema import Outcome
+from ragcore.text.keywords import content_words
+from ragcore.text.language import language_of
+from ragcore.text.quotable_sentences import LEANS, Quote, distinct, introduces_list, quotes_in, with_lists
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+MAX_QUOTED = 3  # sentences
+BEHIND = 4.0  # log odds that a further sentence of an answer may lie behind the best one
+BEHIND_ITEM = 2.0  # the same where the best is a row or an item of a list, as those beside it are like it
+BESIDE = (0, 1, -1)  # steps from one of the best two sentences to what is shown with it
+AROUND = (0, 1, -1, 2, -2)  # the same of further sentences
+CLOSEST = 1200  # characters of what is shown as closest, without headings and what introduces lists
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`quotes`: what to show, in order; none where the outcome is nothing. `candidates`: all sentences, with their `log_odds`
+    (n,), which are -inf for those that were not measured."""
+
+    outcome: Outcome
+    quotes: list[Quote]
+    candidates: Sequence[Quote]
+    log_odds: npt.NDArray[np.float64]
+
+    @property
+    def ranked(self) -> list[Quote]:
+        """The candidates, likeliest first."""
+        return [self.candidates[row] for row in np.argsort(-self.log_odds, kind="stable")]
+
+
+class Reader:
+    """Safe to share between threads.
+
+    >>> from ragcore.embeddings.hashing import HashEmbedding
+    >>> reading = Reader(HashEmbedding()).read("How high is the tower?", [Passage("The tower is 40 m high. It is red.", 1)])
+    >>> reading.ranked[0].text
+    'The tower is 40 m high.'
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.vectors = SentenceVectors(embedder)
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        """What the passages say about the question. Passages are from different places or follow each other, best first."""
+        return self.read_quotes(question, candidates(passages), [passage.relevance for passage in passages])
+
+    def read_quotes(self, question: str, quotes: Sequence[Quote], relevance: Sequence[float]) -> Reading:
+        """As `read`, of sentences that are there already. `relevance`: of the passages that they are from."""
+        question = as_meant(question, [quote.read_with_lead for quote in quotes], self.vectors.embedder)
+        log_odds = self.log_odds(question, quotes, [relevance[quote.passage] for quote in quotes])
+        fitted = self.weights
+        agrees = np.logical_not(opposed(question, quotes))
+        best = float(log_odds.max(initial=-np.inf))
+        if float(log_odds[agrees].max(initial=-np.inf)) >= fitted.answer:
+            answering = np.where(agrees, log_odds, -np.inf)
+            one_of_many = quotes[int(answering.argmax())].bullet is not None
+            rows = choose(answering, quotes, BEHIND_ITEM if one_of_many else BEHIND)
+            return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
+        if best >= fitted.closest or (quotes and self._cannot_compare(question, quotes)):
+            return Reading("closest", in_context(question, choose_closest(log_odds, quotes), quotes), quotes, log_odds)
+        return Reading("nothing", [], quotes, log_odds)
+
+    def log_odds(
+        self, question: str, quotes: Sequence[Quote], relevance: Sequence[float] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """(n,): of each sentence being the answer against there being none; -inf of those that were not measured."""
+        found = np.full(len(quotes), -np.inf)
+        rows, measured = features.measure(question, quotes, relevance or [1.0] * len(quotes), self.vectors)
+        found[rows] = measured @ np.array(self.weights.features) + self.weights.bias
+        return found
+
+    def _cannot_compare(self, question: str, quotes: Sequence[Quote]) -> bool:
+        """Whether the question is in a language that the embedder does not know, and that is not the sentences': that they seem
+        to say nothing about it then means nothing."""
+        language = language_of(" ".join(quote.text for quote in quotes))
+        return self.vectors.knows_only_english and language_of(question) not in ("", "en", language)
+
+    @property
+    def weights(self) -> weights.Weights:
+        if not self.vectors.has_words:
+            return weights.WITHOUT_WORDS
+        return weights.MULTILINGUAL if self.vectors.is_multilingual else weights.WITH_WORDS
+
+
+def candidates(passages: Sequence[Passage]) -> list[Quote]:
+    """Their sentences, rows and list items, each once; `passage` of each is the place of its passage among them."""
+    return distinct(
+        quote
+        for place, passage in enumerate(passages)
+        for quote in quotes_in(passage.text, number=passage.number, source=passage.source, passage=place)
+        if not is_refusal(quote.text)
+    )
+
+
+def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: float) -> list[int]:
+    """The rows of the best sentence and of up to two more that are at most `behind` it, passage by passage, best passage first;
+    beside a sentence no heading."""
+    order = _best_first(log_odds, quotes)[:MAX_QUOTED]
+    return _by_passage([row for row in order if log_odds[row] >= log_odds[order[0]] - behind], quotes)
+
+
+def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
+    """As far as CLOSEST reaches: the rows of the best two sentences and of those beside them, of the beginning of each other
+    passage, and of further sentences, two by two, with those around them; passage by passage, best passage first."""
+    order = _best_first(log_odds, quotes)
+    closest = {quotes[row].passage for row in order[:2]}
+    beginnings: dict[int, int] = {}
+    for row, quote in enumerate(quotes):
+        if quote.passage not in closest and not features.is_fragment(quote):
+            beginnings.setdefault(quote.passage, row)
+    further = [at for start in range(0, len(order), 2) for at in _around(order[start : start + 2], AROUND, quotes)]
+    found: list[int] = []
+    chars = 0
+    for at in dict.fromkeys([*_around(order[:2], BESIDE, quotes), *beginnings.values(), *further]):
+        length = len(quotes[at].text)
+        if not found or chars + length <= CLOSEST:
+            found.append(at)
+            chars += length
+    return _by_passage(found, quotes)
+
+
+def _around(rows: Sequence[int], steps: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
+    """The rows that are so many steps away from these, in their passages."""
+    places = [(row, row + step) for step in steps for row in rows]
+    return [at for row, at in places if 0 <= at < len(quotes) and quotes[at].passage == quotes[row].passage]
+
+
+def _best_first(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
+    """The rows that were measured; only the sentences among them where the best is one."""
+    order = [row for row in np.argsort(-log_odds, kind="stable").tolist() if np.isfinite(log_odds[row])]
+    if features.is_fragment(quotes[order[0]]):
+        return order
+    return [row for row in order if not features.is_fragment(quotes[row])]
+
+
+def _by_passage(rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
+    """In order within each passage; passages in the order of their first row."""
+    passages = list(dict.fromkeys(quotes[row].passage for row in rows))
+    return sorted(rows, key=lambda row: (passages.index(quotes[row].passage), row))
+
+
+def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
+    """The quotes of these rows with what they need to be understood: a list and what introduces it, the whole of an item, the
+    sentence before one that begins with "it", the list that "These include:" goes on with, and the heading that has what the
+    question asks for where the sentence below it does not."""
+    found: dict[int, None] = {}
+    for row in rows:
+        leans = _follows(row, quotes) and LEANS.match(quotes[row].text)
+        goes_on = row + 1 < len(quotes) and _follows(row + 1, quotes) and _introduces_more(quotes[row + 1])
+        found |= dict.fromkeys([*([row - 1, row] if leans else _item(row, quotes)), *([row + 1] if goes_on else [])])
+    whole: list[Quote] = []
+    for quote in with_lists(list(found), quotes):
+        first = all(quote.lead not in (other.lead, other.text) for other in whole)
+        if first and _needs_heading(question, quote):
+            whole.append(quote.heading)
+        whole.append(quote)
+    return whole
+
+
+def _follows(row: int, quotes: Sequence[Quote]) -> bool:
+    """Whether the row before it is of the same passage."""
+    return row > 0 and quotes[row - 1].passage == quotes[row].passage
+
+
+def _introduces_more(quote: Quote) -> bool:
+    return bool(quote.introduces and introduces_list(quote.text) and LEANS.match(quote.text))
+
+
+def _needs_heading(question: str, quote: Quote) -> bool:
+    """Whether a word or the number that is asked for stands only in the heading above a sentence."""
+    if not quote.lead or quote.bullet is not None or quote.introduces:
+        return False
+    only_above = set(content_words(quote.lead)) - set(content_words(quote.text))
+    number_above = lacks_number(question, quote.text) and not lacks_number(question, quote.lead)
+    return number_above or bool(only_above & set(content_words(question)))
+
+
+def _item(row: int, quotes: Sequence[Quote]) -> list[int]:
+    """The rows of the list item that this is a sentence of; the row alone where it is none."""
+    if quotes[row].bullet is None:
+        return [row]
+    first, last = row, row + 1
+    while first > 0 and not quotes[first].begins_item and _continues(first, quotes):
+        first -= 1
+    while last < len(quotes) and _continues(last, quotes):
+        last += 1
+    return list(range(first, last))
+
+
+def _continues(row: int, quotes: Sequence[Quote]) -> bool:
+    """Whether the row goes on in the item of the one before it."""
+    one, before = quotes[row], quotes[row - 1]
+    return one.bullet == "" and not one.begins_item and before.bullet is not None and before.passage == one.passage

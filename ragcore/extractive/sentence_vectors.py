@@ -1,0 +1,116 @@
+"""The vectors of sentences and of their words from one embedder, with those of the latest sentences in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragcore.embeddings import bundled_model, multilingual_e5
+from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
+from ragcore.extractive.word_vectors import Words, exact_words, words_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ragcore.schema import Vector, Vectors
+
+MAX_CACHED = 2048  # sentences; about 27 MB, of which their words take 24
+
+UNRELATED = (
+    "The recipe needs two eggs and a cup of flour.",
+    "Parliament passed the budget late on Thursday.",
+    "Glaciers carve deep valleys into the rock.",
+    "Her violin was made in Italy three centuries ago.",
+    "Press the red button to restart the printer.",
+    "The striker scored twice in the second half.",
+    "Insulin lowers the sugar in the blood.",
+    "Rent is due on the first day of the month.",
+)
+"""Texts that have nothing to do with each other, for `SentenceVectors.floor`."""
+
+
+class SentenceVectors:
+    """Safe to share between threads."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self._sentences: OrderedDict[str, tuple[Vector, Words]] = OrderedDict()
+        self._query: tuple[str, Vector] | None = None
+        self._lock = threading.Lock()
+
+    @cached_property
+    def has_words(self) -> bool:
+        """Whether the embedder gives vectors of words."""
+        return isinstance(self.embedder, TokenEmbedder) and self.embedder.static_tokens([]) is not None
+
+    @property
+    def is_multilingual(self) -> bool:
+        return multilingual_e5.is_multilingual(self.embedder.name)
+
+    @property
+    def knows_only_english(self) -> bool:
+        return self.embedder.name.startswith(bundled_model.NAME)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """(n, d); at least one text."""
+        return np.stack([vector for vector, _ in self._known(texts)])
+
+    def words(self, texts: Sequence[str]) -> list[Words]:
+        """The content words of each text with their vectors in context, or without any where `has_words` is False."""
+        return [words for _, words in self._known(texts)]
+
+    def static_words(self, texts: Sequence[str]) -> list[Words]:
+        """As `words`, with the vectors that the words have out of context: quick, and coarser."""
+        tokens = self.embedder.static_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
+        return [exact_words(text) for text in texts] if tokens is None else [words_of(each) for each in tokens]
+
+    def query(self, text: str) -> Vector:
+        """(d,), as a question. The latest stays in memory, as one question is measured several times."""
+        latest = self._query
+        if latest is None or latest[0] != text:
+            self._query = latest = (text, self.embedder.embed_query(text))
+        return latest[1]
+
+    def closeness(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """(n,): cosines to the question, of which 0 is that of texts that have nothing to do with each other."""
+        # The question's vector as that of a text came with its words.
+        query = self.embed([question])[0] if self.has_words else self.query(question)
+        return np.asarray((self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64)  # (n, d) @ (d,) -> (n,)
+
+    def similarity(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
+        """(n,), 0 to 1: as `closeness`, of a text that is no question, but of the same kind as the others; at least one."""
+        cosines = self.embed(others) @ self.embed([text])[0]  # (n, d) @ (d,) -> (n,)
+        return np.asarray(np.clip((cosines - self.floor) / (1 - self.floor), 0, 1), np.float64)
+
+    @cached_property
+    def floor(self) -> float:
+        """The mean cosine between texts that have nothing to do with each other, 0 to 0.95: some embedders begin at 0.7."""
+        vectors = self.embedder.embed_passages(UNRELATED)
+        count = len(vectors)
+        mean = float((vectors @ vectors.T).sum() - count) / (count * (count - 1))
+        return min(max(mean, 0.0), 0.95)
+
+    def _known(self, texts: Sequence[str]) -> list[tuple[Vector, Words]]:
+        with self._lock:
+            known = {text: self._sentences[text] for text in texts if text in self._sentences}
+        fresh = [text for text in dict.fromkeys(texts) if text not in known]
+        if fresh:
+            vectors, tokens = self._embed(fresh)
+            words = [exact_words(text) for text in fresh] if tokens is None else [words_of(each) for each in tokens]
+            known.update(zip(fresh, zip(vectors, words, strict=True), strict=True))
+        with self._lock:
+            for text, entry in known.items():
+                self._sentences[text] = entry
+                self._sentences.move_to_end(text)
+            while len(self._sentences) > MAX_CACHED:
+                self._sentences.popitem(last=False)
+        return [known[text] for text in texts]
+
+    def _embed(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens] | None]:
+        found = self.embedder.embed_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
+        return found or (self.embedder.embed_passages(texts), None)

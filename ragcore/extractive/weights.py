@@ -1,0 +1,31 @@
+"""The fitted weights of `features.FEATURES`, and the two log odds that separate the three outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Of a conditional logit (McFadden 1974): which sentence answers, with "none of them" as one more choice of weight 1.
+
+    `answer`: the log odds from which the best sentence is shown as the answer; `closest`: those from which it is shown as the
+    closest passage. Below, the documents say nothing about the question.
+    """
+
+    features: tuple[float, ...]
+    bias: float
+    answer: float
+    closest: float
+
+
+WITH_WORDS = Weights((2.317, 7.265, 1.954, 13.942, -0.649, -1.244), bias=-20.859, answer=-1.05, closest=-4.6)
+"""For the bundled embedder. Fitted by `python -m benchmarks.reader --fit` to the development halves of squad2_500, clapnq_dev
+and the everyday documents."""
+
+MULTILINGUAL = Weights((2.145, 9.315, 2.788, 8.119, -0.213, -2.809), bias=-13.734, answer=-0.3, closest=-3.4)
+"""For multilingual-e5-small. Fitted by `--fit --multilingual` to the development halves of squad2_500, the everyday documents
+and xquad: German and Chinese, and English passages asked in German."""
+
+WITHOUT_WORDS = Weights((5.538, 3.646, 0.693, 14.745, -0.725, -1.534), bias=-20.191, answer=-1.0, closest=-4.6)
+"""For embedders that give no vectors of words, whose words are compared by their stems."""

@@ -1,0 +1,45 @@
+"""The files inside another one, such as those attached to a message or a PDF, each read as it would be alone."""
+
+from __future__ import annotations
+
+from ragcore.errors import UnsupportedFileError
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.registry import read_file
+from ragcore.readers.temporary_file import nameless
+
+LISTED = 5  # names of files that were not read
+
+
+class FilesInside:
+    """Reads the files inside one file, and collects the names of those that cannot be read."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._unread: dict[str, None] = {}  # in the order of the file
+        self._steps = 0  # of all files together: the progress of each begins at 0
+
+    def read(self, name: str, data: bytes) -> str:
+        """The name and the text below it. UnreadableFileError."""
+        steps = self._steps
+
+        def progress(done: int, total: int) -> None:
+            self._steps = steps + done
+            self._options.progress(self._steps, 0)
+
+        with nameless() as copy:
+            copy.write_bytes(data)
+            return f"{name}\n\n{read_file(copy, self._options.inside(name, progress)).text}"
+
+    def add_unread(self, name: str) -> None:
+        self._unread[name] = None
+
+    def report(self) -> None:
+        """Name the files that were not read."""
+        if self._unread:
+            names = ", ".join([*self._unread][:LISTED] + ["…"] * (len(self._unread) > LISTED))
+            self._options.left_out(
+                UnsupportedFileError(
+                    f"{self._options.name} was read without the files inside it: {names}.",
+                    hint="Save them as files of their own, in a format that is read here, and add those.",
+                )
+            )

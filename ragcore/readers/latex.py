@@ -1,0 +1,144 @@
+"""The pieces of LaTeX that equations of Office (OMML) and of the web (MathML) are written with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+
+def _table(text: str) -> dict[str, str]:
+    """Signs, each before its name."""
+    words = text.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+_SIGNS = _table("""
+    α alpha β beta γ gamma δ delta ε varepsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi π pi ρ rho
+    σ sigma τ tau υ upsilon φ varphi χ chi ψ psi ω omega Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon
+    Φ Phi Ψ Psi Ω Omega ϵ epsilon ϑ vartheta ϕ phi ϱ varrho ϖ varpi
+    ∑ sum ∏ prod ∐ coprod ∫ int ∬ iint ∭ iiint ∮ oint ⋃ bigcup ⋂ bigcap ⋁ bigvee ⋀ bigwedge ∞ infty ∂ partial ∇ nabla
+    √ surd ± pm ∓ mp × times ÷ div ⋅ cdot · cdot ∗ ast ∘ circ ≤ le ≥ ge ≠ ne ≈ approx ≡ equiv ∼ sim ≃ simeq ≅ cong
+    ∝ propto ≪ ll ≫ gg ∈ in ∉ notin ∋ ni ⊂ subset ⊃ supset ⊆ subseteq ⊇ supseteq ∪ cup ∩ cap ∅ emptyset ∀ forall
+    ∃ exists ¬ neg ∧ wedge ∨ vee → to ← leftarrow ↔ leftrightarrow ⇒ Rightarrow ⇐ Leftarrow ⇔ Leftrightarrow ↦ mapsto
+    ⊕ oplus ⊗ otimes ⊥ perp ∥ parallel ∠ angle … ldots ⋯ cdots ⋮ vdots ⋱ ddots ℏ hbar ℓ ell ℜ Re ℑ Im ℵ aleph ⟨ langle
+    ⟩ rangle 〈 langle 〉 rangle ⌈ lceil ⌉ rceil ⌊ lfloor ⌋ rfloor ‖ Vert ′ prime ∴ therefore ° circ ⇌ rightleftharpoons
+    ⊢ vdash ∖ setminus † dagger
+""")
+_COMMANDS = {sign: f"\\{name}" for sign, name in _SIGNS.items()} | {
+    "″": "\\prime\\prime",
+    **{"−": "-", "\u2061": "", "\u2062": "", "\u2063": "", "\u200b": "", "\xa0": " "},
+    **{"{": "\\{", "}": "\\}", "%": "\\%", "#": "\\#", "&": "\\&", "$": "\\$", "_": "\\_", "\\": "\\backslash"},
+}
+_ACCENTS = _table("""
+    ^ hat ˆ hat ~ tilde ˜ tilde ∼ tilde ¯ bar ˉ bar ‾ overline ― overline _ underline ˙ dot ¨ ddot ˇ check ˘ breve
+    → vec ← overleftarrow ⏞ overbrace ⏟ underbrace ︷ overbrace ︸ underbrace ⎴ overline ⎵ underline
+""") | {
+    **{"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "overline", "\u0332": "underline", "\u0307": "dot"},
+    **{
+        "\u0308": "ddot",
+        "\u20db": "dddot",
+        "\u030c": "check",
+        "\u0306": "breve",
+        "\u20d7": "vec",
+        "\u20d6": "overleftarrow",
+        "\u0301": "acute",
+        "\u0300": "grave",
+    },
+}
+_FUNCTIONS = (
+    "Pr arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom "
+    "inf ker lg lim liminf limsup ln log max min sec sin sinh sup tan tanh"
+)
+FUNCTIONS = frozenset(_FUNCTIONS.split())
+_STRUCTURE = re.compile(r"[\\^_]")
+
+
+def symbols(text: str) -> str:
+    """Letters and signs as LaTeX names them."""
+    out = ""
+    for sign in _plain_letters(text):
+        command = _COMMANDS.get(sign, sign)
+        if out and sign.isalpha() and re.search(r"\\[A-Za-z]+\Z", out):
+            out += " "
+        out += command
+    return out
+
+
+def _plain_letters(text: str) -> str:
+    """Letters of mathematical alphabets, bold or in italics, as the letters they are."""
+    import unicodedata
+
+    return "".join(
+        unicodedata.normalize("NFKC", sign) if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ" else sign for sign in text
+    )
+
+
+def name(text: str) -> str:
+    r"""A word: `\sin` for a function, `\mathrm{if}` for another; one letter as it is."""
+    if text in FUNCTIONS:
+        return f"\\{text}"
+    return f"\\mathrm{{{symbols(text)}}}" if len(text) > 1 and text.isascii() and text.isalpha() else symbols(text)
+
+
+def sequence(parts: Iterable[str]) -> str:
+    """One behind the other, with a blank where a command would swallow the next letter."""
+    out = ""
+    for part in filter(None, parts):
+        if part[0].isalnum() and re.search(r"\\[A-Za-z]+\Z", out):
+            out += " "
+        out += part
+    return out
+
+
+def scripts(base: str, below: str = "", above: str = "") -> str:
+    """`x_{1}^{2}`, without braces around a single sign."""
+    if re.search(r"[\^_]", base) and not re.fullmatch(r"\{.*\}|\\left.*\\right.+", base, re.S):
+        base = f"{{{base}}}"
+    below = f"_{_group(below)}" if below else ""
+    above = "'" * above.count("\\prime") if above and not above.replace("\\prime", "") else f"^{_group(above)}" if above else ""
+    return f"{base or '{}'}{below}{above}"
+
+
+def _group(text: str) -> str:
+    return text if len(text) == 1 else f"{{{text}}}"
+
+
+def fraction(above: str, below: str, *, barred: bool = True) -> str:
+    return f"\\frac{{{above}}}{{{below}}}" if barred else f"\\binom{{{above}}}{{{below}}}"
+
+
+def root(inner: str, degree: str = "") -> str:
+    return f"\\sqrt[{degree}]{{{inner}}}" if degree else f"\\sqrt{{{inner}}}"
+
+
+def is_accent(sign: str) -> bool:
+    return sign in _ACCENTS
+
+
+def accent(base: str, sign: str, *, below: bool = False) -> str:
+    """A sign above or below a base; what is no accent is set above or below it."""
+    named = _ACCENTS.get(sign.strip())
+    if below and named in ("bar", "overline"):
+        named = "underline"
+    if named is None:
+        return f"\\{'under' if below else 'over'}set{{{symbols(sign)}}}{{{base}}}"
+    return f"\\{named}{{{base}}}"
+
+
+def fence(parts: Sequence[str], opening: str = "(", closing: str = ")", separator: str = "|") -> str:
+    r"""`\left( a, b \right)`; plain brackets around what is one line high."""
+    inner = symbols(separator).join(parts)
+    left, right = symbols(opening), symbols(closing)
+    if left and right and not re.search(r"\\(?:frac|begin|sum|int|prod|sqrt|binom)", inner):
+        return sequence([left, inner, right])
+    return f"\\left{left or '.'}{' ' if inner[:1].isalnum() else ''}{inner}\\right{right or '.'}"
+
+
+def matrix(rows: Iterable[Iterable[str]], kind: str = "matrix") -> str:
+    return f"\\begin{{{kind}}}" + "\\\\".join("&".join(row) for row in rows) + f"\\end{{{kind}}}"
+
+
+def equation(latex: str) -> str:
+    r"""Between dollar signs what only LaTeX can say; an equation of plain signs, such as `v = 5`, is that line."""
+    latex = " ".join(latex.split())
+    return f"${latex}$" if _STRUCTURE.search(latex) else latex

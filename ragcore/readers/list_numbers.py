@@ -1,0 +1,39 @@
+"""Numbers of list items as HTML, Office and OpenDocument write them: 3, iv, B."""
+
+from __future__ import annotations
+
+LARGEST_ROMAN = 3999
+_ROMAN = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l")),
+    *((40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
+)
+
+
+def list_number(number: int, form: str) -> str:
+    """`number` in the form "1", "01", "a", "A", "i" or "I", as HTML calls them; in digits where that form has none for it.
+
+    >>> list_number(4, "i"), list_number(28, "A"), list_number(0, "a")
+    ('iv', 'AB', '0')
+    """
+    text = f"{number:02}" if form == "01" else str(number)
+    if form in ("a", "A") and number > 0:
+        text = _letters(number)
+    elif form in ("i", "I") and 0 < number <= LARGEST_ROMAN:
+        text = _roman(number)
+    return text.upper() if form.isupper() else text
+
+
+def _letters(number: int) -> str:
+    letters = ""
+    while number:
+        number, place = divmod(number - 1, 26)
+        letters = chr(ord("a") + place) + letters
+    return letters
+
+
+def _roman(number: int) -> str:
+    letters = ""
+    for value, sign in _ROMAN:
+        letters += sign * (number // value)
+        number %= value
+    return letters

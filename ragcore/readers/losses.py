@@ -1,0 +1,88 @@
+"""What a file holds apart from the text that was read, in a sentence for each kind."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from ragcore.errors import UnreadableFileError
+from ragcore.readers.base import ReadOptions
+
+if TYPE_CHECKING:
+    from ragcore.readers.office.package import Package
+
+SMALLEST_PICTURE = 20_000  # bytes; smaller ones are bullets, lines, icons and logos,
+SMALLEST_AREA = 150_000  # unless they have so many pixels: black letters on white take few bytes
+_OBJECTS = frozenset({"oleObject", "package", "video", "audio"})
+
+
+class Losses:
+    """Collects while a file is read; `report` says each kind once."""
+
+    def __init__(self) -> None:
+        self.hidden = 0  # pieces of text that the file itself does not show
+        self.sheets: list[str] = []  # hidden ones, by name
+        self.formulas = 0  # without a result
+        self.objects: set[str] = set()
+        self._pictures: set[str] = set()
+
+    def add_hidden(self, count: int) -> None:
+        self.hidden += count
+
+    def add_picture(self, parts: Package, path: str) -> None:
+        if path in parts and _may_hold_text(parts, path):
+            self._pictures.add(path)
+
+    def add_links(self, parts: Package, part: str) -> None:
+        """Counts the pictures and embedded files that `part` shows."""
+        for kind, path in parts.links(part).values():
+            if kind == "image":
+                self.add_picture(parts, path)
+            elif kind in _OBJECTS and path in parts:
+                self.objects.add(path)
+
+    def report(self, options: ReadOptions) -> None:
+        name = options.name
+        reports = (
+            (
+                self.hidden,
+                f"Hidden text in {name} was left out (places: {self.hidden}).",
+                "If it is meant to be found, show it in the program it comes from, save the file and add it again.",
+            ),
+            (
+                self.sheets,
+                f"Hidden sheets of {name} were left out: {', '.join(self.sheets)}.",
+                "If they are meant to be found, show them in the program it comes from, save it and add it again.",
+            ),
+            (
+                self.formulas,
+                f"Formulas of {name} have no results in the file and were not read (cells: {self.formulas}).",
+                "Open it in a spreadsheet program, save it there and add it again.",
+            ),
+            (
+                self._pictures,
+                f"Text in pictures of {name} was not read (pictures: {len(self._pictures)}).",
+                "If they hold text, save the file as PDF and add that: pictures in a PDF are read.",
+            ),
+            (
+                self.objects,
+                f"Files and objects inside {name} were not read (number: {len(self.objects)}).",
+                "Open them in the program it comes from, save each as a file of its own, and add that.",
+            ),
+        )
+        for count, what, hint in reports:
+            if count:
+                options.left_out(UnreadableFileError(what, hint=hint))
+
+
+def _may_hold_text(parts: Package, path: str) -> bool:
+    """Whether the picture is large enough for that. Of its bytes only the first, which say its size, are looked at."""
+    if parts.parts[path].file_size >= SMALLEST_PICTURE:
+        return True
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(parts.bytes(path))) as picture:
+            return picture.width * picture.height >= SMALLEST_AREA
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return False  # a drawing, or damaged

@@ -1,0 +1,79 @@
+"""Where the words of a recognised page stand, in a form that is small enough to be stored, and where a quote is among them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragcore.readers.ocr.recognised_page import RecognisedPage
+from ragcore.readers.pdf.directions import Corners
+from ragcore.readers.pdf.page_images import Box, letters_of, lines_of, marked_letters, quote_runs
+
+STEPS = 10_000  # of the width and of the height of a page, which boxes are rounded to
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """`words`: text, left, top, right and bottom, in STEPS of the page after it was turned `turn` degrees clockwise."""
+
+    turn: int
+    words: Sequence[tuple[str, int, int, int, int]]
+
+    @classmethod
+    def of(cls, page: RecognisedPage) -> PageWords:
+        """Those of the lines that were read."""
+        across, down = STEPS / max(page.width, 1), STEPS / max(page.height, 1)
+        return cls(
+            page.turn,
+            [
+                (
+                    word.text,
+                    round(word.left * across),
+                    round(word.top * down),
+                    round(word.right * across),
+                    round(word.bottom * down),
+                )
+                for line in page.lines
+                for word in line.words
+            ],
+        )
+
+    def as_json(self) -> list[object]:
+        return [self.turn, self.words]
+
+    @classmethod
+    def of_json(cls, data: Any) -> PageWords:
+        """From what `as_json` gives after it was written as JSON. ValueError, TypeError where it is something else."""
+        turn, words = data
+        if turn not in (0, 90, 180, 270):
+            raise ValueError(f"a page cannot be turned by {turn!r} degrees")
+        return cls(
+            turn, [(str(text), int(left), int(top), int(right), int(bottom)) for text, left, top, right, bottom in words]
+        )
+
+    def to_bytes(self) -> bytes:
+        """Compressed: about 5 KB for a full page."""
+        return zlib.compress(json.dumps(self.as_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PageWords:
+        return cls.of_json(json.loads(zlib.decompress(data)))
+
+    def highlight_boxes(self, quote: str, parts: Sequence[tuple[int, int]] | None = None) -> list[Box]:
+        """As `ragcore.readers.pdf.page_images.highlight_boxes`, on the page as it was turned."""
+        letters = [(letter, place) for place, word in enumerate(self.words) for letter, _ in letters_of(word[0])]
+        boxes: list[Box] = []
+        for places in quote_runs(letters, *marked_letters(quote, parts)):
+            boxes += map(
+                _percent,
+                lines_of([(left, top, right, bottom) for _, left, top, right, bottom in map(self.words.__getitem__, places)]),
+            )
+        return boxes
+
+
+def _percent(corners: Corners) -> Box:
+    left, top, right, bottom = (round(min(max(100 * side / STEPS, 0.0), 100.0), 2) for side in corners)
+    return Box(left, top, round(right - left, 2), round(bottom - top, 2))

@@ -1,0 +1,110 @@
+"""What text recognition found on one picture of a page: its lines, and where each word stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+UNREAD = 0.4  # confidence below which a line is signs taken for letters, or in letters that the engine does not know
+TRUSTED = 0.7  # confidence of a page from which no other engine and no other turn is tried
+FEWEST_UNREAD = 15  # letters of unread lines that are reported
+UNREAD_SHARE = 0.2  # of the letters of a page, from which its unread lines are reported
+
+
+class Word(NamedTuple):
+    """A word and its box in pixels from the top left corner of the picture. `confidence`: 0 to 1, alike for all engines.
+
+    `joined`: there is no space between it and the word before it in its line, as in Chinese.
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    confidence: float
+    joined: bool = False
+
+    @property
+    def letters(self) -> int:
+        """How many letters and digits it has."""
+        return sum(map(str.isalnum, self.text))
+
+
+@dataclass(frozen=True)
+class Line:
+    """The words of a line in reading order. `starts_paragraph`: there is space above it.
+
+    `capacity`: about how many characters its box has room for, where the engine finds lines before it reads them.
+    """
+
+    words: tuple[Word, ...]
+    starts_paragraph: bool = False
+    capacity: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(("" if word.joined else " ") + word.text for word in self.words).strip()
+
+    @cached_property
+    def letters(self) -> int:
+        return sum(word.letters for word in self.words)
+
+    @cached_property
+    def confidence(self) -> float:
+        """The mean of its words, each weighed by its letters; 0 where there are none."""
+        return sum(word.letters * word.confidence for word in self.words) / self.letters if self.letters else 0.0
+
+    @property
+    def lies(self) -> bool:
+        """Whether it runs from left to right as lines of an upright page do, and not downwards."""
+        if len(self.text) < 3:
+            return True
+        width = max(word.right for word in self.words) - min(word.left for word in self.words)
+        height = max(word.bottom for word in self.words) - min(word.top for word in self.words)
+        return height <= 1.5 * width
+
+
+@dataclass(frozen=True)
+class RecognisedPage:
+    """What was found on a picture that is `width` by `height` pixels after it was turned `turn` degrees clockwise."""
+
+    candidates: Sequence[Line]
+    width: int
+    height: int
+    turn: int = 0  # 0, 90, 180, 270
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """Those that were read. Lines without letters stay, such as the rules of a table."""
+        return tuple(line for line in self.candidates if line.confidence >= UNREAD or (not line.letters and line.words))
+
+    @cached_property
+    def text(self) -> str:
+        """Its lines, with an empty line between paragraphs; "" where no word was read."""
+        if not any(line.letters for line in self.lines):
+            return ""
+        return "\n".join(("\n" if line.starts_paragraph and place else "") + line.text for place, line in enumerate(self.lines))
+
+    @property
+    def evidence(self) -> float:
+        """Letters that were read, each weighed by its confidence, in lines that lie: the most where the page is upright."""
+        return sum(line.letters * line.confidence for line in self.candidates if line.lies)
+
+    @property
+    def confidence(self) -> float:
+        """`evidence` for each letter, 0 to 1; 0 where there are no letters."""
+        letters = sum(line.letters for line in self.candidates)
+        return self.evidence / letters if letters else 0.0
+
+    @property
+    def unread(self) -> bool:
+        """Whether it holds more text that was not read than specks and pictures are taken for."""
+        unread = sum(
+            max(line.capacity, sum(word.letters for word in line.words if word.letters >= 3))
+            for line in self.candidates
+            if line.confidence < UNREAD and (line.letters or line.capacity)
+        )
+        return unread >= max(FEWEST_UNREAD, UNREAD_SHARE * sum(line.letters for line in self.candidates))

@@ -1,0 +1,165 @@
+"""Text in pictures: by tesseract where it has the language, and by rapidocr elsewhere; upright, on its side or upside down.
+
+A page is read as it stands. Where hardly anything of it can be read, it is tried in the three other turns, at low resolution,
+and read again in the one that gives the most text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, cast
+
+from ragcore.errors import NoTextError
+from ragcore.readers.ocr import rapidocr, tesseract
+from ragcore.readers.ocr.recognised_page import TRUSTED, RecognisedPage
+from ragcore.text.language import language_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SKETCH_SIDE = 1200  # pixels of the longer side, at which the turns of a page are compared
+FEWEST_LETTERS = 4  # found on a page, whatever they are, for it to be tried in other turns
+CLEARER = 1.5  # times the text of the page as it stands, that another turn gives
+BLANK = 40  # shades of 255 between the darkest and the lightest part of a page that holds nothing but paper
+SHRUNK = 8  # pixels of each side of such a part
+LISTED = 12  # pages in a report
+
+INSTALL = (
+    "Install tesseract (on Debian and Ubuntu: apt install tesseract-ocr), or Lectern's extra for text recognition"
+    ' (pip install -e ".[ocr]"), then try again.'
+)
+INSTALL_LANGUAGE = (
+    "If there is text, it is unclear, or in letters that are not known here. Install its language for tesseract (on Debian and"
+    " Ubuntu: apt install tesseract-ocr-rus for Russian), or scan it larger, then try again."
+)
+
+
+class Engine(Protocol):
+    __name__: str
+
+    def installed(self) -> bool: ...
+
+    def reads(self, language: str) -> bool:
+        """Whether it knows a language (ISO 639-1). A language that is not known, "", counts as one that it knows."""
+
+    def recognised(self, picture: Image, name: str) -> RecognisedPage:
+        """The lines in the picture as it stands; none where it holds no words. `name` of the file, for errors."""
+
+
+def installed_engines() -> list[Engine]:
+    """Those installed, the one to be tried first at the head: tesseract takes a fifth of rapidocr's time."""
+    return [engine for engine in cast(Sequence[Engine], ENGINES) if engine.installed()]
+
+
+ENGINES: Sequence[ModuleType] = (tesseract, rapidocr)
+
+
+def installed() -> bool:
+    """Whether there is any engine, which may be installed any moment."""
+    return bool(installed_engines())
+
+
+def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = None) -> RecognisedPage:
+    """The text of a page, turned upright. Without lines where it holds no words. TooLargeError.
+
+    `engines`: by default those that are installed, in their order.
+    """
+    pages = [RecognisedPage((), picture.width, picture.height)]
+    darkest, lightest = picture.convert("L").getextrema()
+    if darkest == lightest:
+        return pages[0]
+    for engine in installed_engines() if engines is None else engines:
+        page = _read_upright(engine, picture, name)
+        if page.confidence >= TRUSTED and engine.reads(language_of(page.text)):
+            return page
+        pages.append(page)
+    return max(pages, key=lambda page: (page.confidence, page.unread))
+
+
+def _read_upright(engine: Engine, picture: Image, name: str) -> RecognisedPage:
+    page = engine.recognised(picture, name)
+    if page.confidence >= TRUSTED or sum(line.letters for line in page.candidates) < FEWEST_LETTERS:
+        return page
+    sketch = picture.copy()
+    sketch.thumbnail((SKETCH_SIDE, SKETCH_SIDE))
+    turns = {turn: engine.recognised(turned(sketch, turn), name) for turn in (90, 180, 270)}
+    turn = max(turns, key=lambda turn: turns[turn].evidence)
+    if turns[turn].evidence <= CLEARER * page.evidence or not turns[turn].text:
+        return page
+    again = replace(engine.recognised(turned(picture, turn), name), turn=turn)
+    return again if again.confidence >= TRUSTED else page  # letters that the engine does not know look like others upside down
+
+
+def turned(picture: Image, turn: int) -> Image:
+    """The picture turned clockwise by 0, 90, 180 or 270 degrees."""
+    from PIL.Image import Transpose
+
+    how = {90: Transpose.ROTATE_270, 180: Transpose.ROTATE_180, 270: Transpose.ROTATE_90}
+    return picture.transpose(how[turn]) if turn else picture
+
+
+def is_blank(picture: Image) -> bool:
+    """Whether it shows nothing but paper, such as the empty back of a page that was scanned."""
+    darkest, lightest = cast(tuple[int, int], picture.convert("L").reduce(SHRUNK).getextrema())
+    return lightest - darkest < BLANK
+
+
+class RecognitionReport:
+    """What could not be recognised in one file, page by page, as errors that say so."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._wordless: list[str] = []
+        self._unread: list[str] = []
+        self._languages: dict[str, list[str]] = {}
+
+    def note(self, label: str, picture: Image, page: RecognisedPage) -> None:
+        """`label` of the page: what people call it, such as its number; "" of a picture that is no page among others."""
+        language = language_of(page.text)
+        if page.unread:
+            self._unread.append(label)
+        elif not page.text and not is_blank(picture):
+            self._wordless.append(label)
+        elif page.text and not any(engine.reads(language) for engine in installed_engines()):
+            self._languages.setdefault(language, []).append(label)
+
+    def errors(self) -> Iterator[NoTextError]:
+        """At most one for each kind of loss."""
+        name = self._name
+        if self._wordless:
+            pages = _listed(self._wordless)
+            yield NoTextError(f"No words were recognised on these pages of {name}: {pages}.", hint=INSTALL_LANGUAGE)
+        if unread := self.unread_text():
+            yield unread
+        if self._languages:
+            pages = _listed(list(dict.fromkeys(chain.from_iterable(self._languages.values()))))
+            packages = " ".join(f"tesseract-ocr-{tesseract.LANGUAGES[language]}" for language in self._languages)
+            yield NoTextError(
+                f"Accents may be wrong on these pages of {name}: {pages}." if pages else f"Accents may be wrong in {name}.",
+                hint=f"Install their language for tesseract (on Debian and Ubuntu: apt install {packages}), then try again.",
+            )
+
+    def unread_text(self) -> NoTextError | None:
+        """Where there is text that was not read; None where there is none."""
+        if not self._unread:
+            return None
+        pages, name = _listed(self._unread), self._name
+        what = (
+            f"Text was not recognised on these pages of {name}: {pages}."
+            if pages
+            else f"The text in {name} was not recognised."
+        )
+        return NoTextError(what, hint=INSTALL_LANGUAGE)
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """ "3, 7", "1, 2, 3, 4, 5, …" """
+    return ", ".join([*labels[:LISTED], *(["…"] if len(labels) > LISTED else [])])
+
+
+def scan_without_engine(what: str) -> NoTextError:
+    """`what` says which file is a scan or a picture."""
+    return NoTextError(f"{what}, and nothing that recognises text in pictures is installed.", hint=INSTALL)

@@ -1,0 +1,208 @@
+"""What formatting means in a Word document, written into its text before that is read: raised and struck letters, hidden text
+(ECMA-376 part 1, 17.3.2 and 17.7), first letters as tall as lines (17.3.1.11), readings, equations, deleted rows and marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ragcore.readers import typography
+from ragcore.readers.office import omml
+from ragcore.readers.typography import Effects
+from ragcore.readers.web.safe_xml import attribute, child, children, local
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+RAISED_FROM = 6  # half points above the line, from which letters are an exponent and not set right by eye
+_OFF = frozenset({"0", "off", "false", "none"})
+_MARKED = ("vertAlign", "strike", "dstrike", "vanish", "specVanish", "position")
+
+_FRACTION = re.compile(r"EQ \\f\s?\(([^(),;]+)[,;]([^(),;]+)\)", re.I)
+_READING = re.compile(
+    r"EQ (?:\\\* \S+ )*(?:\\\* \"[^\"]*\" )?(?:\\\* \S+ )*\\o\s?(?:\\a[cdlr])?\s?\(\\s\\up \d+\(([^()]+)\)[,;]([^()]+)\)", re.I
+)
+
+
+class Formatting:
+    """`styles` is the root of that part of a file, where it has one."""
+
+    def __init__(self, styles: _Element | None) -> None:
+        self._styles = {_identity(style): style for style in children(styles, "style")}
+        self._effects: dict[str, Effects] = {}
+        defaults = (style for style in self._styles.values() if attribute(style, "default") in ("1", "true"))
+        self._default = next((_identity(style) for style in defaults if attribute(style, "type") == "paragraph"), "")
+
+    def write(self, root: _Element) -> int:
+        """Changes the text below `root` to what the document shows. Returns the number of runs that it hides."""
+        space = _namespace(root)
+        _write_equations_and_readings(root, space)
+        _write_fields(root, space)
+        _remove_deleted_rows(root, space)
+        hidden = 0
+        for run, effects in list(self._runs(root, space)):
+            if effects.hidden:
+                hidden += any(local(node) == "t" and (node.text or "").strip() for node in run.iter())
+                _remove(run)
+            else:
+                _mark(run, effects)
+        for paragraph in _paragraphs_to_join(root, space):
+            _join_with_next(paragraph)
+        return hidden
+
+    def _runs(self, root: _Element, space: str) -> Iterator[tuple[_Element, Effects]]:
+        """Those that are not plain: a run's own effects before those of its style, these with those of its paragraph's style
+        (17.7.3)."""
+        for run in root.iter(f"{space}r"):
+            properties = child(run, "rPr")
+            own = _effects(properties)
+            letters = self._of_style(setting(properties, "rStyle"))
+            around = next(run.iterancestors(f"{space}p"), None)
+            paragraph = self._of_style(setting(child(around, "pPr"), "pStyle") or self._default)
+            found = Effects(
+                own.over(letters).over(paragraph).shift,
+                own.struck if own.struck is not None else bool(letters.struck) != bool(paragraph.struck),
+                own.hidden if own.hidden is not None else bool(letters.hidden) != bool(paragraph.hidden),
+            )
+            if any(found):
+                yield run, found
+
+    def _of_style(self, identity: str | None) -> Effects:
+        """Its effects, with those of the styles that it is based on."""
+        if not identity:
+            return Effects()
+        if identity not in self._effects:
+            self._effects[identity] = Effects()  # in case that styles are based on each other in a circle
+            style = self._styles.get(identity)
+            self._effects[identity] = _effects(child(style, "rPr")).over(self._of_style(setting(style, "basedOn")))
+        return self._effects[identity]
+
+
+def new_run(near: _Element, text: str) -> _Element:
+    """A run of text for the document that `near` is in, with line breaks for line ends."""
+    space = _namespace(near)
+    run = near.makeelement(f"{space}r", {}, None)
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            run.append(near.makeelement(f"{space}br", {}, None))
+        run.append(_new_text(near, space, line))
+    return run
+
+
+def _new_text(near: _Element, space: str, text: str) -> _Element:
+    words = near.makeelement(f"{space}t", {}, None)
+    words.text = text
+    return words
+
+
+def _namespace(element: _Element) -> str:
+    return str(element.tag).rpartition("}")[0] + "}"
+
+
+def _identity(style: _Element) -> str:
+    return attribute(style, "styleId") or ""
+
+
+def setting(element: _Element | None, kind: str) -> str:
+    return attribute(child(element, kind), "val") or ""
+
+
+def _paragraphs_to_join(root: _Element, space: str) -> list[_Element]:
+    """The paragraphs that go on in the next one: one letter as tall as lines, and what has a mark that is hidden or deleted."""
+    found = []
+    for frame in root.iter(f"{space}framePr"):
+        if (attribute(frame, "dropCap") or "none") != "none":
+            found.append(frame.getparent())
+    for each in root.iter(f"{space}vanish", f"{space}specVanish", f"{space}del"):
+        mark = each.getparent()
+        properties = None if mark is None or local(mark) != "rPr" else mark.getparent()
+        if properties is not None and local(properties) == "pPr" and (attribute(each, "val") or "") not in _OFF:
+            found.append(properties)
+    paragraphs = (None if each is None else each.getparent() for each in found)
+    return [each for each in dict.fromkeys(paragraphs) if each is not None and local(each) == "p"]
+
+
+def _join_with_next(paragraph: _Element) -> None:
+    following = paragraph.getnext()
+    content = [each for each in paragraph if local(each) != "pPr"]
+    if following is not None and following.tag == paragraph.tag:
+        place = 1 if len(following) and local(following[0]) == "pPr" else 0
+        following[place:place] = content
+        _remove(paragraph)
+    elif not content:
+        _remove(paragraph)
+
+
+def _effects(properties: _Element | None) -> Effects:
+    shift: str | None = None
+    struck: bool | None = None
+    hidden: bool | None = None
+    for each in children(properties, *_MARKED):
+        kind, value = local(each), attribute(each, "val") or ""
+        if kind == "vertAlign":
+            shift = {"superscript": typography.RAISED, "subscript": typography.LOWERED}.get(value, "")
+        elif kind == "position" and not shift:
+            height = int(value) if value.lstrip("-").isdecimal() else 0
+            shift = "" if abs(height) < RAISED_FROM else typography.RAISED if height > 0 else typography.LOWERED
+        elif kind in ("strike", "dstrike"):
+            struck = bool(struck) or value not in _OFF
+        elif kind in ("vanish", "specVanish"):
+            hidden = bool(hidden) or value not in _OFF
+    return Effects(shift, struck, hidden)
+
+
+def _mark(run: _Element, effects: Effects) -> None:
+    for node in run:
+        if local(node) == "t" and node.text:
+            if effects.shift:
+                node.text = typography.mark(effects.shift, node.text)
+            if effects.struck:
+                node.text = typography.mark(typography.STRUCK, node.text)
+
+
+def _write_equations_and_readings(root: _Element, space: str) -> None:
+    for formula in list(root.iter("{*}oMathPara", "{*}oMath")):  # what holds others comes before them
+        _replace(formula, new_run(root, omml.equation(formula)))
+    for element in list(root.iter(f"{space}ruby")):
+        base, reading = (
+            "".join(node.text or "" for part in children(element, kind) for node in part.iter(f"{space}t"))
+            for kind in ("rubyBase", "rt")
+        )
+        _replace(element, _new_text(element, space, typography.ruby(base, reading)))
+
+
+def _write_fields(root: _Element, space: str) -> None:
+    """Of the fields that are drawn from their own code (17.16.5.20): fractions, and readings above words."""
+    codes: list[_Element] = []
+    for node in list(root.iter(f"{space}instrText", f"{space}fldChar")):
+        if local(node) == "instrText":
+            codes.append(node)
+            continue
+        code = "".join(each.text or "" for each in codes).strip()
+        drawn = _FRACTION.fullmatch(code) or _READING.fullmatch(code)
+        if drawn is not None:
+            is_fraction = drawn.re is _FRACTION
+            text = f"{drawn[1].strip()}/{drawn[2].strip()}" if is_fraction else typography.ruby(drawn[2], drawn[1])
+            _replace(codes[0], _new_text(root, space, text))
+        codes = []
+
+
+def _remove_deleted_rows(root: _Element, space: str) -> None:
+    for row in list(root.iter(f"{space}tr")):
+        if row.find(f"{space}trPr/{space}del") is not None:
+            _remove(row)
+
+
+def _replace(old: _Element, new: _Element) -> None:
+    parent = old.getparent()
+    if parent is not None:
+        parent.replace(old, new)
+
+
+def _remove(element: _Element) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)

@@ -1,0 +1,142 @@
+"""The words of what is drawn in an Office file: charts (ECMA-376 part 1, 21.2), diagrams of SmartArt (21.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from ragcore.readers import table_rows, typography
+from ragcore.readers.office import omml
+from ragcore.readers.office.cell_format import shown
+from ragcore.readers.office.package import Package
+from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+def elements(parts: Package, part: str) -> Iterator[_Element]:
+    """Every element of a part in its order, none of it twice; none where it is damaged, as other parts can still be read."""
+    root = parts.optional(part)
+    stack = [] if root is None else [root]
+    while stack:
+        element = stack.pop()
+        if local(element) == "Fallback":  # the same once more, for old programs
+            continue
+        yield element
+        stack.extend(reversed(element))
+
+
+def paragraphs(element: _Element) -> Iterator[_Element]:
+    """Those of DrawingML below `element`, none of them twice."""
+    for each in element:
+        kind = local(each)
+        if kind == "p":
+            yield each
+        elif kind and kind != "Fallback":
+            yield from paragraphs(each)
+
+
+def paragraph_text(paragraph: _Element) -> str:
+    """The text of a paragraph of DrawingML, with marks of `typography`."""
+    return "".join(_pieces(paragraph)).strip()
+
+
+def _pieces(element: _Element) -> Iterator[str]:
+    for each in element:
+        kind = local(each)
+        if kind == "t":
+            yield _run_text(each)
+        elif kind == "br":
+            yield "\n"
+        elif kind in ("oMath", "oMathPara"):
+            yield omml.equation(each)
+        elif kind and kind != "Fallback":
+            yield from _pieces(each)
+
+
+def _run_text(words: _Element) -> str:
+    """The text of a run as it is set: 21.1.2.3.9."""
+    text, properties = words.text or "", child(words.getparent(), "rPr")
+    baseline = attribute(properties, "baseline") or ""
+    if baseline.strip("-0%"):
+        text = typography.mark(typography.LOWERED if baseline.startswith("-") else typography.RAISED, text)
+    if attribute(properties, "strike") in ("sngStrike", "dblStrike"):
+        text = typography.mark(typography.STRUCK, text)
+    return text
+
+
+def linked_texts(parts: Package, part: str) -> Iterator[str]:
+    """The text of each diagram and chart that a part shows, "" where it says nothing."""
+    yield from (diagram_text(parts, path) for path in parts.linked(part, "diagramData"))
+    yield from (chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked(part, kind))
+
+
+def diagram_text(parts: Package, diagram: str) -> str:
+    """What its shapes say, a line for each paragraph."""
+    lists = (element for element in elements(parts, diagram) if local(element) == "t")
+    return "\n".join(text for each in lists for paragraph in children(each, "p") if (text := paragraph_text(paragraph)))
+
+
+def chart_text(parts: Package, chart: str) -> str:
+    """Its titles, and a row for each category with the value of each series, as the file has them."""
+    nodes = list(elements(parts, chart))
+    lines = [text for node in nodes if local(node) == "p" and (text := paragraph_text(node))]
+    series = [_series(node) for node in nodes if local(node) == "ser"]
+    for labels, alike in groupby(series, key=lambda each: each.labels):
+        together = list(alike)
+        rows = [[label, *(each.values.get(place, "") for each in together)] for place, label in labels]
+        lines += table_rows.lines([["", *(each.name for each in together)], *rows], name_rows=1)
+    lines += table_rows.lines(_extended_rows(nodes))
+    return "\n".join(lines) if any(map(str.isalpha, "".join(lines))) else ""
+
+
+class _Series(NamedTuple):
+    """`labels` of its categories, and its values, by their places; `name` is "" where it has none."""
+
+    name: str
+    labels: tuple[tuple[int, str], ...]
+    values: Mapping[int, str]
+
+
+def _series(element: _Element) -> _Series:
+    parts = {local(each): _points(each) for each in element}
+    values = parts.get("val") or parts.get("yVal") or {}
+    labels = parts.get("cat") or parts.get("xVal") or {place: str(place + 1) for place in values}
+    places = sorted(labels.keys() | values.keys())
+    name = next(iter(parts.get("tx", {}).values()), "")
+    return _Series(name, tuple((place, labels.get(place, "")) for place in places), values)
+
+
+def _points(element: _Element) -> dict[int, str]:
+    """The values of a series by their place; numbers and dates as the chart shows them."""
+    code = next((node.text or "" for node in element.iter() if local(node) == "formatCode"), "")
+    found: dict[int, str] = {}
+    for node in element.iter():
+        value = child(node, "v") if local(node) == "pt" else None
+        place = whole(attribute(node, "idx"), -1)
+        if value is not None and value.text and place >= 0:
+            found.setdefault(place, _figure(value.text, code) if code else " ".join(value.text.split()))
+    return found
+
+
+def _extended_rows(nodes: list[_Element]) -> Iterator[list[str]]:
+    """Of the charts of 2016, such as waterfalls and tree maps: a row for each point, with its names and its number."""
+    for data in nodes:
+        if local(data) == "data" and [*children(data, "strDim", "numDim")]:
+            levels = [level for level in data.iter() if local(level) == "lvl"]
+            columns = [{attribute(point, "idx"): point.text or "" for point in level} for level in levels]
+            for place in columns[0] if columns else ():
+                yield [column.get(place, "") for column in columns]
+
+
+def _figure(value: str, code: str) -> str:
+    from openpyxl.styles.numbers import is_date_format
+    from openpyxl.utils.datetime import from_excel
+
+    try:
+        number = float(value)
+        return shown(from_excel(number) if is_date_format(code) else number, code)
+    except (ValueError, OverflowError):
+        return value

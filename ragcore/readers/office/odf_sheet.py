@@ -1,0 +1,121 @@
+"""Tables and sheets of OpenDocument as rows (OASIS OpenDocument 1.3, part 3, 9), with the comments and drawings of sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ragcore.readers import table_rows
+from ragcore.readers.list_numbers import list_number
+from ragcore.readers.losses import Losses
+from ragcore.readers.office.sheet_notes import comment_line
+from ragcore.readers.web.safe_xml import attribute, children, local, whole
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    Blocks = Callable[[Iterable[_Element]], Iterator[str]]
+
+MAX_COLUMNS = 2_000  # a cell may say that it stands a million times
+MAX_ROWS = 50  # and so may a row
+_GROUPS = ("table-rows", "table-header-rows", "table-row-group")
+_DRAWN = ("frame", "custom-shape", "g", "rect", "ellipse", "line")
+_VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
+
+
+def table_grid(table: _Element, blocks: Blocks) -> Iterator[list[str]]:
+    """The rows of a table for `table_rows.lines`."""
+    for row, _, cells in _grid(table, blocks):
+        for _ in range(_repeats(row, cells)):
+            yield cells
+
+
+def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str]:
+    """The rows that a sheet shows, then its comments, then what is drawn on it. Rows that are folded or filtered are read."""
+    hidden_columns = _hidden_columns(sheet)
+    notes: list[str] = []
+    drawn: list[str] = []
+
+    def rows() -> Iterator[list[str]]:
+        number = 1
+        for row, is_folded, cells in _grid(sheet, blocks):
+            if attribute(row, "visibility") == "collapse" and not is_folded:
+                losses.hidden += any(cells)
+            else:
+                losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in hidden_columns)
+                shown = [cell for place, cell in enumerate(cells, 1) if place not in hidden_columns]
+                notes.extend(_comments(row, number, table_rows.plain(shown), blocks))
+                drawn.extend(text for each in children(row, "table-cell") for text in blocks(children(each, *_DRAWN)))
+                for _ in range(_repeats(row, shown)):
+                    yield shown
+            number += _count(row, "number-rows-repeated")
+
+    yield from table_rows.lines(rows(), names_first=True)
+    yield from notes
+    yield from drawn
+    yield from (text for shapes in children(sheet, "shapes") for text in blocks(shapes))
+
+
+def _grid(table: _Element, blocks: Blocks) -> Iterator[tuple[_Element, bool, list[str]]]:
+    """Each row, whether it is in a group of rows that is folded, and its cells up to the last one that is filled."""
+    rows = list(_rows(table))
+    for (row, is_folded), cells in zip(rows, table_rows.grid(_cells(row, blocks) for row, _ in rows), strict=True):
+        while cells and not cells[-1]:
+            cells.pop()
+        yield row, is_folded, cells
+
+
+def _rows(table: _Element, is_folded: bool = False) -> Iterator[tuple[_Element, bool]]:
+    """Each row, and whether it is in a group of rows that is folded."""
+    for child in table:
+        kind = local(child)
+        if kind == "table-row":
+            yield child, is_folded
+        elif kind in _GROUPS:
+            yield from _rows(child, is_folded or attribute(child, "display") == "false")
+
+
+def _cells(row: _Element, blocks: Blocks) -> Iterator[tuple[str, int, int]]:
+    room = MAX_COLUMNS
+    for cell in children(row, "table-cell"):
+        text = _text(cell, blocks)
+        across = max(1, min(_count(cell, "number-columns-spanned"), room))
+        repeats = min(_count(cell, "number-columns-repeated"), room // across)
+        room -= repeats * across
+        yield from [(text, across, _count(cell, "number-rows-spanned"))] * repeats
+
+
+def _text(cell: _Element, blocks: Blocks) -> str:
+    """What a cell shows; its value where no program has written how it is shown."""
+    text = " ".join(" ".join(blocks(children(cell, "p", "h", "list", "table"))).split())
+    return text or next((value for name in _VALUES if (value := attribute(cell, name))), "")
+
+
+def _comments(row: _Element, number: int, row_text: str, blocks: Blocks) -> Iterator[str]:
+    column = 1
+    for cell in children(row, "table-cell", "covered-table-cell"):
+        for note in children(cell, "annotation"):
+            if text := " ".join(" ".join(blocks(note)).split()):
+                yield comment_line(f"{list_number(column, 'A')}{number}", row_text, text)
+        column += _count(cell, "number-columns-repeated")
+
+
+def _hidden_columns(sheet: _Element) -> frozenset[int]:
+    hidden: set[int] = set()
+    column = 1
+    for element in sheet.iter("{*}table-column"):
+        count = min(_count(element, "number-columns-repeated"), MAX_COLUMNS)
+        if attribute(element, "visibility") == "collapse" and not any(
+            local(each) == "table-column-group" for each in element.iterancestors()
+        ):
+            hidden |= set(range(column, column + count))
+        column += count
+    return frozenset(hidden)
+
+
+def _repeats(row: _Element, cells: list[str]) -> int:
+    return min(_count(row, "number-rows-repeated"), MAX_ROWS if any(cells) else table_rows.APART)
+
+
+def _count(element: _Element, name: str) -> int:
+    return whole(attribute(element, name), 1)

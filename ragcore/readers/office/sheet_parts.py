@@ -1,0 +1,140 @@
+"""The XML of a workbook that openpyxl does not read: which cells are one, what is hidden, and letters within a cell that are
+raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from ragcore.readers import typography
+from ragcore.readers.office.package import Package
+
+# "Strict Open XML" names the same things by other addresses, which openpyxl does not know (ISO/IEC 29500-1, annex A).
+_STRICT = (
+    (b"http://purl.oclc.org/ooxml/spreadsheetml/main", b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"),
+    (
+        b"http://purl.oclc.org/ooxml/officeDocument/relationships",
+        b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    ),
+)
+MAX_MERGED = 200_000  # rows of merged cells; what is beyond is read as it stands
+MAX_COLUMNS = 2_000  # a sheet whose formats reach to its last column is cut to these
+MAX_MARKED = 100_000_000  # bytes of a part in which letters may have marks
+LONGEST_TAG = 600  # bytes
+PIECE = 1 << 20  # bytes that are looked at together
+
+_MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+_HIDDEN = re.compile(rb'<(?:\w+:)?(row|col)\b([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
+_UNSOLVED = re.compile(  # a formula without the value it last had
+    rb"<(?:\w+:)?c\b([^<>]*)>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+_NUMBER = {name: re.compile(rb"\b%s=\"(\d{1,7})\"" % name) for name in (b"r", b"min", b"max", b"outlineLevel")}
+_RUN = re.compile(rb"(<(?:\w+:)?rPr>)(.*?)(</(?:\w+:)?rPr>\s*<(?:\w+:)?t\b[^>]*>)([^<]*)", re.S)
+_STRUCK = re.compile(rb'<(?:\w+:)?strike(?:\s*/>|\s+val="(?:1|true)")')
+_SHIFTED = re.compile(rb'<(?:\w+:)?vertAlign\s+val="(super|sub)script"')
+
+
+class Merge(NamedTuple):
+    """Cells that are one, from and to, counted from 1."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+@dataclass(slots=True)
+class Layout:
+    """Rows and columns are counted from 1. `hidden_rows` are without those that are only folded."""
+
+    merges: dict[int, list[Merge]] = field(default_factory=dict)  # by the rows they are in
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
+    is_filtered: bool = False
+    unsolved: int = 0  # formulas without a value, as programs other than spreadsheets write them
+
+
+def sheet_layout(part: IO[bytes]) -> Layout:
+    """That of a sheet, from its XML. Merged cells stand after the rows, which are read past."""
+    layout, merged = Layout(), 0
+    rest = b""
+    while piece := part.read(PIECE):
+        piece, end = rest + piece, 0
+        for match in _MERGE.finditer(piece):
+            end = match.end()
+            left, top, right, bottom = match.groups()
+            merge = Merge(_column(left), int(top), min(_column(right), MAX_COLUMNS), int(bottom))
+            merged += merge.bottom - merge.top + 1
+            if merge.left <= merge.right and merged <= MAX_MERGED:
+                for row in range(merge.top, merge.bottom + 1):
+                    layout.merges.setdefault(row, []).append(merge)
+        if b'hidden="' in piece:
+            for match in _HIDDEN.finditer(piece):
+                end = max(end, match.end())
+                _hide(layout, match[1], match[2])
+        for match in _UNSOLVED.finditer(piece):
+            end = max(end, match.end())
+            layout.unsolved += b't="str"' not in match[1]  # of which "" is a value
+        layout.is_filtered = layout.is_filtered or b"filterColumn" in piece
+        rest = piece[max(end, len(piece) - LONGEST_TAG) :]  # a tag may go on in the next piece
+    return layout
+
+
+def _hide(layout: Layout, kind: bytes, attributes: bytes) -> None:
+    numbers = {name: int(found[1]) for name, pattern in _NUMBER.items() if (found := pattern.search(attributes))}
+    if numbers.get(b"outlineLevel"):
+        return  # one click shows it
+    if kind == b"row":
+        layout.hidden_rows.add(numbers.get(b"r", 0))
+    else:
+        layout.hidden_columns |= set(range(numbers.get(b"min", 1), min(numbers.get(b"max", 0), MAX_COLUMNS) + 1))
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def workbook_bytes(path: Path, parts: Package) -> tuple[bytes, bool]:
+    """The file for openpyxl, with marks of `typography` around letters within its cells, and whether cells may have some."""
+    is_strict = "xl/workbook.xml" in parts and _STRICT[0][0] in parts.bytes("xl/workbook.xml")
+    marked = set(_parts_to_mark(parts))
+    struck = "xl/styles.xml" in parts and bool(_STRUCK.search(parts.bytes("xl/styles.xml")))
+    if not is_strict and not marked:
+        return path.read_bytes(), struck
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+        for part in parts.parts:
+            if part.endswith((".xml", ".rels")):
+                data = parts.bytes(part)
+                for strict, usual in _STRICT if is_strict else ():
+                    data = data.replace(strict, usual)
+                archive.writestr(part, _RUN.sub(_mark, data) if part in marked else data)
+    return written.getvalue(), struck or bool(marked)
+
+
+def _parts_to_mark(parts: Package) -> Iterator[str]:
+    for part in parts.parts:
+        is_text = part == "xl/sharedStrings.xml" or part.startswith("xl/worksheets/sheet")
+        if is_text and parts.parts[part].file_size < MAX_MARKED:
+            data = parts.bytes(part)
+            if b"rPr>" in data and (_SHIFTED.search(data) or _STRUCK.search(data)):
+                yield part
+
+
+def _mark(match: re.Match[bytes]) -> bytes:
+    text = match[4].decode("utf-8", "replace")
+    if shifted := _SHIFTED.search(match[2]):
+        text = typography.mark(typography.RAISED if shifted[1] == b"super" else typography.LOWERED, text)
+    if _STRUCK.search(match[2]):
+        text = typography.mark(typography.STRUCK, text)
+    return match[1] + match[2] + match[3] + text.encode()

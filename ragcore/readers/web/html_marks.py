@@ -1,0 +1,288 @@
+"""What a page shows by its marks and styles, written into its text: raised, lowered and struck letters, readings, equations,
+the numbers of lists. What it does not show is taken out (HTML 5, section 15.3: rendering).
+
+Of style sheets only what stands outside of @-rules is known, without pseudo-classes, and no rule is weighed against another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ragcore.readers import typography
+from ragcore.readers.list_numbers import list_number
+from ragcore.readers.web import mathml
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+MARK = "data-list-mark"  # the attribute of an item of a list that has its number
+MAX_CSS = 500_000  # characters
+MOST_PARTS = 50  # elements and texts within raised or lowered letters
+LEAST_SHOWN = 0.05  # of a page's text; where less is left, a program in the browser shows the rest
+
+_HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.I)
+_SHOWS = re.compile(r"display\s*:\s*(?!none)\w|visibility\s*:\s*visible", re.I)
+_SHIFTS = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.I)
+_STRIKES = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.I)
+_FLOATS = re.compile(r"float\s*:\s*(?:left|inline-start)", re.I)
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*(?:(?:inside|outside)\s+)?([a-z-]+)", re.I)
+_MEANS = re.compile(r"display\s*:|visibility\s*:|vertical-align\s*:\s*su|line-through|float\s*:\s*[li]|list-style")
+_RULE = re.compile(r"([^{}]*)([{}])")
+_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_FRAME = frozenset({"nav", "footer", "aside", "button", "select", "form", "dialog", "header", "script", "style", "noscript"})
+_FORMS = {
+    **{"decimal": "1", "decimal-leading-zero": "01", "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A"},
+    **{"upper-latin": "A", "lower-roman": "i", "upper-roman": "I"},
+}
+_DROP_CAP = re.compile(r"(?i)(?<![^\W_])(?:drop[-_]?cap|initial)s?(?![^\W_])(?<!avatar-initial)(?<!user-initial)")
+_OPENS = ("aria-controls", "data-target", "data-bs-target", "href")
+_FOLDED = re.compile(
+    r"(?i)\b(?:tab|tabs|accordion|collaps\w*|answer|faq|panel)\b|(?:tab|accordion)-?(?:pane|content|panel|body)"
+)
+_NOT_COUNTED = frozenset({"none", "disc", "circle", "square"})
+
+
+def write_marks(tree: LexborHTMLParser, css: str = "") -> int:
+    """Changes the text of a page to what is seen; `typography.plain` finishes it. `css` is that of other files.
+
+    Returns how many pieces of text are hidden, without those in menus and the like.
+    """
+    sheets = "\n".join(style.text() for style in tree.css("style") if _is_for_screens(style))
+    styles = _Styles(tree, css[:MAX_CSS] + sheets[:MAX_CSS])
+    _write_equations(tree)  # before what is hidden goes: an equation may stand hidden beside its picture
+    hidden = _remove_hidden(tree, styles)
+    for ruby in tree.css("ruby"):
+        if not any(each.tag == "ruby" for each in _ancestors(ruby)):
+            _write_reading(ruby)
+    for node in reversed(tree.css("sup, sub")):  # the inner ones first
+        _shift(node, typography.RAISED if node.tag == "sup" else typography.LOWERED)
+    for node, match in reversed(list(styles.nodes(_SHIFTS))):
+        if node.tag != "img":
+            _shift(node, typography.RAISED if match[1].lower() == "super" else typography.LOWERED)
+    for node in _each_once([*tree.css("del, s, strike"), *(node for node, _ in styles.nodes(_STRIKES))]).values():
+        _surround(node, *typography.around(typography.STRUCK))
+    forms = {node.mem_id: match[1].lower() for node, match in styles.nodes(_LIST_STYLE)}
+    for node in tree.css("ol"):
+        _number(node, forms.get(node.mem_id, ""))
+    _join_first_letters(tree, styles)
+    return hidden
+
+
+def write_list_marks(tree: LexborHTMLParser) -> None:
+    """The numbers of lists as text of their items."""
+    for item in tree.css(f"li[{MARK}]"):
+        if item.child is not None:
+            item.child.insert_before(f"{item.attributes[MARK]} ")
+
+
+def _rules(css: str) -> Iterator[tuple[str, str]]:
+    """(selector, declarations) of each rule that stands outside of others."""
+    depth, selector = 0, ""
+    for text, brace in _RULE.findall(_COMMENT.sub("", css)):
+        if brace == "{":
+            depth += 1
+            selector = text.rpartition(";")[2].strip() if depth == 1 else ""
+        else:
+            if depth == 1 and selector and not selector.startswith("@"):
+                yield selector, text
+            depth = max(depth - 1, 0)
+
+
+@lru_cache(4096)  # a page of a thousand cells has a dozen styles
+def _means(style: str) -> bool:
+    return _MEANS.search(style.lower()) is not None
+
+
+class _Styles:
+    """The styles of a page that mean something, by rules and by elements."""
+
+    def __init__(self, tree: LexborHTMLParser, css: str) -> None:
+        self._tree = tree
+        self._rules = [rule for rule in _rules(css) if _means(rule[1])]
+        styled = ((node, node.attributes.get("style") or "") for node in tree.css("[style]"))
+        self._own = [(node, style) for node, style in styled if _means(style)]
+
+    def nodes(self, pattern: re.Pattern[str]) -> Iterator[tuple[LexborNode, re.Match[str]]]:
+        """The elements whose style says something, by a rule or themselves."""
+        for selectors, declarations in self._rules:
+            if match := pattern.search(declarations):
+                for node in self._selected(selectors):
+                    yield node, match
+        for node, style in self._own:
+            if match := pattern.search(style):
+                yield node, match
+
+    def _selected(self, selectors: str) -> list[LexborNode]:
+        """The elements of a rule; none of a part of it that the parser does not know."""
+        from selectolax.lexbor import SelectolaxError
+
+        found = []
+        for selector in selectors.split(","):
+            if selector.strip() and ":" not in selector:
+                try:
+                    found += self._tree.css(selector.strip())
+                except SelectolaxError:
+                    continue
+        return found
+
+
+def _each_once(nodes: Iterable[LexborNode]) -> dict[int, LexborNode]:
+    return {node.mem_id: node for node in nodes}
+
+
+def _remove_hidden(tree: LexborHTMLParser, styles: _Styles) -> int:
+    marked = tree.css("[hidden]:not([hidden='until-found']), dialog:not([open]), .katex-html")
+    hidden = _each_once([*(node for node, _ in styles.nodes(_HIDES)), *marked])
+    if not hidden:
+        return 0
+    for node, _ in styles.nodes(_SHOWS):
+        if not _HIDES.search(node.attributes.get("style") or ""):
+            hidden.pop(node.mem_id, None)
+    for node in _opened_by_a_click(tree, hidden):
+        hidden.pop(node.mem_id)
+    outer = [node for node in hidden.values() if not any(each.mem_id in hidden for each in _ancestors(node))]
+    whole = _length(tree.root)
+    if whole - sum(map(_length, outer)) < LEAST_SHOWN * whole:
+        return 0
+    count = sum(any(map(str.isalnum, node.text())) and not _is_frame(node) for node in outer)
+    for node in hidden.values():
+        _remove(node)
+    return count
+
+
+def _is_for_screens(style: LexborNode) -> bool:
+    return not (media := (style.attributes.get("media") or "").strip().lower()) or media in ("all", "screen")
+
+
+def _opened_by_a_click(tree: LexborHTMLParser, hidden: dict[int, LexborNode]) -> list[LexborNode]:
+    """Tabs, answers and the like among what is hidden: it is of the text, and something on the page names it or it says so."""
+    named = {
+        (each.attributes.get(name) or "").lstrip("#")
+        for name in _OPENS
+        for each in tree.css(f"[{name}]")
+        if name != "href" or (each.attributes.get(name) or "").startswith("#")
+    }
+    return [
+        node
+        for node in hidden.values()
+        if node.attributes.get("role") == "tabpanel"
+        or (node.attributes.get("id") or "-") in named
+        or _FOLDED.search(node.attributes.get("class") or "")
+    ]
+
+
+def _remove(node: LexborNode) -> None:
+    """Takes it out of the page, but not out of memory, where others may still be looked at that were within."""
+    if node.parent is not None:
+        node.replace_with("")
+
+
+def _is_frame(node: LexborNode) -> bool:
+    return node.attributes.get("class") == "katex-html" or any(each.tag in _FRAME for each in (node, *_ancestors(node)))
+
+
+def _ancestors(node: LexborNode) -> Iterator[LexborNode]:
+    while (parent := node.parent) is not None:
+        yield parent
+        node = parent
+
+
+def _length(node: LexborNode | None) -> int:
+    return 0 if node is None else len("".join(node.text().split()))
+
+
+def _write_equations(tree: LexborHTMLParser) -> None:
+    for node in tree.css("math"):
+        if any(each.tag == "math" for each in _ancestors(node)):
+            continue
+        text = mathml.html_equation(node.html or "")
+        around = next((each for each in _ancestors(node) if "mwe-math-element" in (each.attributes.get("class") or "")), node)
+        if around.parent is not None:
+            around.replace_with(text or node.text())  # Wikipedia has a picture of it, too
+
+
+def _write_reading(node: LexborNode) -> None:
+    """Pairs of a base and its reading; the brackets for old browsers go."""
+    base, out = "", ""
+    for child in node.iter(include_text=True):
+        if child.tag == "rt":
+            out, base = out + typography.ruby(base, child.text()), ""
+        elif child.tag == "rtc":
+            continue
+        elif child.tag != "rp":
+            base += child.text()
+    node.replace_with(out + base)
+
+
+def _shift(node: LexborNode, kind: str) -> None:
+    if len(list(islice(node.traverse(include_text=True), MOST_PARTS + 1))) > MOST_PARTS:
+        return
+    text = node.text()
+    if len(text) > typography.LONGEST_MARKED:
+        return
+    link = node.css_first("a[href^='#']") or (node.parent if node.parent is not None and node.parent.tag == "a" else None)
+    if link is not None and (link.attributes.get("href") or "").startswith("#") and text.strip().isalnum():
+        text = f"[{text.strip()}]"  # the sign of a note
+    if node.parent is not None and node.css_first("img, br, p, div, table") is None:
+        node.replace_with(typography.mark(kind, text))
+
+
+def _surround(node: LexborNode, before: str, behind: str) -> None:
+    if node.child is not None:
+        node.child.insert_before(before)
+        node.insert_child(behind)
+
+
+def _number(node: LexborNode, style: str) -> None:
+    """Gives each item its number, in the form that the list or its `style` says: HTML 5, section 4.4.8."""
+    if style in _NOT_COUNTED:
+        return
+    kind = node.attributes.get("type") or ""
+    form = _FORMS.get(style) or (kind if kind in ("a", "A", "i", "I") else "1")
+    items = [child for child in node.iter() if child.tag == "li"]
+    step = -1 if "reversed" in node.attributes else 1
+    number = _whole(node.attributes.get("start"), len(items) if step < 0 else 1)
+    for item in items:
+        number = _whole(item.attributes.get("value"), number)
+        mark = f"{list_number(number, form)}."
+        text = _beginning(item)
+        if text and not text.startswith(mark):  # which may be written by hand, too
+            item.attrs[MARK] = mark
+        number += step
+
+
+def _beginning(node: LexborNode) -> str:
+    """The first words of an item, "" for none."""
+    texts = (child.text(deep=False) or "" for child in node.traverse(include_text=True) if child.tag == "-text")
+    return next(filter(None, map(str.strip, texts)), "")
+
+
+def _only_text(node: LexborNode) -> str:
+    """What an element says that has nothing but text in it, or in its one element."""
+    child = node.child
+    if child is not None and child.next is None and child.tag != "-text":
+        child = child.child
+    return (child.text(deep=False) or "").strip() if child is not None and child.next is None and child.tag == "-text" else ""
+
+
+def _whole(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"\s*-?\d{1,9}\s*", text) else default
+
+
+def _join_first_letters(tree: LexborHTMLParser, styles: _Styles) -> None:
+    """A first letter that floats beside its word, in an element of its own, joins it."""
+    named = (node for node in tree.css("[class]") if _DROP_CAP.search(node.attributes["class"] or ""))
+    for node in _each_once([*(node for node, _ in styles.nodes(_FLOATS)), *named]).values():
+        letter, following = _only_text(node), node.next
+        while following is not None and following.tag == "-text" and not following.text().strip():
+            following = following.next
+        if node.tag not in ("div", "p") or not letter.isalpha() or len(letter) > 1 or following is None:
+            continue
+        rest = _beginning(following)
+        if rest[:1].islower() and following.child is not None:
+            following.child.insert_before(letter)
+            _remove(node)

@@ -1,0 +1,320 @@
+"""What a reader that a file took over can reach. It speaks to the kernel by libc, past Python and its audit hooks."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lectern.jobs import sandbox
+from lectern.jobs.confinement import confines_files, describe_confinement, environment
+from lectern.jobs.reader_process import ReaderProcess
+from lectern.jobs.sandbox import draw_isolated, end_readers, read_isolated, start_reader, unpack_isolated
+from lectern.jobs.seccomp import can_refuse_calls
+from ragcore.errors import DamagedFileError
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.ocr.tesseract import find_program
+from ragcore.readers.registry import read_file
+from ragcore.schema import Document
+from tests.making import MAKERS, make_any, make_pdf, make_text, make_zip
+
+landlocked = pytest.mark.skipif(not confines_files(), reason="this kernel has no Landlock")
+filtered = pytest.mark.skipif(not can_refuse_calls(), reason="the calls of this system are not known")
+
+# What each attack begins with: libc, its error as the result, and the file's own place.
+PRELUDE = """\
+import ctypes, errno, json, os, socket, struct, sys
+from pathlib import Path
+from ragcore.schema import Document
+libc = ctypes.CDLL(None, use_errno=True)
+def outcome(result):
+    return "done" if result >= 0 else errno.errorcode[ctypes.get_errno()]
+def opened(path, flags=os.O_RDONLY):
+    return outcome(libc.open(os.fsencode(str(path)), flags, 0o600))
+"""
+
+Attack = Callable[[str], Document]
+
+
+pytestmark = pytest.mark.usefixtures("new_process")
+
+
+@pytest.fixture
+def attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Attack:
+    """Runs code in the process that reads, as what took over its reader of plain text, and gives what it answers."""
+
+    def run(code: str) -> Document:
+        folder = tmp_path / "start"
+        folder.mkdir(exist_ok=True)
+        body = textwrap.indent(PRELUDE + code, "    ")
+        (folder / "sitecustomize.py").write_text(
+            f"import ragcore.readers.text as reader\ndef read(path, options):\n{body}\nreader.read = read\n"
+        )
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(Path(__file__).parents[3])]))
+        path = make_text(tmp_path / "evil.txt", "words")
+        return read_isolated(path, ReadOptions(path.name), timeout=30, memory_mb=1_000, cancelled=lambda: False)
+
+    return run
+
+
+def secret(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("secret")
+    return path
+
+
+@landlocked
+def test_no_file_but_its_own_is_read(attack: Attack, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    files = [
+        secret(home / ".ssh" / "id_ed25519"),
+        secret(home / "lectern" / "keys.json"),
+        secret(home / "lectern" / "files" / "other" / "1.txt"),
+        secret(home / "another library" / "library.db"),
+        secret(tmp_path / "beside.txt"),
+        Path.home(),
+        Path("/etc/passwd"),
+        Path(f"/proc/{os.getpid()}/environ"),
+        Path(f"/proc/{os.getpid()}/mem"),
+        Path("/"),
+    ]
+    answer = attack(f"return Document(json.dumps([opened(each) for each in {[*map(str, files)]!r}]))")
+    assert json.loads(answer.text) == ["EACCES"] * len(files)
+
+
+@landlocked
+def test_its_own_file_is_read_and_not_changed(attack: Attack, tmp_path: Path) -> None:
+    answer = attack(
+        "results = [opened(path), opened(path, os.O_RDWR), opened(path, os.O_WRONLY | os.O_TRUNC)]\n"
+        "results.append(outcome(libc.truncate(os.fsencode(path), ctypes.c_long(0))))\n"
+        "return Document(path.read_text() + json.dumps(results))"
+    )
+    assert answer.text == 'words["done", "EACCES", "EACCES", "EPERM"]'
+    assert (tmp_path / "evil.txt").read_text() == "words"
+
+
+@landlocked
+def test_nothing_is_written_made_or_deleted_outside_its_scratch_folder(attack: Attack, tmp_path: Path) -> None:
+    there = secret(tmp_path / "outside" / "there.txt")
+    folder = there.parent
+    answer = attack(
+        f"there, folder = {os.fsencode(there)!r}, {os.fsencode(folder)!r}\nhere = os.fsencode(os.getcwd()) + b'/x'\n"
+        "results = [opened(there.decode(), os.O_WRONLY), opened(folder.decode() + '/new', os.O_WRONLY | os.O_CREAT)]\n"
+        "results += map(outcome, (libc.unlink(there), libc.mkdir(folder + b'/d', 0o700), libc.rename(there, folder + b'/r')))\n"
+        "results += map(outcome, (libc.symlink(there, here), libc.link(there, here), libc.chmod(there, 0)))\n"
+        "results += [outcome(libc.utimensat(-100, there, None, 0))]\n"
+        "Path('own.txt').write_text('own')\n"
+        "return Document(json.dumps([results, Path('own.txt').read_text()]))"
+    )
+    results, own = json.loads(answer.text)
+    assert own == "own"
+    assert set(results) <= {"EACCES", "EPERM", "EXDEV"}
+    assert there.read_text() == "secret"
+    assert [each.name for each in folder.iterdir()] == ["there.txt"]
+
+
+@filtered
+def test_no_socket_is_made_by_native_code(attack: Attack) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answer = attack(
+            "kinds = [(kind, form) for kind in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX) for form in (1, 2)]\n"
+            "results = [outcome(libc.socket(*each, 0)) for each in kinds]\n"
+            f"where = struct.pack('=HHI8x', 2, socket.htons({server.getsockname()[1]}), 0x0100007f)\n"
+            "results.append(outcome(libc.connect(libc.socket(2, 1, 0), where, 16)))\n"
+            "return Document(json.dumps(results))"
+        )
+        assert json.loads(answer.text) == ["EPERM"] * 6 + ["EBADF"]
+        server.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+@landlocked
+def test_no_program_is_started_by_native_code(attack: Attack) -> None:
+    answer = attack(
+        "results = []\n"
+        "for program in (b'/bin/sh', b'/usr/bin/env', os.fsencode(sys.executable)):\n"
+        "    child = libc.fork()\n"
+        "    if not child:\n"
+        "        libc.execv(program, (ctypes.c_char_p * 2)(program, None))\n"
+        "        os._exit(ctypes.get_errno())\n"
+        "    results.append(errno.errorcode[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])])\n"
+        "return Document(json.dumps(results))"
+    )
+    assert json.loads(answer.text) == ["EACCES"] * 3
+
+
+@landlocked
+@filtered
+def test_other_processes_are_out_of_reach(attack: Attack) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        answer = attack(
+            f"results = [outcome(libc.ptrace(16, {other.pid}, None, None)), outcome(libc.setsid())]\n"
+            f"results.append(outcome(libc.kill({other.pid}, 0)))\nreturn Document(json.dumps(results))"
+        )
+        traced, left, signalled = json.loads(answer.text)
+        assert (traced, left) == ("EPERM", "EPERM")
+        if int(platform.release().split(".")[0]) >= 7 or "6.12" <= platform.release()[:4] <= "6.99":
+            assert signalled == "EPERM"
+        other.communicate(b"\n")
+
+
+def test_the_environment_holds_no_keys_and_no_addresses(attack: Attack, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "LECTERN_DATABASE", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "LECTERN_HOME"):
+        monkeypatch.setenv(name, "secret")
+    seen = json.loads(attack("return Document(json.dumps(dict(os.environ)))").text)
+    assert "secret" not in seen.values()
+    assert seen.keys() <= environment(None).keys() | {"PATH", "HOME", "TMPDIR", "LC_CTYPE"}
+    if confines_files():
+        assert Path(seen["HOME"]) != Path.home()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\x80\x04\x95\x1d\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x94\x85\x94R\x94.",
+        b"7 x",
+        b"{",
+        b"{}",
+        b'{"peak_mb": 1}',
+        b'{"peak_mb": "x", "text": "", "metadata": {}, "pages": [], "page_word": "", "left_out": []}',
+        b'{"peak_mb": 1, "text": 7, "metadata": {}, "pages": [], "page_word": "", "left_out": []}',
+        b'{"peak_mb": 1, "text": "a", "metadata": {}, "pages": [["1", 0, 9]], "page_word": "", "left_out": []}',
+        b'{"peak_mb": 1, "error": "SystemExit", "what": "", "hint": ""}',
+        b'{"peak_mb": 1, "error": "LLMUnavailableError", "what": "", "hint": ""}',
+        b"[" * 100_000,
+        b'{"text": ' * 100_000,
+    ],
+)
+def test_an_answer_that_no_reader_gives_is_a_damaged_file(answer: bytes, attack: Attack) -> None:
+    # What the process answers with is the one pipe beside the standard ones that it may write to.
+    code = (
+        "for number in range(3, 20):\n    try:\n        os.write(number, answer + b'\\n')\n    except OSError:\n        pass\n"
+        "import time\ntime.sleep(20)"
+    )
+    with pytest.raises(DamagedFileError, match=r"evil\.txt"):
+        attack(f"answer = {answer!r}\n" + code)
+
+
+def test_a_member_that_lies_elsewhere_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = secret(tmp_path / "outside.txt")
+    start = tmp_path / "start"
+    start.mkdir()
+    (start / "sitecustomize.py").write_text(
+        "import ragcore.readers.zip.archive as archive\nfrom pathlib import Path\n"
+        "def unpack(path, into, options):\n    into.mkdir(parents=True)\n"
+        f"    return [archive.Unpacked('a.txt', Path({str(outside)!r}))]\n"
+        "archive.unpack = unpack\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(start), str(Path(__file__).parents[3])]))
+    path, into = make_zip(tmp_path / "a.zip", {"a.txt": b"The lamp."}), tmp_path / "into"
+    with pytest.raises(DamagedFileError):
+        unpack_isolated(path, into, ReadOptions("a.zip"), timeout=30, memory_mb=1_000, cancelled=lambda: False)
+    assert outside.read_text() == "secret"
+    assert not into.exists()
+
+
+def test_what_is_drawn_is_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = tmp_path / "start"
+    start.mkdir()
+    (start / "sitecustomize.py").write_text(
+        "import ragcore.readers.pdf.page_images as pages\npages.render_page = lambda *given, **more: b'<svg onload=alert(1)>'\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(start), str(Path(__file__).parents[3])]))
+    with pytest.raises(DamagedFileError):
+        draw_isolated(make_pdf(tmp_path / "a.pdf", ["a"]), 0, ReadOptions("a.pdf"), scale=1.0, memory_mb=1_000)
+
+
+@pytest.mark.parametrize("suffix", MAKERS)
+def test_every_kind_of_file_is_read_as_without_walls(suffix: str, tmp_path: Path) -> None:
+    path = make_any(tmp_path / f"a{suffix}", ["The lamp is lit at dusk.", "The kettle sings at noon.", "A barrel rolls."])
+    here = read_file(path, ReadOptions(path.name))
+    there = read_isolated(path, ReadOptions(path.name), timeout=30, memory_mb=1_500, cancelled=lambda: False)
+    assert (there.text, there.metadata, there.pages) == (here.text, json.loads(json.dumps(here.metadata)), here.pages)
+
+
+def test_a_file_with_a_password_is_unlocked_within_the_walls(tmp_path: Path) -> None:
+    path = locked_docx(tmp_path / "a.docx")
+    options = ReadOptions("a.docx", "sesame")
+    assert "kettle" in read_isolated(path, options, timeout=30, memory_mb=1_500, cancelled=lambda: False).text
+
+
+def locked_docx(path: Path) -> Path:
+    from msoffcrypto.format.ooxml import OOXMLFile
+
+    plain = make_any(path.with_name("plain.docx"), ["The kettle sings."])
+    with plain.open("rb") as source, path.open("wb") as target:
+        OOXMLFile(source).encrypt("sesame", target)
+    return path
+
+
+@landlocked
+def test_nothing_of_a_file_stays_where_it_was_read(tmp_path: Path) -> None:
+    scratch = tmp_path / "incoming"
+    scratch.mkdir()
+    path = make_text(tmp_path / "a.txt", "words")
+    options = ReadOptions("a.txt")
+    assert read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False, scratch=scratch).text == "words"
+    assert not [each for each in scratch.rglob("*") if each.is_file()]
+    assert path.stat().st_nlink == 1
+    end_readers()
+    assert not list(scratch.iterdir())
+
+
+@landlocked
+def test_what_a_killed_program_left_is_deleted_by_the_next_and_what_another_uses_is_not(tmp_path: Path) -> None:
+    left = tmp_path / "lectern-reader-left"
+    secret(left / "in" / "a.txt")
+    os.utime(left, (0, 0))
+    other = ReaderProcess(tmp_path)
+    assert other.scratch is not None
+    os.utime(other.scratch.folder, (0, 0))
+    third = ReaderProcess(tmp_path)
+    try:
+        assert not left.exists()
+        assert other.scratch.folder.exists()
+    finally:
+        other.kill()
+        third.kill()
+
+
+@landlocked
+@pytest.mark.skipif(not find_program(), reason="tesseract is not installed")
+def test_tesseract_is_started_where_it_is_and_reads_a_picture(tmp_path: Path) -> None:
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.new("L", (900, 120), 255)
+    ImageDraw.Draw(picture).text((20, 30), "The kettle sings at dusk.", font=ImageFont.load_default(60), fill=0)
+    picture.save(tmp_path / "a.png")
+    text = read_isolated(tmp_path / "a.png", ReadOptions("a.png"), timeout=60, memory_mb=2_000, cancelled=lambda: False).text
+    assert "kettle sings" in text
+
+
+def test_a_program_beside_the_documents_is_not_taken_for_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = secret(tmp_path / ("tesseract.exe" if sys.platform == "win32" else "tesseract"))
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin"]))
+    assert find_program() == ""
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert Path(find_program()) == program
+
+
+def test_the_log_says_at_the_start_what_holds(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    with caplog.at_level("INFO", "lectern.jobs.sandbox"):
+        start_reader()
+        end_readers()
+    assert caplog.messages == [describe_confinement()]
+    assert "\n" not in describe_confinement()
+    if sys.platform == "linux" and ctypes.CDLL(None).syscall(444, None, 0, 1) > 0:
+        assert "the kernel lets open nothing" in describe_confinement()
+    assert sandbox._idle == []

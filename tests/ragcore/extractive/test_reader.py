@@ -1,0 +1,192 @@
+"""The reader that quotes: its three outcomes, the order of sentences, what it measures, and the context of what it quotes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.embeddings.huggingface import HuggingFaceEmbedding
+from ragcore.extractive import features
+from ragcore.extractive.languages.quantities import lacks_number
+from ragcore.extractive.reader import CLOSEST, Reader, candidates, choose, choose_closest, in_context
+from ragcore.extractive.sentence_vectors import SentenceVectors
+from ragcore.prompts.prompt import Passage
+from tests.multilingual import needs_multilingual_e5
+
+LEASE = Passage(
+    "3. Rent\n\nThe rent is £1,240 per calendar month. Heating is charged at £95 per month.\n\n"
+    "5. Pets\n\nDogs need the written consent of the landlord. It may be refused without reasons.",
+    1,
+    "Lease.docx, page 2",
+    1.0,
+)
+CAKE = Passage(
+    "Apple cake\n\nIngredients:\n- 6 tart apples\n- 200 g butter\n- 3 eggs\n\nBake it for 50 minutes.", 2, "Cake.txt", 0.5
+)
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    return Reader(HuggingFaceEmbedding())
+
+
+def test_what_answers_is_an_answer(reader: Reader) -> None:
+    reading = reader.read("What is the rent per month?", [LEASE, CAKE])
+    assert reading.outcome == "answer"
+    assert reading.quotes[0].text == "The rent is £1,240 per calendar month."
+    assert reading.ranked[0].text == "The rent is £1,240 per calendar month."
+
+
+def test_what_is_near_is_shown_as_the_closest_with_the_sentences_beside_it(reader: Reader) -> None:
+    reading = reader.read("Who is allowed to have a parrot?", [LEASE, CAKE])
+    assert reading.outcome == "closest"
+    said = [quote.text for quote in reading.quotes]
+    place = said.index("Dogs need the written consent of the landlord.")
+    assert said[place + 1] == "It may be refused without reasons."
+
+
+def test_nothing_is_quoted_about_something_else(reader: Reader) -> None:
+    reading = reader.read("Which galaxies did the telescope photograph in 1995?", [LEASE, CAKE])
+    assert reading.outcome == "nothing"
+    assert reading.quotes == []
+    assert reader.read("What is the rent per month?", []).outcome == "nothing"
+
+
+def test_what_says_the_opposite_is_no_answer(reader: Reader) -> None:
+    passage = Passage("Smoking is allowed on the balcony in summer.", 1)
+    assert reader.read("Where is smoking not allowed?", [passage]).outcome != "answer"
+
+
+def test_a_list_comes_with_what_introduces_it_and_a_sentence_with_what_it_speaks_of(reader: Reader) -> None:
+    (whole, *_) = reader.read("Which ingredients does the apple cake have?", [CAKE]).quotes
+    assert [item.removeprefix("- ") for item in whole.introduces][:2] == ["6 tart apples", "200 g butter"]
+    refused = reader.read("May consent for dogs be refused without reasons?", [LEASE]).quotes
+    said = [quote.text for quote in refused]
+    assert said.index("It may be refused without reasons.") == said.index("Dogs need the written consent of the landlord.") + 1
+
+
+@pytest.mark.parametrize("embedder", [HashEmbedding(), HuggingFaceEmbedding()], ids=["stems", "vectors of words"])
+def test_features_are_shares_and_cosines_and_fragments_are_known(embedder: HashEmbedding | HuggingFaceEmbedding) -> None:
+    quotes = candidates([LEASE, CAKE])
+    relevance = [LEASE.relevance, CAKE.relevance]
+    rows, measured = features.measure(
+        "What is the rent per month?", quotes, [relevance[quote.passage] for quote in quotes], SentenceVectors(embedder)
+    )
+    assert measured.shape == (len(rows), len(features.FEATURES))
+    assert rows == sorted(rows)
+    of = dict(zip(features.FEATURES, measured.T, strict=True))
+    assert set(of["relevance"]) == {1.0, 0.5}
+    rent = rows.index(next(at for at, quote in enumerate(quotes) if "1,240" in quote.text))
+    assert of["word_similarity"][rent] == of["word_similarity"].max()
+    assert (of["least_word_similarity"] <= of["word_similarity"] + 1e-6).all()
+    assert of["is_fragment"][rent] == 0
+
+
+def test_a_word_in_the_name_of_the_document_counts_in_part() -> None:
+    vectors = SentenceVectors(HashEmbedding())
+
+    def similarity(name: str) -> float:
+        quotes = candidates([Passage("The rent is high.", 1, name)])
+        return float(features.measure("rent contract", quotes, [1.0], vectors)[1][0, 1])
+
+    assert similarity("note.txt") == pytest.approx(0.5, abs=0.2)
+    assert similarity("note.txt") < similarity("Contract_2025.docx") < 1
+
+
+def test_the_words_that_a_follow_up_carries_count_less() -> None:
+    quotes = candidates([Passage("The cake is baked for an hour.", 1)])
+    typed, carried = features.word_weights("freeze (cake)", ["freez", "cake"], quotes)
+    assert typed + carried == pytest.approx(1)
+    assert carried < 0.3 * typed
+    assert features.word_weights("???", [], quotes).tolist() == []
+
+
+def test_the_best_is_quoted_first_by_its_passage_and_what_is_far_behind_it_is_not() -> None:
+    quotes = candidates([Passage("One is red. Two is blue.", 1), Passage("Three is green. Four is black. Five is white.", 2)])
+    assert choose(np.array([0.5, -9.0, -np.inf, 1.0, -2.0]), quotes, 4.0) == [3, 4, 0]
+    assert choose(np.array([0.5, -9.0, -np.inf, 1.0, -2.0]), quotes, 1.0) == [3, 0]
+
+
+def test_the_closest_come_with_what_is_beside_them_as_far_as_the_room_reaches() -> None:
+    quotes = candidates([Passage("One is red. Two is blue. Three is pink.", 1), Passage("Four is black. Five is white.", 2)])
+    assert choose_closest(np.array([-np.inf, -3.0, -np.inf, -2.0, -np.inf]), quotes) == [3, 4, 0, 1, 2]
+    letters = [f"Sentence {name} has {'many ' * 30}words." for name in "abcdefghijkl"]
+    quotes = candidates([Passage(" ".join(letters), 1)])
+    rows = choose_closest(np.array([-2.0] + [-np.inf] * 10 + [-2.5]), quotes)
+    assert {0, 11, 1, 10} <= set(rows)
+    assert sum(len(quotes[row].text) for row in rows) <= CLOSEST
+    assert choose_closest(np.array([-2.0]), candidates([Passage("It is " + "very " * CLOSEST + "long.", 1)])) == [0]
+
+
+def test_that_nothing_seems_to_be_about_a_question_in_another_language_is_not_claimed() -> None:
+    lease = Passage("The Tenants pay a deposit of £1,860 before moving in. The flat is on the second floor.", 1)
+    reader = Reader(HuggingFaceEmbedding())
+    assert reader.read("Wie hoch ist die Kaution?", [lease]).outcome == "closest"
+    assert reader.read("Wie hoch ist die Kaution?", []).outcome == "nothing"
+
+
+def test_of_each_passage_found_the_beginning_is_among_the_closest() -> None:
+    far = " ".join(f"Nothing of note happened in week {number}." for number in range(30))
+    quotes = candidates([Passage(f"The ferry is old. {far}", 1), Passage(f"Our boat sank. {far}", 2)])
+    rows = choose_closest(np.array([-np.inf] * 20 + [-2.0] + [-np.inf] * (len(quotes) - 21)), quotes)
+    assert "Our boat sank." in [quotes[row].text for row in rows]
+
+
+def test_a_heading_that_alone_has_what_is_asked_for_is_quoted_once_above_its_sentences() -> None:
+    text = "# Rent\n\nIt is 950 euros a month. It is due on the third.\n\n# Pets\n\nDogs are welcome."
+    quotes = candidates([Passage(text, 1)])
+    texts = [quote.text for quote in in_context("How high is the rent?", [0, 1], quotes)]
+    assert texts == ["**Rent**", "It is 950 euros a month.", "It is due on the third."]
+    assert [quote.text for quote in in_context("How much a month?", [0], quotes)] == ["It is 950 euros a month."]
+
+
+def test_a_sentence_whose_words_stand_in_the_one_before_it_is_measured() -> None:
+    others = " ".join(
+        f"The {name} stands in the long corridor beside the tall green cupboard." for name in "abcdefghijklmnopqrst"
+    )
+    passage = Passage(f"{others} The boiler is serviced each year. Tobias does that. {others.replace('green', 'red')}", 1)
+    quotes = candidates([passage])
+    rows, _ = features.measure("Who services the boiler?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding()))
+    assert len(rows) < len(quotes)
+    assert "Tobias does that." in [quotes[row].text for row in rows]
+
+
+def test_more_short_sentences_than_long_ones_are_measured() -> None:
+    def measured(sentence: str) -> int:
+        quotes = candidates([Passage(" ".join(sentence.format(at) for at in range(100)), 1)])
+        return len(features.measure("Which lamp is red?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding()))[0])
+
+    assert measured("Lamp {} is red.") > 2 * measured("Lamp {} " + "and the one beside it " * 5 + "is red.")
+    assert measured("Lamp {} " + "and the one beside it " * 60 + "is red.") == features.FEWEST
+
+
+@pytest.mark.parametrize(
+    ("question", "without", "answer"),
+    [
+        ("How many chairs are there in room 12?", "The chairs in room 12 are new.", "It has 4 chairs."),
+        ("When does the shop close?", "The shop closes late.", "On Friday it closes early."),
+        ("Wie viele Tage Urlaub gibt es?", "Urlaub gibt es auf Antrag.", "Es gibt dreißig oder 32 Tage."),
+        ("Combien coûte la carte ?", "La carte est chère.", "La carte coûte douze euros."),
+        ("¿Cuándo abre el museo?", "El museo abre tarde.", "Abre los lunes."),
+        ("押金是多少？", "押金应退还。", "押金为三百元。"),
+    ],
+)
+def test_what_lacks_the_number_that_is_asked_for_is_known(question: str, without: str, answer: str) -> None:
+    assert lacks_number(question, without)
+    assert not lacks_number(question, answer)
+    assert not lacks_number("Why?", without)
+
+
+def test_what_lacks_the_number_that_is_asked_for_answers_less(reader: Reader) -> None:
+    quotes = candidates([Passage("The rent of the flat depends on its size. The rent of the flat is £900.", 1)])
+    vague, exact = reader.log_odds("How much is the rent of the flat?", quotes)
+    assert exact > vague
+
+
+@needs_multilingual_e5
+def test_a_question_in_another_language_than_the_passage_finds_the_sentence() -> None:
+    reading = Reader(HuggingFaceEmbedding("multilingual-e5-small")).read("Wie hoch ist die monatliche Miete?", [LEASE, CAKE])
+    assert reading.outcome != "nothing"
+    assert reading.ranked[0].text == "The rent is £1,240 per calendar month."
+    assert any("1,240" in quote.text for quote in reading.quotes)

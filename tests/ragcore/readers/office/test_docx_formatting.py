@@ -1,0 +1,108 @@
+"""Word documents whose formatting changes what is read: first letters, hidden and deleted marks, equations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.registry import read_file
+from tests.ragcore.readers.packages import make_docx, relations
+
+_CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
+
+
+def read(path: Path) -> str:
+    return read_file(path, ReadOptions(path.name)).text
+
+
+def paragraph(text: str, properties: str = "") -> str:
+    return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+@pytest.mark.parametrize("place", ["drop", "margin"])
+def test_a_first_letter_as_tall_as_lines_joins_its_word(place: str, tmp_path: Path) -> None:
+    body = paragraph("C", f'<w:framePr w:dropCap="{place}" w:lines="3"/>') + paragraph("astleford was sold.")
+    assert read(make_docx(tmp_path / "a.docx", body)) == "Castleford was sold."
+
+
+@pytest.mark.parametrize("mark", ["<w:vanish/>", "<w:specVanish/>", '<w:del w:id="1"/>'])
+def test_a_paragraph_whose_mark_is_hidden_or_deleted_goes_on_in_the_next(mark: str, tmp_path: Path) -> None:
+    body = paragraph("It was ", f"<w:rPr>{mark}</w:rPr>").replace("<w:t>", '<w:t xml:space="preserve">') + paragraph("sold.")
+    assert read(make_docx(tmp_path / "a.docx", body)) == "It was sold."
+
+
+def test_a_paragraph_hidden_by_its_style_and_a_deleted_row_are_left_out(tmp_path: Path) -> None:
+    styles = '<w:style w:type="paragraph" w:styleId="Note"><w:rPr><w:vanish/></w:rPr></w:style>'
+    row = "<w:tr>{}<w:tc>{}</w:tc><w:tc>{}</w:tc></w:tr>".format
+    table = row("", paragraph("Kettle"), paragraph("31")) + row("<w:trPr><w:del/></w:trPr>", paragraph("Pan"), paragraph("7"))
+    body = paragraph("Internal: 15.", '<w:pStyle w:val="Note"/>') + f"<w:tbl>{table}</w:tbl>"
+    assert read(make_docx(tmp_path / "a.docx", body, styles=styles)) == "Kettle | 31"
+
+
+def test_a_reading_stands_behind_its_word(tmp_path: Path) -> None:
+    run = "<w:r><w:t>{}</w:t></w:r>".format
+    pair = "<w:r><w:ruby><w:rt>{}</w:rt><w:rubyBase>{}</w:rubyBase></w:ruby></w:r>".format
+    body = f"<w:p>{pair(run('とう'), run('東'))}{pair(run('きょう'), run('京'))}{run('です')}</w:p>"
+    assert read(make_docx(tmp_path / "a.docx", body)) == "東京(とうきょう)です"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (r"EQ \f(1,2)", "Take 1/2 cup."),
+        (r'EQ \* jc2 \* "Font:MS Mincho" \* hps10 \o\ad(\s\up 9(とう),東)', "Take 東(とう) cup."),
+    ],
+)
+def test_fields_that_are_drawn_from_their_code_are_read(code: str, expected: str, tmp_path: Path) -> None:
+    run = '<w:r><w:t xml:space="preserve">{}</w:t></w:r>'.format
+    field = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'.format
+    codes = "".join(f"<w:r><w:instrText>{part}</w:instrText></w:r>" for part in (code[:6], code[6:]))
+    body = f"<w:p>{run('Take ')}{field('begin')}{codes}{field('end')}{run(' cup.')}</w:p>"
+    assert read(make_docx(tmp_path / "a.docx", body)) == expected
+
+
+R = "<m:r><m:t>{}</m:t></m:r>".format
+
+
+@pytest.mark.parametrize(
+    ("omml", "latex"),
+    [
+        (R("v=5"), "v=5"),
+        (f"{R('t=')}<m:f><m:num>{R('a+b')}</m:num><m:den>{R('2c')}</m:den></m:f>", r"$t=\frac{a+b}{2c}$"),
+        (f"<m:rad><m:radPr><m:degHide m:val='1'/></m:radPr><m:deg/><m:e>{R('x')}</m:e></m:rad>", r"$\sqrt{x}$"),
+        (f"<m:rad><m:deg>{R('3')}</m:deg><m:e>{R('x')}</m:e></m:rad>", r"$\sqrt[3]{x}$"),
+        (f"<m:sSubSup><m:e>{R('x')}</m:e><m:sub>{R('i')}</m:sub><m:sup>{R('10')}</m:sup></m:sSubSup>", "$x_i^{10}$"),
+        (f"<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr><m:sub>{R('i=1')}</m:sub><m:sup>{R('n')}</m:sup>"
+         f"<m:e>{R('i')}</m:e></m:nary>",
+         r"$\sum_{i=1}^n i$"),
+        (f"<m:d><m:e><m:m><m:mr><m:e>{R('1')}</m:e><m:e>{R('0')}</m:e></m:mr></m:m></m:e></m:d>",
+         r"$\begin{pmatrix}1&0\end{pmatrix}$"),
+        (f"<m:func><m:fName>{R('sin')}</m:fName><m:e>{R('θ')}</m:e></m:func>", r"$\sin \theta$"),
+        (f"<m:acc><m:accPr><m:chr m:val='⃗'/></m:accPr><m:e>{R('v')}</m:e></m:acc>", r"$\vec{v}$"),
+        (f"<m:limLow><m:e>{R('lim')}</m:e><m:lim>{R('x→0')}</m:lim></m:limLow>", r"$\lim_{x\to0}$"),
+    ],
+)  # fmt: skip
+def test_equations_are_latex(omml: str, latex: str, tmp_path: Path) -> None:
+    path = make_docx(tmp_path / "a.docx", f"<w:p><w:r><w:t>Here: </w:t></w:r><m:oMath>{omml}</m:oMath></w:p>")
+    assert read(path) == f"Here: {latex}"
+
+
+def test_charts_and_diagrams_are_read_in_their_place_and_pictures_and_objects_are_named(tmp_path: Path) -> None:
+    drawing = f'<w:p><w:r><w:drawing><c:chart xmlns:c="{_CHART}" r:id="c"/></w:drawing></w:r></w:p>'
+    points = '<c:{0}><c:pt idx="0"><c:v>{1}</c:v></c:pt></c:{0}>'.format
+    series = f"<c:ser>{points('tx', 'North')}{points('cat', 'Spring')}{points('val', '7')}</c:ser>"
+    more: dict[str, str | bytes] = {
+        "word/_rels/document.xml.rels": relations(
+            ("c", "chart", "charts/chart1.xml"), ("p", "image", "media/a.png"), ("o", "oleObject", "embeddings/a.bin")
+        ),
+        "word/charts/chart1.xml": f'<c:chartSpace xmlns:c="{_CHART}">{series}</c:chartSpace>',
+        "word/media/a.png": b"\0" * 90_000,
+        "word/embeddings/a.bin": b"\0",
+    }
+    path = make_docx(tmp_path / "a.docx", paragraph("Before.") + drawing + paragraph("Behind."), more=more)
+    found: list[str] = []
+    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    assert text == "Before.\n\nNorth\nSpring | North: 7\n\nBehind."
+    assert [each[-9:] for each in found] == ["ures: 1).", "mber: 1)."]

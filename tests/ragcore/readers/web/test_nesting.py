@@ -1,0 +1,59 @@
+"""Pages that nest more deeply than a parser has time for."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from ragcore.readers.base import ReadOptions
+from ragcore.readers.registry import read_file
+from ragcore.readers.web.html_text import html_text
+from ragcore.readers.web.nesting import DEEPEST, MOST_STYLES, flatten
+
+COUNT = 200_000
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>" * COUNT + "deep words",
+        "<div>" * COUNT + "deep words" + "</div>" * COUNT,
+        "<x-y/>" * COUNT + "deep words",
+        "deep words<svg>" + "<td>" * COUNT,
+        "deep words<svg><title>" + "<div>" * COUNT,
+        "".join(f"<font size={number}><p>" for number in range(COUNT // 4)) + "deep words",
+        "<table><tr><td>" * (COUNT // 40) + "deep words",
+        "<!-- " * COUNT + "-->deep words",
+        '<a b="' * COUNT + '">deep words',
+    ],
+    ids=["open", "closed", "custom", "svg", "title", "styles", "tables", "comments", "quotes"],
+)
+def test_a_page_is_read_in_seconds_however_deeply_it_nests(page: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(page, "utf-8")
+    began = time.process_time()
+    assert read_file(path, ReadOptions("page.html")).text.split() == ["deep", "words"]
+    assert time.process_time() - began < 20
+
+
+def test_elements_below_the_deepest_lose_their_tags_and_nothing_else() -> None:
+    deep = "<div>" * (DEEPEST + 3) + "one" + "</div>" * 3 + "<p>two</p>" + "</div>" * DEEPEST + "<section>three</section>"
+    assert flatten(deep) == "<div>" * DEEPEST + "one<p>two</p>" + "</div>" * DEEPEST + "<section>three</section>"
+
+
+def test_styles_end_sooner() -> None:
+    assert flatten("<b>" * 100 + "word") == "<b>" * MOST_STYLES + "word"
+
+
+@pytest.mark.parametrize("tag", ["p", "li", "td", "br", "option"])
+def test_elements_that_need_no_end_do_not_nest(tag: str) -> None:
+    page = "".join(f"<{tag}>word {number}" for number in range(3 * DEEPEST))
+    assert flatten(page) is page
+
+
+def test_tags_in_comments_and_in_values_of_attributes_do_not_count() -> None:
+    page = "<!-- <div> -->" * (2 * DEEPEST) + "<i title='<div>'>a</i>" * (2 * DEEPEST) + "<h1>Lamps</h1><p>Lit.</p>"
+    assert flatten(page) == page
+    assert html_text(page).endswith("Lamps\n\nLit.")
