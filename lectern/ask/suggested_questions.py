@@ -1,5 +1,6 @@
-"""A few questions to begin with, made from the documents that are there: by a language model where there is one, else by plain
-rules from their own headings and sentences. What the library would not find its own document for is not suggested.
+"""A few questions to begin with, made from the newest documents: those of the sample, a language model's where there is one, or
+what one of their own sentences answers; of a document that gives none, a summary. A question that does not find its own
+document is not suggested.
 
 They are made by a thread whenever the documents have changed, and kept in the library's database.
 """
@@ -10,20 +11,19 @@ import json
 import logging
 import re
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, zip_longest
-from pathlib import Path
+from itertools import chain, islice
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError, StoreError
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.follow_up import leans_on_context
-from ragcore.extractive.question_generation import asked_about, language_of, questions_of_sentences, topics_in
+from ragcore.extractive.question_generation import language_of, questions_of_sentences
+from ragcore.extractive.topic import quoted_names
 from ragcore.sql.base import Database, writable
-from ragcore.text.key_phrases import grown, names_in
 from ragcore.text.keywords import content_words
 from ragcore.text.list_replies import listed
 
@@ -39,21 +39,17 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAMPLE_QUESTIONS = Path(__file__).parents[2] / "sample" / "questions.jsonl"
-RULES = 3  # of the rules below: questions that others made are made anew
-WANTED = 4
+RULES = 4  # of the rules below: questions that others made are made anew
+WANTED = 4  # suggestions, of as many of the newest documents
 NEAR = 3  # passages, among which the question's own document must be
-DOCUMENTS = 96  # that are looked into, evenly spread
-PASSAGES = 96  # of them together, evenly spread
-TRIED = 24  # questions that are looked up, at most
+TRIED = 6  # questions of a document that are looked up, at most
 LONGEST = 90  # characters: a suggestion is read at a glance
+PASSAGES = 24  # of a document that is looked at, evenly spread
 OF_A_PASSAGE = 6  # questions of each
 OF_NO_NAME = 2  # words with a meaning, of a question with neither a name nor "a"
-TWICE = 2  # times that it says one of several
-OFTEN = 3  # times that a text says a name of one word which it is about
-ASKED_OF = 2  # documents that a model is asked about: a few seconds of its time
-LOOKED_AT = 8  # passages of a document that is looked at alone
+OFTEN = 3  # times that a text says a name of one word, or the words of a question without a name
+LOOKED_AT = 8  # passages of a document that a model is asked about the longest of
 BY_MODEL = 2  # questions that it is asked for about each
-PARTICULAR, DEFINITION, TOPIC, WORD = range(4)  # what a question is about, the most telling first
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS suggestions (
@@ -65,32 +61,26 @@ CREATE TABLE IF NOT EXISTS suggestions (
 );
 """
 
-_WHAT = re.compile(
-    r"^(?:(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren)|Qu'est-ce que|¿Qué es) (?P<subject>.*?) ?\?$"
-    r"|^(?P<chinese>.*)是什么？$"
-)
+_WHAT = re.compile(r"^(?:(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren)|Qu'est-ce que|¿Qué es) |是什么？$")
 _WHAT_FOR = re.compile(r" (?:responsible|used|made|built|called|known|named|based|caused)(?: \w+)?\?$")
-_ARTICLE = re.compile(r"^(?:The|Der|Die|Das|Les?|La|El|Los|Las) (?=[^\W\d_])")
-_OWNS = re.compile(r"['’]s?$")
-_LEANING = re.compile(r"^(?:the|an?|under|over|in|on|dear|now|then) |\d$| and | one$|[.,:;!?]$", re.IGNORECASE)
 _ASKS = re.compile(r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE)
 _ASKED = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
-_NUMBER = re.compile(r"^(?:\d+|[IVX]+)[.)](?:\d+[.)])*\d*\s+")
+_WORD = re.compile(r"[^\W\d_]{2}")
 _ODD = re.compile(
     r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
-    r"|[;*:]|(?:^| )[A-Z]\?$|^\w+, |\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
+    r"|^Why\b.* (?:that|when|if|which|who) |[;*:]| [A-Z](?= |\?$)|^\w+, "
+    r"|\b(?:and|or|the|an?|in|at|on|with|by|(?<!made )(?<!built )of)\?$"
 )
 _ANY = re.compile(r" (?:an?|each|every) |^What (?:are|can|do|must|may) [a-z]+s ")
-_NAME = re.compile(r"(?<= )[A-ZÄÖÜ]")
-_UNSPACED = re.compile(r"[\u3400-\u9fff]{2,}")
-_PAIR = re.compile(r"[\u3400-\u9fff]{2}")
-# Characters that join others, and one said twice.
-_HELPING = re.compile(r"[的是有在和与或及不之其此任何了对于从被将为以等也这那他她它们人第]|(.)\1")
-# What is said of something else, such as "French", and a date.
-_OF_OTHERS = re.compile(
-    r"(?:ish|ese|ians?|ench|day)$|^(?:January|February|March|April|June|July|August|September|October|November|December)$"
-)
-_PARTICULAR = re.compile(r"^the (?:\w{3,}est|first|only|main|most|second|reasons?|causes?|[a-z]+ reasons?) ")
+_NAME = re.compile(r"(?<!\bthe)(?<!\bThe) (?P<one>[A-ZÄÖÜ]\w{2,})|\b[A-ZÄÖÜ]\w+ (?:of |for |the )*[A-ZÄÖÜ]\w+")
+_PARTICULAR = re.compile(r"^\w+ \w+ the (?:\w{3,}est|first|only|main|most|second|reasons?|causes?|[a-z]+ reasons?) ")
+_SUMMARIES = {  # in the language of the document
+    "en": "Summarise {}",
+    "de": "Worum geht es in {}?",
+    "fr": "De quoi parle {} ?",
+    "es": "¿De qué trata {}?",
+    "zh": "{}讲了什么？",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +93,10 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A question, and the document that it was made from. `rank`: the lower, the more it says."""
+    """A question, and the document that it was made from."""
 
     question: str
     document_id: str
-    rank: tuple[int, float] = (PARTICULAR, 0)
-
-    @property
-    def kinds(self) -> tuple[str, str]:
-        """What it asks for, by its first words - who, when, how many -, and its last."""
-        words = self.question.casefold().split()
-        return " ".join(words[: 2 if words[0] in ("how", "wie") else 1]), words[-1]
 
 
 class Suggestions:
@@ -202,90 +185,71 @@ class Suggestions:
             logger.exception("suggestions could not be made")
 
     def made(self) -> list[Candidate]:
-        """Make WANTED suggestions, or fewer, now: of as many documents and kinds as can be. Takes seconds."""
-        llm = self._llm()
-        documents = spread([document.id_ for document in self._store.documents() if document.passages], DOCUMENTS)
-        first: Iterator[Candidate] = of_the_sample(self._store)
-        if not llm.metadata.is_extractive:
-            first = chain(first, self._by_model(llm, spread(documents, ASKED_OF)))
-        found: list[Candidate] = []
-        check = self._checked(llm)
-        for candidate in first:
-            if len(found) < WANTED and candidate.question not in (one.question for one in found) and check(candidate):
-                found.append(candidate)
-        if len(found) < WANTED:
-            offered = [
-                candidate
-                for document in documents
-                for candidate in candidates(self._store, document, PASSAGES // len(documents))
-            ]
-            found = chosen(offered, found, check)
+        """Make WANTED suggestions, or fewer, now: one of each of the newest documents, then a second of each. Takes seconds."""
+        llm, found = self._llm(), list[Candidate]()
+        asked = [self._of_document(document, llm) for document in self._newest()]
+        for _ in range(WANTED):
+            for candidates in asked:
+                fresh = (one for one in candidates if one.question not in (other.question for other in found))
+                if len(found) < WANTED and (candidate := next(fresh, None)):
+                    found.append(candidate)
         return found
 
-    def _by_model(self, llm: LLM, documents: Sequence[str]) -> Iterator[Candidate]:
-        """A model's questions about a passage of each document, first ones first."""
+    def _newest(self) -> list[str]:
+        ready = "SELECT id FROM files WHERE stage = ? AND passages > 0 ORDER BY added DESC, id LIMIT ?"
+        with self._database.snapshot() as db:
+            return [row["id"] for row in db.execute(ready, (Stage.READY.value, WANTED)).fetchall()]
+
+    def _of_document(self, document: str, llm: LLM) -> Iterator[Candidate]:
+        """Those that find their own document, the best first; in the end its summary."""
+        names = {each.id_: str(each.name) for each in self._store.documents()}
+        made: Iterator[Candidate] = (one for one in of_the_sample(self._store) if one.document_id == document)
+        if not llm.metadata.is_extractive:
+            made = chain(made, self._by_model(llm, document))
+        made = chain(made, (Candidate(question, document) for question in candidates(self._store, document)))
+        yield from (one for one in islice(made, TRIED) if self._is_answered(one, llm))
+        text = "\n".join(node.text for node in _passages(self._store, document, LOOKED_AT))
+        if _WORD.search(text) and (wish := summary_wish(names.pop(document, ""), names.values(), language_of(text))):
+            yield Candidate(wish, document)
+
+    def _by_model(self, llm: LLM, document: str) -> Iterator[Candidate]:
+        """A model's questions about a passage of the document."""
         from ragcore.llms.base import LLMCall
         from ragcore.llms.call_queue import in_background
         from ragcore.prompts.prompt import Passage
         from ragcore.prompts.wording import QUESTIONS
 
         prompt = self._wording().get(QUESTIONS.name, QUESTIONS)
-        asked: list[list[Candidate]] = []
-        for document in documents:
-            passage = max(_passages(self._store, document, LOOKED_AT), key=lambda node: len(node.text))
-            call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(BY_MODEL)})
-            try:
-                with in_background():
-                    reply = llm.generate(call).text
-            except LLMError as error:
-                logger.info("no suggestions from the model: %s", error)  # the rules need none
-                return
-            asked.append([Candidate(line, document) for line in listed(reply) if line.endswith(("?", "？", "؟"))])
-        yield from filter(None, chain.from_iterable(zip_longest(*asked)))
+        passage = max(_passages(self._store, document, LOOKED_AT), key=lambda node: len(node.text))
+        call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(BY_MODEL)})
+        try:
+            with in_background():
+                reply = llm.generate(call).text
+        except LLMError as error:
+            logger.info("no suggestions from the model: %s", error)  # the rules need none
+            return
+        yield from (Candidate(line, document) for line in listed(reply) if line.endswith(("?", "？", "؟")))
 
-    def _checked(self, llm: LLM) -> Callable[[Candidate], bool]:
-        """Whether a candidate finds its own document, and its answer there."""
-        retriever = self._retriever(NEAR)
-
-        def check(candidate: Candidate) -> bool:
-            if len(candidate.question) > LONGEST:
-                return False
-            found = retriever.retrieve(candidate.question)
-            return is_near(candidate, found) and (not llm.metadata.is_extractive or _quotable(candidate.question, found, llm))
-
-        return check
+    def _is_answered(self, candidate: Candidate, llm: LLM) -> bool:
+        """Whether it is short, finds its own document, and its answer there."""
+        if len(candidate.question) > LONGEST:
+            return False
+        found = self._retriever(NEAR).retrieve(candidate.question)
+        return is_near(candidate, found) and (not llm.metadata.is_extractive or _quotable(candidate.question, found, llm))
 
 
-def chosen(offered: Sequence[Candidate], found: Sequence[Candidate], check: Callable[[Candidate], bool]) -> list[Candidate]:
-    """`found`, filled up to WANTED with what passes the check: of another document first, then of another kind, then by rank.
+def summary_wish(name: str, others: Collection[str], language: str) -> str:
+    """Asks for a summary of the document of this name, without its ending where that is enough to tell it from the `others`;
+    "" where nothing is. `language`: as `language_of` gives it.
 
-    At most TRIED are checked. Questions about a topic, which say the least, come only when there is nothing else; of what
-    is asked about already, neither the topic nor the definition comes.
+    >>> summary_wish("Lease.pdf", ["Letter.pdf"], "en")
+    'Summarise Lease'
     """
-    kept, left = list(found), list(offered)
-    for _ in range(TRIED):
-        asked = {candidate.question.casefold() for candidate in kept}
-        left = [one for one in left if one.question.casefold() not in asked and not _asked_already(one, kept)]
-        if not left or len(kept) >= WANTED:
-            break
-        documents = Counter(candidate.document_id for candidate in kept)
-        kinds = Counter(chain.from_iterable(candidate.kinds for candidate in kept))
-        best = min(
-            left,
-            key=lambda one: (
-                max(one.rank[0], DEFINITION), documents[one.document_id], *(kinds[kind] for kind in one.kinds), one.rank,
-            ),
-        )  # fmt: skip
-        left.remove(best)
-        if check(best):
-            kept.append(best)
-    return kept
-
-
-def _asked_already(one: Candidate, kept: Sequence[Candidate]) -> bool:
-    """Whether it is a topic or a definition of what another asks more about."""
-    words = set(content_words(one.question))
-    return one.rank[0] >= DEFINITION and any(words.issubset(content_words(other.question)) for other in kept)
+    for called in (PurePath(name).stem, name):
+        wish = _SUMMARIES[language].format(called)
+        if len(wish) <= LONGEST and name not in others and quoted_names(wish, [name, *others]) == {name}:
+            return wish
+    return ""
 
 
 def of_the_sample(store: Store) -> Iterator[Candidate]:
@@ -299,23 +263,13 @@ def of_the_sample(store: Store) -> Iterator[Candidate]:
             yield from (Candidate(asked["question"], there[name]) for name in asked["files"])
 
 
-def candidates(store: Store, document_id: str, most: int = LOOKED_AT) -> list[Candidate]:
-    """Questions that a document's own sentences and headings answer, the most telling first. `most`: passages."""
-    nodes = _passages(store, document_id, most)
-    written = "\n".join(node.text for node in nodes)
-    text = " ".join(written.split())
+def candidates(store: Store, document_id: str) -> list[str]:
+    """Questions that a document's own sentences answer, and that are clear without it; about what it says most first."""
+    nodes = _passages(store, document_id, PASSAGES)
+    text = " ".join(" ".join(node.text for node in nodes).split())
     each_asked = (islice(questions_of_sentences(node.text, text), OF_A_PASSAGE) for node in nodes)
     asked = dict.fromkeys(map(_tidy, chain.from_iterable(each_asked)))
-    ranked = [Candidate(question, document_id, rank) for question in asked if (rank := _rank(question, text)) is not None]
-    names, spoken = names_in(written), language_of(text)
-    each_topic = dict.fromkeys(chain.from_iterable(topics_in(node.text) for node in nodes))
-    topics = dict.fromkeys(_topic(topic, text) for topic in each_topic)
-    ranked += [
-        Candidate(asked_about(topic, spoken), document_id, rank)
-        for topic in topics
-        if (rank := _topic_rank(topic, text, written, names)) is not None
-    ]
-    return sorted(ranked, key=lambda candidate: candidate.rank)
+    return sorted((question for question in asked if _is_clear(question, text)), key=lambda one: -_said(one, text))
 
 
 def _tidy(question: str) -> str:
@@ -324,49 +278,17 @@ def _tidy(question: str) -> str:
     return asked.group() if asked else question
 
 
-def _topic(topic: str, text: str) -> str:
-    """Without the number of a heading, an article and what it owns, and a whole word where no spaces are written."""
-    topic = _OWNS.sub("", _ARTICLE.sub("", _NUMBER.sub("", topic)))
-    if re.match(r"(?:How|Why|What|When|Where|Who) ", topic):
-        return topic[0].lower() + topic[1:]
-    return grown(topic, text) if _PAIR.fullmatch(topic) else topic
-
-
-def _rank(question: str, text: str) -> tuple[int, float] | None:
-    """Its kind of worth, the best first, and how seldom the text says its words. None for what reads like a slip."""
-    if len(question) > LONGEST or _ODD.search(question):
-        return None
-    said = _said(question, text)
-    what = None if _WHAT_FOR.search(question) else _WHAT.match(question)
-    if not what:
-        plain = said >= OFTEN and (_ANY.search(question) or len(content_words(question)) > OF_NO_NAME)
-        asks = question in text or _NAME.search(question, 1) or plain  # else nobody knows which one is meant
-        return (PARTICULAR, -said) if asks and not leans_on_context(question) else None
-    subject = what["subject"] or what["chinese"] or ""
-    if _PARTICULAR.search(subject):
-        return PARTICULAR, -said
-    if not subject or _LEANING.search(subject):
-        return None
-    often = text.lower().count(subject.lower())
-    return (DEFINITION, -said) if often >= (TWICE if " " in subject else OFTEN) else None
-
-
-def _topic_rank(topic: str, text: str, written: str, names: Counter[str]) -> tuple[int, float] | None:
-    """A topic of several words before a name of one word or one that is said once. None for what is said in passing.
-
-    `written`: the text with its line breaks, as a heading is no name for its capitals alone.
-    """
-    if len(topic) > LONGEST or _ODD.search(f"{topic}?") or _LEANING.search(topic):
-        return None
-    often = text.lower().count(topic.lower())
-    if _UNSPACED.fullmatch(topic):
-        return (TOPIC, -often) if often >= OFTEN and not _HELPING.search(topic) else None
-    if " " in topic and often >= TWICE:
-        return TOPIC, -often
-    if " " in topic:
-        named = all(word[0].isupper() for word in topic.split()) and re.search(rf"[^\W\d_A-Z] {re.escape(topic)}", written)
-        return (WORD, 0) if named else None
-    return (WORD, -often) if names[topic] >= OFTEN and not _OF_OTHERS.search(topic) else None
+def _is_clear(question: str, text: str) -> bool:
+    """Whether who has not read the text understands it: it names what it is about, or asks about any such thing."""
+    if len(question) > LONGEST or _ODD.search(question) or leans_on_context(question):
+        return False
+    if _WHAT.search(question) and not _WHAT_FOR.search(question):  # a definition; seldom what a person asks
+        return _PARTICULAR.search(question) is not None
+    if question in text:
+        return True
+    named = any(not one["one"] or text.count(one["one"]) >= OFTEN for one in _NAME.finditer(question))
+    plain = _ANY.search(question) or len(content_words(question)) > OF_NO_NAME
+    return named or bool(plain and _said(question, text) >= OFTEN)
 
 
 def _said(question: str, text: str) -> float:

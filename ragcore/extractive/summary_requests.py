@@ -32,7 +32,7 @@ _LANGUAGES: Mapping[str, _Patterns] = {
         r"|(?:main|key|central|important) (?:points?|ideas?|topics?|themes?|findings)",
         rf"what (?:is|are|'s|does|do) (?:{_THIS} )+(?:is |are )?(?:about|cover|say|deal with|discuss|contain)\b.{{0,12}}$"
         rf"|what (?:{_THIS} )+(?:is|are) about|what(?: is|'s| are) in (?:{_THIS}\W+)+$"
-        r"|what(?: is|'s| are) (?=[^.?!]{1,60} about\W*(?:$|[.?!]))",
+        r"|what(?: is|'s| are) (?=(?:[^.?!]|\.\b){1,80} about\W*(?:$|[.?!]))",
         r"(?:\d+|two|three|four|five|six|both)(?= (?:documents|files|texts|papers|reports|articles))"
         rf"|{_THIS}|everything|please|can|could|would|you|give|me|us|write|make|create|provide|tell|show|want|need|i|a|an|of|for"
         r"|from|in|on|and|is|are|what|also|some|that|have|answer|describe|questions?|short|brief(?:ly)?|long|detailed|quick|concise|top"

@@ -49,3 +49,24 @@ def called(topic: str, documents: Iterable[str]) -> set[str]:
     """Those of these names of files that the topic is, or is a part of, and says no more: "the roof e-mail" is 1_roof.eml."""
     asked = set(content_words(_KIND.sub(" ", topic))) or set(content_words(topic))
     return {name for name in documents if asked and asked <= set(content_words(re.sub(r"[\W_]+", " ", name)))}
+
+
+def quoted_names(message: str, documents: Iterable[str]) -> set[str]:
+    """Those of these names of files that stand in the message word for word, with or without their ending; of one within
+    another only the longer. Without its ending a name must say more than what kind of text it is.
+
+    >>> sorted(quoted_names("Summarise Lease 2024 and photo.png", ["Lease.pdf", "Lease 2024.pdf", "photo.png"]))
+    ['Lease 2024.pdf', 'photo.png']
+    """
+    said, places = message.casefold(), dict[str, tuple[int, int]]()
+    for name in documents:
+        stem = PurePath(name).stem
+        for called in (name, *([stem] if content_words(_KIND.sub(" ", stem)) else [])):
+            if found := re.search(rf"(?<![\w.]){re.escape(called.casefold())}(?!\.?[a-z0-9_])", said):
+                places[name] = found.span()
+                break
+    return {
+        name
+        for name, (start, end) in places.items()
+        if not any(first <= start and end <= last and last - first > end - start for first, last in places.values())
+    }

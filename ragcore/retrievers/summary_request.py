@@ -16,7 +16,7 @@ import numpy as np
 
 from ragcore.errors import DamagedStoreError
 from ragcore.extractive.summary_requests import is_summary_request, request_language, topic_of
-from ragcore.extractive.topic import called
+from ragcore.extractive.topic import called, quoted_names
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
@@ -89,10 +89,12 @@ class OverviewRetriever(BaseRetriever):
             return None
         among = self._document_ids
         documents = [document for document in self._store.documents() if among is None or document.id_ in among]
-        topic = topic_of(message)
+        topic, names = topic_of(message), {document.name for document in documents}
+        if meant := quoted_names(message, names):
+            return [document for document in documents if document.name in meant]
         if not topic:
             return documents
-        meant = called(topic, {document.name for document in documents})
+        meant = called(topic, names)
         return [document for document in documents if document.name in meant] or None
 
     def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from lectern.ask.suggested_questions import (
-    DEFINITION,
     LONGEST,
     NEAR,
-    PARTICULAR,
     SAMPLE_QUESTIONS,
-    TOPIC,
     WANTED,
     Candidate,
     Suggested,
     candidates,
-    chosen,
     is_near,
     of_the_sample,
+    summary_wish,
 )
 from lectern.jobs.file_rows import Stage
 from lectern.jobs.worker import Worker
 from lectern.library import Library
+from lectern.schema import Ask
 from lectern.settings import LLMSettings
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMUnavailableError
@@ -62,12 +59,12 @@ def open_library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
         library.close()
 
 
-def take_in(library: Library, *names: str) -> dict[str, str]:
+def take_in(library: Library, *names: str, texts: Mapping[str, str] = TEXTS) -> dict[str, str]:
     """The ids of the files by their names."""
     ids = {}
     for name in names:
         path = library.incoming / "given"
-        path.write_text(TEXTS[name], "utf-8")
+        path.write_text(texts[name], "utf-8")
         ids[name] = library.intake.add(path, name).file.id
         assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
     return ids
@@ -138,10 +135,10 @@ def test_documents_that_nothing_can_be_asked_about_are_looked_at_once(open_libra
 
 
 def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Library]) -> None:
-    library = open_library(ScriptedLLM(["1. Who built the Penrose Tower?\nThe tower", "Why are zebras striped?"]))
+    library = open_library(ScriptedLLM(["Why are zebras striped?", "1. Who built the Penrose Tower?\nThe tower"]))
     take_in(library, "tower.txt", "rules.txt")
     questions = made(library).questions
-    assert questions[0] == "Who built the Penrose Tower?"
+    assert "Who built the Penrose Tower?" in questions
     assert "The tower" not in questions
     assert len(questions) > 1
 
@@ -157,8 +154,8 @@ def test_a_model_is_asked_for_questions_in_the_persons_own_words(open_library: C
 
 def test_a_question_whose_own_document_is_not_found_for_it_is_dropped(open_library: Callable[..., Library]) -> None:
     asked = "When does the Nessay Ferry leave the island?"
-    library = open_library(ScriptedLLM([asked, ""]))
-    ids = take_in(library, "rules.txt", "ferry.txt", "ferry-2.txt", "ferry-3.txt")  # the model is asked about the first
+    library = open_library(ScriptedLLM([asked, "", "", ""]))
+    ids = take_in(library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt")  # the model is asked about the newest first
     assert ids["rules.txt"] not in found_for(library, asked)
     questions = [candidate.question for candidate in library.suggestions.made()]
     assert questions
@@ -174,60 +171,63 @@ def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., L
     assert with_model.suggestions.made() == alone.suggestions.made() != []
 
 
-def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
+def asked_of(text: str) -> list[str]:
     store = MemoryStore()
-    text = (
+    store.put(Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")])
+    return candidates(store, "d")
+
+
+def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
+    questions = asked_of(
         f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. The rest was a stair. "
         "The North Pier is a landing place. The North Pier has 12 lamps. Every lamp of the North Pier burns oil."
     )
-    node = TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")
-    store.put(Document(text=text, id_="d"), [node])
-    questions = [candidate.question for candidate in candidates(store, "d")]
     assert "How many lamps does the North Pier have?" in questions
     assert all(len(question) <= LONGEST for question in questions)
     assert not any("rest" in question for question in questions)
 
 
-def asked_of(text: str) -> list[str]:
-    store = MemoryStore()
-    store.put(Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")])
-    return [candidate.question for candidate in candidates(store, "d")]
-
-
-def test_a_heading_may_have_a_number_of_any_length() -> None:
-    began = time.perf_counter()
-    asked_of(f"1.{'20' * 15}x Kites\n\nKites fly high. Kites are red. Kites are long.")
-    assert time.perf_counter() - began < 5
-
-
-def test_a_topic_is_a_name_or_stands_under_one_and_those_of_several_words_come_first() -> None:
-    text = (
-        "Covered\n\nWhatever Covered means, lessons are covered. Footnote 1. Footnote 2. Footnote 3.\n\nCovered\n\n"
-        "Nobody but Rudolph knows, says Rudolph, if Rudolph knows. Rudolph won the Davis Cup. The Davis Cup is old. See the "
-        "Davis Cup’s rules."
+def test_what_nobody_understands_without_the_text_is_not_suggested() -> None:
+    vague = (
+        "The Office provides forms. Article A contains names. Article A is short. The reason was clear because the sun shone."
     )
-    about = [question for question in asked_of(text) if question.startswith("What can you")]
-    assert about == ["What can you tell me about Davis Cup?", "What can you tell me about Rudolph?"]
+    assert asked_of(vague) == []
+
+
+def test_a_document_that_answers_no_question_of_its_own_is_offered_as_a_summary_that_stays_with_it(
+    open_library: Callable[..., Library],
+) -> None:
+    library = open_library()
+    names = {
+        "Lease.txt": "Tenants: Olssen. Rent: 980.",
+        "Miete.txt": "Die Miete beträgt 980 Euro und ist am ersten Tag fällig.",
+    }
+    ids = take_in(library, *names, texts=names)
+    made = {one.document_id: one.question for one in library.suggestions.made()}
+    assert made == {ids["Lease.txt"]: "Summarise Lease", ids["Miete.txt"]: "Worum geht es in Miete?"}
+    for document, question in made.items():
+        assert {hit.node.ref_doc_id for hit in library.answer(Ask(question=question)).source_nodes} == {document}
+
+
+def test_the_newest_documents_have_one_each(open_library: Callable[..., Library]) -> None:
+    library = open_library()
+    ids = take_in(library, *TEXTS)
+    newest = [ids[name] for name in reversed(TEXTS)][:WANTED]
+    assert [one.document_id for one in library.suggestions.made()] == newest
 
 
 @pytest.mark.parametrize(
-    ("text", "first", "then"),
+    ("name", "others", "wish"),
     [
-        (
-            "Das Kennedy Space Center liegt in Florida. Das Kennedy Space Center ist groß. Der Turm wurde 1871 gebaut.",
-            "Wann wurde der Turm gebaut?",
-            "Was steht hier über „Kennedy Space Center“?",
-        ),
-        (
-            "教育是一种权利。教育应当免费。受教育者说教育好。联合国说，在联合国，联合国人员。",
-            "教育是什么？",
-            "联合国是什么？",
-        ),
+        ("Lease.pdf", ["Letter.pdf"], "Summarise Lease"),
+        ("Lease.pdf", ["Lease.docx"], "Summarise Lease.pdf"),
+        ("report.pdf", ["Letter.pdf"], "Summarise report.pdf"),  # "the report" may be any
+        ("Lease.pdf", ["Lease.pdf"], ""),  # two of one name
+        ("x" * LONGEST + ".pdf", [], ""),
     ],
 )
-def test_a_topic_says_the_least_in_every_language(text: str, first: str, then: str) -> None:
-    asked = asked_of(text)
-    assert (asked[0], then in asked[1:]) == (first, True), asked
+def test_a_summary_is_wished_for_by_a_name_that_no_other_has(name: str, others: list[str], wish: str) -> None:
+    assert summary_wish(name, others, "en") == wish
 
 
 def test_a_question_that_comes_of_a_table_or_is_no_question_is_left_out() -> None:
@@ -255,28 +255,6 @@ def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_p
     library.delete_file(next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx"))
     assert {one.question for one in of_the_sample(library.store)} == {"What happened on Regatta night in 2022?"}
     library.close()
-
-
-def test_four_ask_for_different_things_of_different_documents_and_topics_come_last() -> None:
-    offered = [
-        Candidate("When was the tower built?", "a", (PARTICULAR, -9)),
-        Candidate("When was the rope fitted?", "a", (PARTICULAR, -8)),
-        Candidate("Who built the tower?", "a", (PARTICULAR, -1)),
-        Candidate("When did the ferry sink?", "b", (PARTICULAR, -1)),
-        Candidate("What is the ferry?", "b", (DEFINITION, -1)),
-        Candidate("What can you tell me about herrings?", "c", (TOPIC, -9)),
-    ]
-    questions = [one.question for one in chosen(offered, [], lambda one: one.question != "When was the rope fitted?")]
-    assert questions == [
-        "When was the tower built?",
-        "What is the ferry?",
-        "Who built the tower?",
-        "When did the ferry sink?",
-    ]
-    assert chosen(offered[-1:], [], lambda one: True) == offered[-1:]
-    again = [Candidate("What does the Nessay Ferry carry?", "a"), Candidate("What is the Nessay Ferry?", "b", (DEFINITION, -9))]
-    assert chosen(again, [], lambda one: True) == again[:1]  # of which more is asked already
-    assert chosen(offered, [], lambda one: False) == []
 
 
 def test_near_is_among_the_first_three() -> None:
