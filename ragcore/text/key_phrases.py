@@ -25,9 +25,6 @@ _WEAK = frozenset(
     write year years yet
     """.split()  # noqa: SIM905  # one word a line would be a page
 )
-_WITHIN = re.compile(r"(?<=[^\W\d_A-ZÀ-Þ]|,) ([^\W\d_]{3,})\b(?! \d)")  # "Article 3" names nothing by itself
-MOSTLY = 0.7  # of the places where a pair of characters stands
-MOST_CHARACTERS = 8  # of a word where no spaces are written
 MAX_ABBREVIATION = 5  # letters
 TITLE_WORDS = 3  # keywords of a title, where a text has no heading
 
@@ -50,26 +47,6 @@ def keywords(text: str, most: int) -> list[str]:
 def is_telling(phrase: str) -> bool:
     """Not a number alone, and not one of the words that any text may use."""
     return not phrase.isdigit() and phrase.lower() not in _WEAK
-
-
-def names_in(text: str) -> Counter[str]:
-    """The single words that are written with a capital within sentences, and nowhere without one; how often they are."""
-    told = Counter(match.group(1) for match in _WITHIN.finditer(text) if match.group(1)[0].isupper())
-    small = {word for word in re.findall(r"[^\W\d_]+", text) if word.islower()}
-    return Counter({word: count for word, count in told.items() if word.lower() not in small})
-
-
-def grown(pair: str, text: str) -> str:
-    """The word of which a pair of characters is a part where no spaces are written: with the neighbours that it mostly has."""
-    while len(pair) < MOST_CHARACTERS:
-        places = [match.start() for match in re.finditer(re.escape(pair), text)]
-        after = Counter(text[at + len(pair) : at + len(pair) + 1] for at in places)
-        before = Counter(text[at - 1 : at] for at in places if at)
-        (next_, ahead), (last, behind) = ((side.most_common(1) or [("", 0)])[0] for side in (after, before))
-        if max(ahead, behind) < MOSTLY * len(places) or not _UNSPACED.match(next_ if ahead >= behind else last):
-            return pair
-        pair = pair + next_ if ahead >= behind else last + pair
-    return pair
 
 
 def in_ordinary_case(phrase: str, text: str) -> str:

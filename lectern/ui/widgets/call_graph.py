@@ -21,7 +21,7 @@ _CALL_GRAPH = component("call_graph", '<div class="root"></div>')
 DRAWN = 120  # calls; of more, the first and the last are drawn
 LAST = 20
 TEXT_CHARS = 2000  # of a reply in the drawing; all of it is there when the call is opened
-FILMS = 8  # kept in memory: reading a long trace takes a while
+FILMS = 16  # kept in memory: reading a long trace takes a while
 
 
 def draw_call_graph(message: Message, opened: int) -> None:
@@ -52,6 +52,51 @@ def draw_call_graph(message: Message, opened: int) -> None:
         },
     }
     _CALL_GRAPH(key="film", data=data, on_open_change=lambda: _open(message, opened))
+
+
+def what_happened(message: Message) -> str:
+    """What this way of answering did on this question, in a sentence; "" where its calls were not kept."""
+    try:
+        shown = _build(resources.library().name, message.id, repr(message.facts))
+    except LookupError:
+        return ""
+    return told_of(shown)
+
+
+def told_of(shown: CallGraph) -> str:
+    """
+    >>> told_of(CallGraph("none", "no_text", "", (), (), 0.1))
+    'Found the passages; no answer was written.'
+    """
+    number = len(shown.calls)
+    if not number:
+        return _("Found the passages; no answer was written.")
+    if shown.mode == "generation":
+        return _("Answered without looking at any passage.")
+    if shown.mode == "simple_summarize":
+        return _("Put all passages into one call, shortened where they were too long for it.")
+    if shown.shape == "rows":
+        told = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
+        return told.format(number=numeral(number))
+    if number == 1:
+        return _("All passages fit into one call.")
+    if shown.shape == "tree":
+        groups = sum(call.level == 1 for call in shown.calls)
+        told = ngettext(
+            "Summarised the passages, then the summary.",
+            "Summarised the passages in {groups} groups, then those summaries.",
+            groups,
+        )
+        return told.format(groups=numeral(groups))
+    changed = sum(any(piece.kind != "same" for piece in call.changes) for call in shown.calls)
+    if not changed:
+        return _("Read on in {number} more calls, which left the first answer as it was.").format(number=numeral(number - 1))
+    told = ngettext(
+        "Read on in {number} more calls; {changed} changed the answer.",
+        "Read on in {number} more calls; {changed} of them changed the answer.",
+        changed,
+    )
+    return told.format(number=numeral(number - 1), changed=numeral(changed))
 
 
 @lru_cache(maxsize=FILMS)

@@ -16,6 +16,7 @@ from lectern.ui.live_fragments import growing_place
 from lectern.ui.safetext import label
 from lectern.ui.state import interruptible
 from lectern.ui.widgets.answer import LOOK_SECONDS, answer, passages_alone
+from lectern.ui.widgets.call_graph import what_happened
 from lectern.ui.widgets.differences import pin_button, way
 from lectern.ui.widgets.growing import GrowingText, waiting_words, waits_for
 from lectern.ui.widgets.passage import address, calls_address
@@ -81,6 +82,7 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
             if message.state == "writing":
                 growing.append(Growing(message, running.get(message.id), growing_place()))
             else:
+                _difference(message, answers)
                 _finished(message)
     return growing
 
@@ -132,6 +134,17 @@ def _head(message: Message, answers: list[Message]) -> None:
     if message.facts is not None:
         with st.container(key=f"cost_{message.id}"):
             st.caption(f"[{label(_cost(message.facts))}]({calls_address(message)})")
+
+
+def _difference(message: Message, answers: Sequence[Message]) -> None:
+    """What this way did on this question, and which answer before it came out the same."""
+    told = [what_happened(message)]
+    before = answers[: answers.index(message)]
+    if same := next((one for one in before if message.text and one.text.split() == message.text.split()), None):
+        told.append(_("The same answer as {mode}.").format(mode=way(same)))
+    if any(told):
+        with st.container(key=f"did_{message.id}"):
+            st.caption(label(" ".join(filter(None, told))))
 
 
 def _finished(message: Message) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lectern.ask.pipeline import plan_retrieval
-from lectern.explain.call_graph import Call, CallGraph, Kind, Step
+from lectern.explain.call_graph import Call, CallGraph, Kind, Shape, Step
 from lectern.schema import Ask, Retrieval
-from lectern.ui.widgets.call_graph import _sentence, _step_item
+from lectern.ui.widgets.call_graph import _sentence, _step_item, told_of
 from ragcore.embeddings.hashing import HashEmbedding
+from ragcore.text.word_diff import Piece
 from ragcore.vector_stores.memory import MemoryStore
 
 
@@ -30,3 +31,36 @@ def test_what_is_done_with_the_passages_is_told_in_plain_words(how: Retrieval) -
     assert "Chooses among the passages" not in [item["title"] for item in told]
     assert not any(type(step).__name__ in f"{item}" for step, item in zip(steps, told, strict=True))
     assert all(str(item["sub"]).startswith("6 kept · ") for item in told)
+
+
+def graph(mode: str, shape: Shape, *calls: Call) -> CallGraph:
+    return CallGraph(shape, mode, "", (), calls, 1.0)
+
+
+def call(number: int, *, level: int = 1, changed: str = "") -> Call:
+    changes = (Piece("same", "It rains."), *((Piece("added", changed),) if changed else ()))
+    return Call(number, "answer", "", (), "", 0, 0, 0.0, 0.0, level=level, changes=changes)
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        (graph("compact", "strip", call(1)), "All passages fit into one call."),
+        (
+            graph("refine", "strip", call(1), call(2), call(3)),
+            "Read on in 2 more calls, which left the first answer as it was.",
+        ),
+        (
+            graph("refine", "strip", call(1), call(2, changed=" Much."), call(3), call(4, changed=" Often.")),
+            "Read on in 3 more calls; 2 of them changed the answer.",
+        ),
+        (
+            graph("tree_summarize", "tree", call(1), call(2), call(3, level=2)),
+            "Summarised the passages in 2 groups, then those summaries.",
+        ),
+        (graph("accumulate", "rows", call(1), call(2)), "Gave 2 answers, each from its own passages."),
+        (graph("generation", "single", call(1)), "Answered without looking at any passage."),
+    ],
+)
+def test_what_a_way_of_answering_did_is_told_as_it_was(shown: CallGraph, told: str) -> None:
+    assert told_of(shown) == told

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragcore.extractive.question_generation import questions_in, questions_of_sentences
 from ragcore.extractive.question_patterns import asked_by
-from ragcore.text.key_phrases import grown, in_ordinary_case, names_in
+from ragcore.text.key_phrases import in_ordinary_case
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,6 @@ def test_the_first_word_is_no_name_where_the_whole_document_says_so() -> None:
     sentence = "Lost property is kept in the upper station."
     assert next(questions_in(sentence)) == "Where is Lost property kept?"
     assert next(questions_in(sentence, f"{sentence} Whoever has lost a hat asks here.")) == "Where is lost property kept?"
-
-
-def test_a_name_has_a_capital_within_sentences_and_is_nowhere_without_it() -> None:
-    text = "Covered\nAll that is covered, and Covered too, is in Article 3. Whoever met Rudolph liked Rudolph. See Ümit, Ада."
-    assert names_in(text) == {"Rudolph": 2, "Ümit": 1, "Ада": 1}
-
-
-@pytest.mark.parametrize(
-    ("pair", "word"), [("合国", "联合国"), ("阿波", "阿波罗"), ("运载", "运载火箭"), ("人权", "人权"), ("没有", "没有")]
-)
-def test_a_pair_of_characters_grows_to_the_word_that_it_is_a_part_of(pair: str, word: str) -> None:
-    assert (
-        grown(pair, "联合国说，运载火箭和阿波罗。人权是联合国的。阿波罗用运载火箭。在联合国，人权；阿波罗，运载火箭。") == word
-    )
 
 
 @given(st.text(max_size=300))
