@@ -1,4 +1,4 @@
-"""Indexes: one for each pile of documents, what is in it, how it is cut into passages, and where these lie on a map."""
+"""Indexes: one for each pile of documents, what is in it, and how it is cut into passages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from lectern.ui.state import session
 from lectern.ui.widgets.documents import documents
 from lectern.ui.widgets.figures import figures, rebuild
 from lectern.ui.widgets.indexes import index_actions, index_list
-from lectern.ui.widgets.passage_map import passage_map
 from lectern.ui.widgets.viewer import viewer
 
 state = session()
@@ -26,7 +25,7 @@ with st.container():
 with st.container():
     index_actions()
 
-PARTS = {"documents": _("Documents"), "map": _("Map"), "rebuild": _("Rebuild")}
+PARTS = {"documents": _("Documents"), "rebuild": _("Rebuild")}
 part = st.segmented_control(
     _("Show"),
     list(PARTS),
@@ -36,9 +35,6 @@ part = st.segmented_control(
     label_visibility="collapsed",
     required=True,
 )
-with st.container():
-    if part == "map":
-        passage_map()
 with st.container():
     if state.viewer.document and part != "rebuild":
         viewer()

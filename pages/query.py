@@ -1,4 +1,4 @@
-"""Query: one question, answered in one way or in several side by side, from passages that are listed with their scores."""
+"""Compare: one question, answered in one way or in several side by side, from passages that are listed with their scores."""
 
 from __future__ import annotations
 
@@ -137,9 +137,9 @@ def ways_of_answering() -> list[Ask]:
 def form() -> None:
     files = library.files.ready_names()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.title(_("Query"), anchor=False)
+        st.title(_("Compare"), anchor=False)
         earlier_questions()
-    st.markdown(_("One question on its own. Choose how it is answered; choose several ways to compare them."))
+    st.markdown(_("Ask one question in several ways, and see what each makes of the same passages."))
     if not files and not answers:
         st.page_link(places.HOME, label=_("Add a document first"), icon=":material/upload_file:")
     st.text_area(

@@ -1,4 +1,4 @@
-"""Replay: a conversation asked in every way of chatting, side by side. Its id is in the address, so that a reload shows it."""
+"""Modes: a conversation asked in every chat mode, side by side. Its id is in the address, so that a reload shows it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lectern.ui import labels, places, resources
 from lectern.ui.i18n import _, ngettext
 from lectern.ui.pricing import agree_first
 from lectern.ui.safetext import label
-from lectern.ui.state import Confirm, fill_new_widget, session, widget
+from lectern.ui.state import Confirm, fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.chat_mode_replay import needs, table
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
@@ -72,6 +72,28 @@ def anew(wanted: bool) -> None:
     state.replay.choosing = wanted
 
 
+def choose() -> None:
+    """A callback."""
+    state.replay.conversation, state.replay.choosing, state.panel, state.problem = widget("replayed"), False, "", None
+
+
+def conversation_picker() -> None:
+    titles = {one.id: one.title or _("New conversation") for one in library.conversations.all("chat")}
+    if not titles:
+        st.page_link(places.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:")
+        return
+    fill_widget("replayed", state.replay.conversation)
+    st.selectbox(
+        _("Conversation"),
+        list(titles),
+        key="replayed",
+        index=None,
+        format_func=lambda one: titles.get(one, ""),
+        placeholder=_("Choose a conversation"),
+        on_change=choose,
+    )
+
+
 def choices() -> None:
     """Which ways to ask in, and what that takes."""
     model = library.llm().metadata
@@ -116,7 +138,7 @@ def grid(before: Replay, said: tuple[Problem | None, Confirm | None]) -> None:
 
 
 with st.container(key="replay_head", horizontal=True, vertical_alignment="center"):
-    st.title(_("Replay"), anchor=False)
+    st.title(_("Modes"), anchor=False)
     if conversation is not None:
         if st.button(_("Back to the chat"), key="replay_back", type="tertiary", icon=":material/arrow_back:"):
             places.go_to_chat(conversation.id)
@@ -125,13 +147,11 @@ with st.container(key="replay_head", horizontal=True, vertical_alignment="center
         elif replay is not None and not state.replay.choosing:
             st.button(_("Replay again"), key="replay_again", icon=":material/replay:", on_click=anew, args=(True,))
 
-if conversation is None:
-    st.markdown(_("Ask something in a chat; then choose “Replay in other modes” under an answer."))
-    st.page_link(places.CHAT, label=_("Go to the chat"), icon=":material/chat_bubble:")
-elif not replays.questions(conversation.id):
+st.markdown(_("Ask the questions of a conversation again in other chat modes, and see how each understands and answers them."))
+conversation_picker()
+if conversation is not None and not replays.questions(conversation.id):
     st.markdown(_("Nothing has been asked in this conversation yet."))
-else:
-    st.markdown(f"**{label(conversation.title)}**")
+elif conversation is not None:
     st.caption(_("The same questions in the same order, in each way of answering with its own history."))
     if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="replay"):
         state.problem = None

@@ -26,15 +26,21 @@ def frame() -> None:
     st.set_page_config(page_icon=str(HERE / "static" / "icon.png"), layout="wide")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(
-        [
-            st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
-            st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
-            st.Page(places.QUERY, title=_("Query"), icon=":material/manage_search:"),
-            st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
-            st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
-            st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
-            st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
-        ]
+        {
+            "": [
+                st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
+                st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
+                st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
+            ],
+            _("Lab"): [
+                st.Page(places.QUERY, title=_("Compare"), icon=":material/splitscreen_left:"),
+                st.Page(places.REPLAY, title=_("Modes"), icon=":material/forum:"),
+                st.Page(places.MAP, title=_("Map"), icon=":material/scatter_plot:"),
+                st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
+                st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
+            ],
+        },
+        expanded=True,
     )
     if page.url_path != "chat":  # whose title is that of the conversation
         places.title_tab(page.title)

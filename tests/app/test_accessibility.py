@@ -66,7 +66,8 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     page.locator(".st-key-suggested button").first.wait_for()
     settled(page)
     passed = tab_to(page, "Ask your documents")
-    wanted = ["Skip to main content", "Documents", "Chat", "Query", "Indexes", "Evaluate", "Settings", "New chat"]
+    wanted = ["Skip to main content", "Documents", "Chat", "Settings"]
+    wanted += ["Compare", "Modes", "Map", "Indexes", "Evaluate", "New chat"]
     assert [name for stop in passed for name in wanted if stop.endswith(name)] == wanted  # in the order of the screen
     page.keyboard.type(ON_A_PAGE)
     page.keyboard.press("Enter")
@@ -427,7 +428,7 @@ def test_nothing_moves_for_who_asked_for_rest(page: Page, app: App, made: Made) 
     page.locator(".st-key-panel_head").wait_for()
     page.get_by_role("button", name="Close").click()
     page.locator(".st-key-panel").wait_for(state="detached")
-    for link in ("Query", "Indexes", "Evaluate", "Settings"):
+    for link in ("Compare", "Indexes", "Evaluate", "Settings"):
         page.get_by_role("link", name=link).click()
         page.get_by_role("heading", name=link).first.wait_for()
         settled(page)

@@ -134,8 +134,8 @@ def test_the_browsers_back_undoes_a_click_at_a_time_and_forward_does_it_again(pa
     answered(page)
     seen = [at_rest()]
     # The way from page to page leads to what was open.
-    page.get_by_role("link", name="Query", exact=True).click()
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     page.get_by_role("link", name="Chat", exact=True).click()
     until(page, lambda: at_rest() == seen[0])

@@ -51,7 +51,7 @@ def slow_model(app: App) -> Iterator[ScriptedServer]:
 def compare(page: Page, app: App, *ways: str, question: str = QUESTION) -> Locator:
     """Ask the question in these ways and Compact; gives the columns."""
     page.goto(f"{app.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     for way in ways:
         page.get_by_role("button", name=way, exact=True).click()
@@ -212,7 +212,7 @@ def test_on_a_phone_the_answers_are_swiped_and_each_says_what_its_way_did(page: 
 
 def test_the_search_settings_say_what_is_not_as_usual_and_a_missing_model_in_a_sentence(page: Page, app: App) -> None:
     page.goto(f"{app.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     page.get_by_role("button", name="Search settings").click()
     page.get_by_label("Passages", exact=True).fill("3")

@@ -97,7 +97,7 @@ def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said
 def test_a_tab_is_called_by_its_page_and_its_conversation(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings")
     until(page, lambda: page.title() == "Settings · Lectern")
-    page.get_by_role("link", name="Query").click()
+    page.get_by_role("link", name="Compare").click()
     until(page, lambda: page.title() == "Query · Lectern")
     ask_anew(page, app, "May I bring a large dog?")
     until(page, lambda: page.title() == "May I bring a large dog? · Lectern")
@@ -109,7 +109,7 @@ def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: 
     ask_anew(page, app, DOG)
     page.set_viewport_size({"width": 390, "height": 844})
     menu_is_away = page.locator('[data-testid="stSidebar"][data-collapsed="true"]')
-    for chosen in (page.get_by_role("link", name="Query"), button(page, DOG), button(page, "New chat")):
+    for chosen in (page.get_by_role("link", name="Compare"), button(page, DOG), button(page, "New chat")):
         menu_is_away.wait_for(state="attached")
         page.get_by_test_id("stExpandSidebarButton").click()
         chosen.click()

@@ -445,7 +445,7 @@ def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, e
     drop(page, payload(name, b"A plain sentence about herrings, and nothing else at all."))
     row(page, "evil.example").get_by_text("Ready").wait_for(timeout=60_000)
     assert row(page, "evil.example").locator(".name").inner_text() == name
-    page.get_by_role("link", name="Query").click()
+    page.get_by_role("link", name="Compare").click()
     page.get_by_role("textbox", name="Question").fill("What is said about herrings?")
     page.get_by_role("button", name="Ask", exact=True).click()
     chip = page.locator('[class*="st-key-chips_"] a').first
@@ -458,7 +458,7 @@ def test_a_passage_of_a_scan_opens_its_page_with_a_mark_on_its_words(page: Page,
     page.goto(empty_app.url)
     drop(page, scanned(tmp_path / "scan.pdf", " ".join(SENTENCES)))
     row(page, "scan.pdf").get_by_text("Ready").wait_for(timeout=60_000)
-    page.get_by_role("link", name="Query").click()
+    page.get_by_role("link", name="Compare").click()
     page.get_by_role("textbox", name="Question").fill("Who built the tower of the cliff railway?")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator('[class*="st-key-chips_"] a', has_text="scan.pdf").click(timeout=60_000)

@@ -42,7 +42,7 @@ def choose_way(page: Page, way: str) -> None:
 
 def query(page: Page, app: App, way: str) -> None:
     page.goto(f"{app.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     page.get_by_role("textbox", name="Question").fill(QUESTION)
     page.get_by_role("textbox", name="Question").press("Control+Enter")

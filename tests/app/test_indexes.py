@@ -54,6 +54,12 @@ def part(page: Page, name: str) -> None:
     settled(page)
 
 
+def open_map(page: Page) -> None:
+    page.get_by_role("link", name="Map").click()
+    page.get_by_role("heading", name="Map", exact=True).wait_for()
+    settled(page)
+
+
 def rename_box(page: Page) -> Locator:
     return page.locator('[class*="st-key-rename_popover"] button').first
 
@@ -74,7 +80,7 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     until(page, lambda: "i=" in page.url)
     until(page, lambda: figure(page, "Documents") == "0")
     add = page.get_by_test_id("stMain").get_by_role("link", name="Add documents")
-    for shown, told in (("Map", "no passages yet"), ("Rebuild", "no passages yet"), ("Documents", "No documents yet")):
+    for shown, told in (("Rebuild", "no passages yet"), ("Documents", "No documents yet")):
         part(page, shown)
         page.get_by_text(told).wait_for()
         settled(page)
@@ -149,11 +155,8 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
         page.goto(f"{app.url}/indexes?i={index.id}")
         until(page, lambda: figure(page, "Documents") == "0")
         settled(page)
-        part(page, "Map")
-        page.get_by_text("There are no passages yet.").wait_for()
         os.kill(worker, signal.SIGCONT)
         until(page, lambda: figure(page, "Documents") == "1")  # by itself, as all that is drawn here
-        page.locator(".st-key-passage_map .root[data-drawn]").wait_for()
         os.kill(worker, signal.SIGSTOP)  # so that the rebuild does not end before it was looked at
         before = figure(page, "Passages")
         settled(page)
@@ -381,7 +384,7 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     page.locator(".st-key-index_figures").wait_for()
     settled(page)
     passages = int(figure(page, "Passages").replace(",", ""))
-    part(page, "Map")
+    open_map(page)
     root = page.locator(".st-key-passage_map .root")
     page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
     assert int(root.get_attribute("data-points") or 0) == passages
@@ -417,9 +420,7 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
 
 def test_hits_that_lie_on_each_other_on_the_map_have_numbers_apart_that_open_them(page: Page, app: App) -> None:
     ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
-    page.get_by_role("link", name="Indexes").click()
-    page.locator(".st-key-index_figures").wait_for()
-    part(page, "Map")
+    open_map(page)
     root = page.locator(".st-key-passage_map .root[data-drawn]")
     root.wait_for(timeout=120_000)
     for _ in range(4):
@@ -453,9 +454,7 @@ INKS = """canvas => {
 
 def test_the_rings_on_the_map_follow_the_page_from_light_to_dark_and_back(page: Page, app: App) -> None:
     ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
-    page.get_by_role("link", name="Indexes").click()
-    page.locator(".st-key-index_figures").wait_for()
-    part(page, "Map")
+    open_map(page)
     page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
     canvas = page.locator(".st-key-passage_map canvas")
     until(page, lambda: canvas.evaluate(INKS) == [0xFF0F1214])

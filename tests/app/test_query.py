@@ -44,7 +44,7 @@ def ask(page: Page, question: str) -> None:
 
 def open_query(page: Page, app: App) -> None:
     page.goto(f"{app.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
 
 

@@ -97,7 +97,7 @@ def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
 @pytest.mark.beside("test_refine_is_a_strip_whose_calls_open_to_their_prompts")
 def test_the_price_is_said_before_and_the_film_shows_the_calls_after(page: Page, real: App) -> None:
     page.goto(f"{real.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     page.get_by_role("textbox", name="Question").fill(QUESTION)
     page.get_by_role("textbox", name="Question").press("Control+Enter")

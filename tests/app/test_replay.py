@@ -55,7 +55,7 @@ def talk(page: Page, app: App, *questions: str) -> None:
 def replay(page: Page) -> None:
     page.get_by_role("button", name="More", exact=True).last.click()
     page.get_by_role("menuitem", name="Replay in other modes").click()
-    page.get_by_role("heading", name="Replay", exact=True).wait_for()
+    page.get_by_role("heading", name="Modes", exact=True).wait_for()
 
 
 def start(page: Page) -> None:

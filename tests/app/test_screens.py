@@ -153,12 +153,12 @@ class Walk:
         self.look("viewer")
         page.locator(".st-key-close_viewer button").click()
         page.locator(".st-key-viewer").wait_for(state="detached")
-        part(page, "Map")
-        page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
-        self.look("map")
         part(page, "Rebuild")
         page.get_by_text("Change something to see").wait_for()
         self.look("rebuild")
+        page.goto(f"{self.app.url}/map")
+        page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
+        self.look("map")
 
     def evaluations(self) -> None:
         self.see("evaluate", f"{self.app.url}/evaluate", ".st-key-differences")
@@ -228,7 +228,7 @@ def test_a_comparison_is_filmed(browser: Browser, app: App, watch: Watch, reques
     page = context.new_page()
     film = Film(page)
     page.goto(f"{app.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     film.shoot(hold=1.0)
     for way in ("Refine", "Tree summarize", "Accumulate"):

@@ -68,7 +68,7 @@ def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Pa
     assert not facts(page)[2].startswith("Recorded")
 
     page.goto(f"{empty_app.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     page.locator(".st-key-query_modes").get_by_text("Accumulate", exact=True).click()
     settled(page)
     page.locator(".st-key-recorded_query").get_by_role("button", name=ALONE).click()

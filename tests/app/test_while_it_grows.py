@@ -95,7 +95,7 @@ def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_m
 
 def test_a_question_that_is_asked_again_begins_with_an_empty_answer(page: Page, app: App, slow_model: ScriptedServer) -> None:
     page.goto(f"{app.url}/query")
-    page.get_by_role("heading", name="Query").wait_for()
+    page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     page.get_by_role("textbox", name="Question").fill("In what wind does the railway stop?")
     ask_it = page.get_by_role("button", name="Ask", exact=True)
