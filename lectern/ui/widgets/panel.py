@@ -3,7 +3,8 @@ covers the screen. What is open is in the session and in the page's address, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import streamlit as st
@@ -16,6 +17,7 @@ from lectern.ui.state import session
 from lectern.ui.widgets.call_graph import draw_call_graph
 from lectern.ui.widgets.differences import DIFFERENCES, differences, differences_title
 from lectern.ui.widgets.missed_passages import why, why_title
+from lectern.ui.widgets.notes import keep_quote
 from lectern.ui.widgets.passage import passage
 from lectern.ui.widgets.read_everything import offer_again, reading_title
 from lectern.ui.widgets.sentence_support import evidence, sentences, sentences_title
@@ -61,11 +63,23 @@ def opened_panel(conversation_id: str | None) -> Opened | None:
 
 def side_panel(opened: Opened) -> None:
     panel = PANELS[opened.kind]
+    with _frame(panel.title(opened)):
+        panel.draw(opened)
+
+
+def source_panel(source: Source, text: str) -> None:
+    """A passage that a note cites; `text` is the note's."""
+    with _frame(_source_title(source)):
+        passage(source, answer=text)
+
+
+@contextmanager
+def _frame(title: str) -> Iterator[None]:
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f"<b>{breakable(panel.title(opened))}</b>")
+            st.html(f"<b>{breakable(title)}</b>")
             st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
-        panel.draw(opened)
+        yield
 
 
 def _close() -> None:
@@ -80,6 +94,10 @@ def _source_title(source: Source | None) -> str:
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
     if source is not None:
+        st.button(
+            _("Keep as a note"), key="keep_quote", icon=":material/bookmark_add:", type="tertiary", on_click=keep_quote,
+            args=(source, answer),
+        )  # fmt: skip
         passage(source, answer=answer, recorded=message.facts is not None and message.facts.recorded is not None)
 
 
