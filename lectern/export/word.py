@@ -62,8 +62,8 @@ class _WordWriter:
                 case "table":
                     self._table(node)
                 case "fence" | "code_block":
-                    code = self._document.add_paragraph(node.content.rstrip("\n"), "No Spacing")
-                    code.runs[0].font.name = CODE_FONT
+                    code = self._document.add_paragraph(style="No Spacing")
+                    code.add_run(node.content.rstrip("\n")).font.name = CODE_FONT
                 case "hr":
                     self._document.add_paragraph()
                 case other:

@@ -133,6 +133,7 @@ def draw_notes(notes: Sequence[Note]) -> None:
     state = session().notes
     for note in notes[: SHOWN + state.more]:
         with st.container(key=f"note_{note.id}", border=True):
+            _question(note)
             if state.editing == note.id:
                 _edited(note)
             else:
@@ -142,11 +143,14 @@ def draw_notes(notes: Sequence[Note]) -> None:
         st.button(more, key="more_notes", type="tertiary", on_click=_show_more)
 
 
-def _note(note: Note) -> None:
+def _question(note: Note) -> None:
     if widget("notes_choosing"):
         st.checkbox(label(labels.excerpt(note.question)) or _("This note"), key=_tick(note))
     elif note.question:
         st.markdown(f"**{label(labels.excerpt(note.question))}**")
+
+
+def _note(note: Note) -> None:
     leads_to = {source.number: f"#passage-{note.id}.{source.number}" for source in note.sources}
     st.markdown(answer_md(note.text, leads_to))
     if note.sources:

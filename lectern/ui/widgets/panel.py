@@ -38,10 +38,12 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`title` gives plain text, and "" for what is not there; `draw` fills the panel below it."""
+    """`title` gives plain text, and "" for what is not there; `draw` fills the panel below it; `source` is the passage that it
+    shows, if it shows one."""
 
     title: Callable[[Opened], str]
     draw: Callable[[Opened], None]
+    source: Callable[[Opened], Source | None] = lambda opened: None
 
 
 def show_panel(kind: str, message: Message) -> None:
@@ -63,7 +65,7 @@ def opened_panel(conversation_id: str | None) -> Opened | None:
 
 def side_panel(opened: Opened) -> None:
     panel = PANELS[opened.kind]
-    with _frame(panel.title(opened)):
+    with _frame(panel.title(opened), keep=panel.source(opened), answer=opened.message.text):
         panel.draw(opened)
 
 
@@ -74,10 +76,16 @@ def source_panel(source: Source, text: str) -> None:
 
 
 @contextmanager
-def _frame(title: str) -> Iterator[None]:
+def _frame(title: str, *, keep: Source | None = None, answer: str = "") -> Iterator[None]:
+    """`keep`: a passage that can be kept as a note, and the answer that cites it."""
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f"<b>{breakable(title)}</b>")
+            if keep is not None:
+                icon = ":material/bookmark_add:"
+                st.button(
+                    _("Keep as a note"), key="keep_quote", icon=icon, type="tertiary", on_click=keep_quote, args=(keep, answer)
+                )
             st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
         yield
 
@@ -94,10 +102,6 @@ def _source_title(source: Source | None) -> str:
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
     if source is not None:
-        st.button(
-            _("Keep as a note"), key="keep_quote", icon=":material/bookmark_add:", type="tertiary", on_click=keep_quote,
-            args=(source, answer),
-        )  # fmt: skip
         passage(source, answer=answer, recorded=message.facts is not None and message.facts.recorded is not None)
 
 
@@ -118,9 +122,12 @@ PANELS: Mapping[str, Panel] = {
     "passage": Panel(
         lambda opened: _source_title(opened.source),
         lambda opened: _source(opened.source, opened.message, opened.message.text),
+        lambda opened: opened.source,
     ),
     "evidence": Panel(
-        lambda opened: _source_title(_evidence(opened)), lambda opened: _source(_evidence(opened), opened.message)
+        lambda opened: _source_title(_evidence(opened)),
+        lambda opened: _source(_evidence(opened), opened.message),
+        lambda opened: _evidence(opened),
     ),
     "why": Panel(lambda opened: why_title(opened.message), lambda opened: why(opened.message, opened.number)),
     "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: sentences(opened.message)),

@@ -11,7 +11,7 @@ from typing import Any
 import docx
 import pytest
 from docx.oxml.ns import qn
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lectern.db.notes import Note
@@ -145,6 +145,7 @@ def test_nothing_in_it_leads_elsewhere_or_runs(tmp_path: Path, where: str) -> No
     assert "[click](javascript:alert(3))" in read(tmp_path, content)
 
 
+@example("", "~~~")
 @given(st.text(max_size=200), st.text(st.sampled_from("-*_|#>` \n1.[]()\\~ab\t"), max_size=120))
 def test_any_text_becomes_a_file_that_word_can_open(text: str, marks: str) -> None:
     made = docx.Document(BytesIO(as_word(f"{text}\n\n{marks}", title=text, created=0)))
