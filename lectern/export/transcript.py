@@ -169,7 +169,9 @@ _STYLE = (
     "table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid light-dark(#e0dace,#383531);padding:.3rem .6rem;"
     "text-align:start;vertical-align:top}blockquote{margin:1rem 0;padding-left:1rem;border-left:2px solid "
     "light-dark(#e0dace,#383531)}q{quotes:none}pre{overflow:auto;padding:.8rem;background:light-dark(#f6f3ed,#1f1d1b)}a{color:light-dark(#0b6b5f,#62c6b6)}"
-    "@media print{:root{color-scheme:light}body{margin:0;max-width:none}.question,h4{break-after:avoid}"
+    "p,li,h4,th,td,blockquote{unicode-bidi:plaintext}@page{margin:18mm}"
+    "@media print{:root{color-scheme:light}body{margin:0;padding:0;max-width:none}.question,h4{break-after:avoid}"
+    ".question{print-color-adjust:exact}"
     ".passages li,tr{break-inside:avoid}pre{white-space:pre-wrap}}"
 )
 
