@@ -26,6 +26,8 @@ from lectern.db.evaluations import Evaluations
 from lectern.db.feedback import SCHEMA as FEEDBACK_SCHEMA
 from lectern.db.feedback import Feedback
 from lectern.db.integrity import IntegrityCheck
+from lectern.db.notes import SCHEMA as NOTES_SCHEMA
+from lectern.db.notes import Notes
 from lectern.db.prompt_versions import SCHEMA as PROMPTS_SCHEMA
 from lectern.db.prompt_versions import PromptVersions
 from lectern.db.sentence_checks import SCHEMA as CHECKS_SCHEMA
@@ -90,6 +92,7 @@ class Library:
             folder,
             CONVERSATIONS_SCHEMA,
             FEEDBACK_SCHEMA,
+            NOTES_SCHEMA,
             CHECKS_SCHEMA,
             SUGGESTIONS_SCHEMA,
             PROMPTS_SCHEMA,
@@ -100,6 +103,7 @@ class Library:
         self._settings.read()  # so that what cannot work is said now
         self.conversations = Conversations(self.database, clock=parts.clock)
         self.feedback = Feedback(self.database, clock=parts.clock)
+        self.notes = Notes(self.database, clock=parts.clock)
         self.checks = Checks(self.database)
         self.prompts = PromptVersions(self.database, clock=parts.clock)
         self.suggestions = Suggestions(

@@ -27,6 +27,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "lectern/db/evaluations.py",
     "lectern/db/feedback.py",
     "lectern/db/integrity.py",
+    "lectern/db/notes.py",
     "lectern/db/prompt_versions.py",
     "lectern/evaluate/jobs.py",
     "lectern/explain/embedding_map.py",

@@ -4,8 +4,8 @@ library is in use, and holds what there was at one moment.
 It is a zip. `library.json` says which form it has, and how files became passages; `files.jsonl` has a line for each file,
 whose bytes are `bytes/ID` and whose vectors `vectors/ID`: for each passage the name of its content, and the float32 numbers of
 its vector; `conversations.jsonl` has a line for each conversation, `feedback.jsonl` for each thumb under an answer,
-`prompts.jsonl` for each version of a prompt, `evaluations.jsonl` for each row of what was measured. Keys and passwords are
-left out.
+`notes.jsonl` for each note, `prompts.jsonl` for each version of a prompt, `evaluations.jsonl` for each row of what was
+measured. Keys and passwords are left out.
 
 Files taken from a copy go the way of any others, only that nothing is embedded again that was embedded there, by the same
 embedder: an empty library cuts its passages from then on as they were cut there, another one goes on in its own way.
@@ -123,6 +123,8 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
         conversations = sum(library.conversations.restore(row, ids) for row in _lines(copy, "conversations.jsonl"))
         for row in _newer_lines(copy, "feedback.jsonl"):
             library.feedback.restore(row)
+        for row in _newer_lines(copy, "notes.jsonl"):
+            library.notes.restore(row, ids)
         library.prompts.load(list(_newer_lines(copy, "prompts.jsonl")))
         library.evaluations.load(_newer_lines(copy, "evaluations.jsonl"))
         return Copied(len(ids) - known, conversations, known)
@@ -139,7 +141,7 @@ def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], 
                 _write_file(library, copy, file, embedder)
                 files.append(file)
         conversations = list(library.conversations.dump())
-        verdicts = list(library.feedback.dump())
+        verdicts, notes = list(library.feedback.dump()), list(library.notes.dump())
         wording, measured = list(library.prompts.dump()), list(library.evaluations.dump())
     known = {file.id for file in files}
     later = [library.files.get(file.id) for file in there if file.id not in known]
@@ -149,6 +151,7 @@ def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], 
     _write_lines(copy, "files.jsonl", ({"id": file.id, "name": file.name, "origin": file.origin} for file in files))
     _write_lines(copy, "conversations.jsonl", iter(conversations))
     _write_lines(copy, "feedback.jsonl", iter(verdicts))
+    _write_lines(copy, "notes.jsonl", iter(notes))
     _write_lines(copy, "prompts.jsonl", iter(wording))
     _write_lines(copy, "evaluations.jsonl", iter(measured))
     passages = {name: getattr(made_with, name) for name in PASSAGES}

@@ -1,6 +1,10 @@
-"""A conversation as a file to keep or to pass on: Markdown, one HTML page that needs nothing else, or JSON.
+"""A conversation as a file to keep or to pass on: a Word file, Markdown, one HTML page that needs nothing else, or JSON.
 
-Whatever was typed, written by a model or quoted from a document is text in all three: it neither runs nor loads anything.
+Whatever was typed, written by a model or quoted from a document is text in all of them: it neither runs nor loads anything.
+
+A PDF is what the reader's browser prints from the HTML page. It has fonts for every script that the reader can see, and sets
+right-to-left text. A PDF library would have to bring them: the fonts of reportlab lack Polish, Greek, Cyrillic, Arabic and
+Chinese, and one font for Chinese and Japanese weighs 16 MB.
 """
 
 from __future__ import annotations
@@ -12,20 +16,18 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from html import escape
 
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
 from lectern.db.feedback import Verdict
+from lectern.export.markdown import listed_sources, parser, plain_markdown, quoted_markdown, safe_markdown
+from lectern.export.word import MEDIA_TYPE, as_word
 from lectern.schema import AnswerFacts, Ask, Conversation, Message, Source
 from ragcore.errors import InputError, Problem
 from ragcore.text.citations import recited
-from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
 FORM = 1  # of the JSON
 NAME_CHARS = 80
-
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
-# What is escaped already stays so; citations, which lead nowhere, need no backslash. Brackets make links, pictures and their
-# definitions; "<" makes HTML and bare links; "&" makes any letter; a lone backtick would pair with one of another line.
-_HARMFUL = re.compile(r"\\.|\[\d+(?:[,;] ?\d+)*\](?!\s*[(:])|[\[\]<&`]|\\$")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Labels:
     unfinished: str = "This answer was not finished."
     doubtful: str = "Your documents may not answer this. Check the passages."
     untitled: str = "Conversation"
+    place: Callable[[Source], str] = lambda source: source.place
 
 
 def file_name(transcript: Transcript, suffix: str) -> str:
@@ -85,20 +88,16 @@ def from_json(text: str) -> Transcript:
 
 def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
     labels = labels or Labels()
-    parts = [f"# {_plain_md(transcript.conversation.title or labels.untitled)}"]
+    parts = [f"# {plain_markdown(transcript.conversation.title or labels.untitled)}"]
     for message in transcript.messages:
         if message.role == "user":
-            parts += [f"## {labels.question}", _quoted_md(message.text)]
+            parts += [f"## {labels.question}", quoted_markdown(message.text)]
             continue
-        parts += [f"## {labels.answer}", _answer_md(message.text)]
-        parts += [f"*{_plain_md(note)}*" for note in _notes(message, labels)]
-        if sources := message.cited or message.sources:
-            listed = "\n".join(
-                f"- \\[{source.number}\\] **{_plain_md(source.place)}**: {_plain_md(source.text)}" for source in sources
-            )
-            parts.append(f"{labels.passages}:\n\n{listed}")
+        parts += [f"## {labels.answer}", safe_markdown(message.text)]
+        parts += [f"*{plain_markdown(note)}*" for note in _notes(message, labels)]
+        parts.append(listed_sources(labels.passages, message.cited or message.sources, labels.place))
         if verdict := transcript.verdicts.get(message.id):
-            parts.append(_plain_md(_said(verdict, labels)))
+            parts.append(plain_markdown(_said(verdict, labels)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -117,7 +116,14 @@ def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
     )
 
 
-FORMS: Mapping[str, tuple[Callable[[Transcript, Labels | None], str], str]] = {
+def as_docx(transcript: Transcript, labels: Labels | None = None) -> bytes:
+    """What `as_markdown` gives, as a Word file."""
+    title = transcript.conversation.title or (labels or Labels()).untitled
+    return as_word(as_markdown(transcript, labels), title=title, created=transcript.conversation.created)
+
+
+FORMS: Mapping[str, tuple[Callable[[Transcript, Labels | None], str | bytes], str]] = {
+    "docx": (as_docx, MEDIA_TYPE),
     "md": (as_markdown, "text/markdown; charset=utf-8"),
     "html": (as_html, "text/html; charset=utf-8"),
     "json": (as_json, "application/json"),
@@ -151,30 +157,6 @@ def _said(verdict: Verdict, labels: Labels) -> str:
     return f"{thumb}: {verdict.word}" if verdict.word else thumb
 
 
-# Markdown.
-
-
-def _plain_md(text: str) -> str:
-    """On one line, as it is."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
-
-
-def _quoted_md(text: str) -> str:
-    return "\n".join(f"> {_plain_md(line)}".rstrip() for line in text.strip().splitlines())
-
-
-def _answer_md(text: str) -> str:
-    """An answer keeps its Markdown, but for what would link, load something or be taken for HTML: that is shown as it is."""
-    # Without the languages of code: some draw diagrams, which may load pictures.
-    return rewrite_outside_code(
-        text.strip(), line=lambda line: rewrite_outside_spans(line, _harmless), language=lambda language: ""
-    )
-
-
-def _harmless(text: str) -> str:
-    return _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
-
-
 # HTML.
 
 _STYLE = (
@@ -184,8 +166,13 @@ _STYLE = (
     ".question{margin:2.2rem 0 1rem;padding:.7rem 1rem;border-radius:.8rem;background:light-dark(#e3eeea,#1f3a35);"
     "white-space:pre-wrap}.passages{list-style:none;margin:1rem 0;padding:0 0 0 1rem;border-left:2px solid "
     "light-dark(#e0dace,#383531);font-size:.875rem}.passages li{margin:.6rem 0}.passages q{display:block;white-space:pre-line}"
-    "q{quotes:none}pre{overflow:auto;padding:.8rem;background:light-dark(#f6f3ed,#1f1d1b)}a{color:light-dark(#0b6b5f,#62c6b6)}"
-    "@media print{body{margin:0;max-width:none}.question{break-after:avoid}}"
+    "table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid light-dark(#e0dace,#383531);padding:.3rem .6rem;"
+    "text-align:start;vertical-align:top}blockquote{margin:1rem 0;padding-left:1rem;border-left:2px solid "
+    "light-dark(#e0dace,#383531)}q{quotes:none}pre{overflow:auto;padding:.8rem;background:light-dark(#f6f3ed,#1f1d1b)}a{color:light-dark(#0b6b5f,#62c6b6)}"
+    "p,li,h4,th,td,blockquote{unicode-bidi:plaintext}@page{margin:18mm}"
+    "@media print{:root{color-scheme:light}body{margin:0;padding:0;max-width:none}.question,h4{break-after:avoid}"
+    ".question{print-color-adjust:exact}"
+    ".passages li,tr{break-inside:avoid}pre{white-space:pre-wrap}}"
 )
 
 
@@ -194,7 +181,7 @@ def _turn_html(number: int, message: Message, transcript: Transcript, labels: La
         return f'<section class="question" dir="auto" aria-label="{escape(labels.question)}">{escape(message.text)}</section>'
     sources = message.cited or message.sources
     listed = "".join(
-        f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] {escape(source.place)}</b>'
+        f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] {escape(labels.place(source))}</b>'
         f"<q>{escape(source.text.strip())}</q></li>"
         for source in sources
     )
@@ -214,62 +201,31 @@ def _anchor(turn: int, source: int) -> str:
 
 
 def _answer_html(text: str, turn: int, numbers: set[int]) -> str:
-    """Paragraphs, headings, lists and code of an answer's Markdown; anything else stays as it was written."""
-    out: list[str] = []
-    for block in _blocks(text):
-        if _FENCE.match(block[0]):
-            closed = len(block) > 1 and bool(_FENCE.match(block[-1]))
-            out.append(f"<pre>{escape(chr(10).join(block[1:-1] if closed else block[1:]))}</pre>")
-        elif all(re.match(r"\s*[-*+]\s", line) for line in block):
-            out.append(f"<ul>{_items(block, turn, numbers)}</ul>")
-        elif all(re.match(r"\s*\d+[.)]\s", line) for line in block):
-            out.append(f"<ol>{_items(block, turn, numbers)}</ol>")
-        elif len(block) == 1 and (heading := re.match(r"#{1,6}\s+(.*)", block[0])):
-            out.append(f"<h4>{_inline_html(heading.group(1), turn, numbers)}</h4>")
-        else:
-            out.append(f"<p>{'<br>'.join(_inline_html(line, turn, numbers) for line in block)}</p>")
-    return "\n".join(out)
-
-
-def _blocks(text: str) -> list[list[str]]:
-    """Lines that stand together: paragraphs, runs of items, headings, whole stretches of code."""
-    blocks: list[list[str]] = []
-    fence, kind = "", ""
-    for line in text.strip().splitlines():
-        found = _FENCE.match(line)
-        if fence:
-            blocks[-1].append(line)
-            fence = "" if found and found.group(1).startswith(fence) else fence
-            continue
-        now = "fence" if found else "" if not line.strip() else _kind(line)
-        if now and (now != kind or now in ("fence", "heading")):
-            blocks.append([])
-        if now:
-            blocks[-1].append(line)
-        fence, kind = (found.group(1), "") if found else ("", now)
-    return blocks
-
-
-def _kind(line: str) -> str:
-    if re.match(r"\s*[-*+]\s", line):
-        return "item"
-    if re.match(r"\s*\d+[.)]\s", line):
-        return "number"
-    return "heading" if re.match(r"#{1,6}\s", line) else "text"
-
-
-def _items(block: Sequence[str], turn: int, numbers: set[int]) -> str:
-    items = (re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line) for line in block)
-    return "".join(f"<li>{_inline_html(item, turn, numbers)}</li>" for item in items)
-
-
-def _inline_html(text: str, turn: int, numbers: set[int]) -> str:
-    """Escaped first: what is put in after that is ours."""
+    """The Markdown of an answer, whose citations lead to their passages."""
+    tokens = _HTML.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h4"
 
     def linked(number: int) -> str:
         return f'<a href="#{_anchor(turn, number)}">[{number}]</a>' if number in numbers else f"[{number}]"
 
-    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
-    shown = re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<b>\1</b>", shown)
-    shown = recited(shown, linked)
-    return re.sub(r"<code>.*?</code>|\\([!-/:-@\[-`{-~])", lambda found: found.group(1) or found.group(), shown)
+    return str(_HTML.renderer.render(tokens, _HTML.options, {"linked": linked})).strip()
+
+
+def _text_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, env: EnvType) -> str:
+    return recited(escape(tokens[at].content), env["linked"])
+
+
+def _special_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:
+    return escape(tokens[at].content)
+
+
+def _code_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:
+    """Without its language, which may be anything."""
+    return f"<pre>{escape(tokens[at].content.rstrip(chr(10)))}</pre>\n"
+
+
+_HTML = parser()
+for _name, _rule in {"text": _text_html, "text_special": _special_html, "fence": _code_html, "code_block": _code_html}.items():
+    _HTML.add_render_rule(_name, _rule)

@@ -19,6 +19,7 @@ CHAT = PAGES / "chat.py"
 QUERY = PAGES / "query.py"
 INDEXES = PAGES / "indexes.py"
 MAP = PAGES / "map.py"
+NOTES = PAGES / "notes.py"
 EVALUATE = PAGES / "evaluate.py"
 SETTINGS = PAGES / "settings.py"
 REPLAY = PAGES / "replay.py"
@@ -93,7 +94,7 @@ def settle_index() -> None:
     wanted = given if given and given != state.address.last.get("i") else state.index
     if wanted != MAIN and resources.all_indexes().get(wanted) is None:
         wanted = MAIN
-        for letter in ("c", "d", "p", "q", "r", "s"):
+        for letter in ("c", "d", "n", "p", "q", "r", "s"):
             st.query_params.pop(letter, None)
         state.notice = _("This index is no longer here. It was deleted.")
     if wanted != state.index:

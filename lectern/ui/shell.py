@@ -11,6 +11,7 @@ from lectern.ui.i18n import _, known
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, open_index, session, widget
 from lectern.ui.widgets.conversations import conversation_list
+from lectern.ui.widgets.notes import is_any_kept
 from lectern.ui.widgets.page_language import page_language
 from lectern.ui.widgets.popovers import popovers
 from lectern.ui.widgets.price import confirmation
@@ -30,6 +31,12 @@ def frame() -> None:
             "": [
                 st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
                 st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
+                st.Page(
+                    places.NOTES,
+                    title=_("Notes"),
+                    icon=":material/bookmark:",
+                    visibility="visible" if is_any_kept() else "hidden",
+                ),
                 st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
             ],
             _("Lab"): [

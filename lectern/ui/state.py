@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from lectern.db.feedback import Verdict
+from lectern.db.notes import Note
 from lectern.schema import Price, Reading
 from ragcore.errors import Problem
 
@@ -105,6 +106,13 @@ class ReplayState:
 
 
 @dataclass
+class NotesState:
+    editing: str = ""  # the id of the note whose text is being edited
+    deleted: Note | None = None  # the one that was deleted last, and may be put back
+    more: int = 0  # notes drawn beyond the usual
+
+
+@dataclass
 class DocumentsState:
     adding: str = ""  # the way of adding documents whose dialog is open
     more_files: int = 0  # rows of the list of files beyond the usual
@@ -165,6 +173,7 @@ class Session:
     chat: ChatState = field(default_factory=ChatState)
     query: QueryState = field(default_factory=QueryState)
     replay: ReplayState = field(default_factory=ReplayState)
+    notes: NotesState = field(default_factory=NotesState)
     documents: DocumentsState = field(default_factory=DocumentsState)
     indexes: IndexesState = field(default_factory=IndexesState)
     viewer: ViewerState = field(default_factory=ViewerState)

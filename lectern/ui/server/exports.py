@@ -6,35 +6,41 @@ from urllib.parse import quote
 
 import anyio
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from lectern.export.transcript import FORMS, Labels, Transcript, file_name
+from lectern.export.transcript import FORMS, Labels, Transcript, as_html, file_name
 from lectern.library import Library
+from lectern.ui import labels as screen_labels
 from lectern.ui import resources
 from lectern.ui.i18n import _, said
 from lectern.ui.server.index_address import asked_index, in_open_index
 from ragcore.errors import RagError
 
+PRINT = "print"  # the form that is shown, not saved
+
 
 def export_address(conversation_id: str, form: str) -> str:
-    """Where a conversation of this tab's index is as a file; `form` is one of FORMS."""
+    """Where a conversation of this tab's index is as a file; `form` is one of FORMS, or PRINT."""
     return in_open_index(f"/api/conversation/{conversation_id}/{form}")
 
 
 async def conversation_file(request: Request) -> Response:
-    """A conversation as Markdown, HTML or JSON, under the name of its title. Its id is known to its own pages alone."""
+    """A conversation as a file under the name of its title, or as a page to print. Its id is known to its own pages alone."""
     conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
     try:
         opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
         transcript = await anyio.to_thread.run_sync(_transcript, opened.library, conversation_id)
     except RagError as error:
         return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
+    if transcript is not None and form == PRINT:
+        return HTMLResponse(as_html(transcript, labels()), headers={"Cache-Control": "no-store"})
     if transcript is None or form not in FORMS:
         return PlainTextResponse(_("This conversation is no longer here."), status_code=404)
     write, media_type = FORMS[form]
     name = file_name(transcript, form)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "Cache-Control": "no-store"}
-    return Response(write(transcript, labels()), media_type=media_type, headers=headers)
+    content = await anyio.to_thread.run_sync(write, transcript, labels())
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def _transcript(library: Library, conversation_id: str) -> Transcript | None:
@@ -55,4 +61,5 @@ def labels() -> Labels:
         unfinished=_("This answer was not finished."),
         doubtful=_("Your documents may not answer this. Check the passages."),
         untitled=_("Conversation"),
+        place=screen_labels.place,
     )

@@ -15,6 +15,7 @@ from lectern.ui.state import event, session
 from lectern.ui.widgets.ask_otherwise import is_chat, open_edit, open_ways
 from lectern.ui.widgets.component import component
 from lectern.ui.widgets.missed_passages import ask_why, can_miss
+from lectern.ui.widgets.notes import can_be_kept, keep_answer
 from lectern.ui.widgets.panel import show_panel
 from lectern.ui.widgets.read_everything import reads_more
 from lectern.ui.widgets.sentence_support import can_be_checked, check_sentences
@@ -93,6 +94,14 @@ ACTIONS: tuple[Action, ...] = (
         "M17 3v11l-4 7c-2 0-3-1-3-3l1-4H5c-1 0-2-1-2-2l2-7c0-1 1-2 2-2zM21 14h-4V3h4z",
         lambda message: judge(message, False),
         pressed=lambda message: is_judged(message, False),
+    ),
+    Action(
+        "keep",
+        lambda: _("Keep as a note"),
+        "M6 4h12v17l-6-4-6 4zM12 7v6M9 10h6",
+        keep_answer,
+        fits=can_be_kept,
+        in_menu=True,
     ),
     Action(
         "check",

@@ -8,6 +8,18 @@ function showPage(event) {
   if (chosen && matchMedia("(max-width: 768px)").matches) document.querySelector('[data-testid="stSidebarCollapseButton"] button').click();
 }
 
+// Open the conversation in a tab of its own, and there the browser's dialog for printing, which also saves as PDF.
+function printPage(event) {
+  const tab = window.open(event.currentTarget.href);
+  if (!tab) return; // the browser follows the link itself
+  event.preventDefault();
+  const waiting = setInterval(() => {
+    if (!tab.closed && (tab.location.href === "about:blank" || tab.document.readyState !== "complete")) return;
+    clearInterval(waiting);
+    if (!tab.closed) tab.print();
+  }, 100);
+}
+
 function draw(list) {
   const { data, root } = list;
   const words = data.words;
@@ -81,7 +93,13 @@ function draw(list) {
           link.title = link.getAttribute("aria-label");
           return link;
         });
-        menu.append(rename, duplicate, remove, element("span", "", words.exports), ...files);
+        const print = element("a", "", "PDF");
+        print.href = data.print.replace("ID", item.id);
+        print.target = "_blank";
+        print.title = words.print;
+        print.setAttribute("aria-label", words.print);
+        print.onclick = printPage;
+        menu.append(rename, duplicate, remove, element("span", "", words.exports), print, ...files);
         row.append(menu);
         setTimeout(() => rename.focus(), 0);
       }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lectern.ui import resources
 from lectern.ui.i18n import _
 from lectern.ui.places import go_to_chat
-from lectern.ui.server.exports import export_address
+from lectern.ui.server.exports import PRINT, export_address
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
 from ragcore.errors import Problem, RagError
@@ -20,8 +20,9 @@ def conversation_list(open_id: str | None, search: str = "") -> int:
     found = resources.library().conversations.all("chat", search)
     items = [{"id": one.id, "title": one.title or _("New conversation")} for one in found[:SHOWN]]
     # A place in the address for the conversation's id.
-    files = {name: export_address("ID", form) for form, name in (("md", "Markdown"), ("html", "HTML"), ("json", "JSON"))}
-    data = {"items": items, "open": open_id, "files": files, "words": _words()}
+    forms = (("docx", "Word"), ("md", "Markdown"), ("html", "HTML"), ("json", "JSON"))
+    files = {name: export_address("ID", form) for form, name in forms}
+    data = {"items": items, "open": open_id, "files": files, "print": export_address("ID", PRINT), "words": _words()}
     result = _CONVERSATIONS(key="conversations", data=data, on_act_change=_act)
     asked = result.act
     if isinstance(asked, dict) and asked.get("do") == "open":
@@ -38,6 +39,7 @@ def _words() -> dict[str, str]:
         "duplicate": _("Duplicate"),
         "exports": _("Export"),
         "export": _("Export as {form}"),
+        "print": _("Print, or save as PDF"),
         "delete": _("Delete"),
         "sure": _("Delete this conversation?"),
         "keep": _("Keep"),

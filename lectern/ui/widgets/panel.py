@@ -3,7 +3,8 @@ covers the screen. What is open is in the session and in the page's address, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import streamlit as st
@@ -16,6 +17,7 @@ from lectern.ui.state import session
 from lectern.ui.widgets.call_graph import draw_call_graph
 from lectern.ui.widgets.differences import DIFFERENCES, differences, differences_title
 from lectern.ui.widgets.missed_passages import why, why_title
+from lectern.ui.widgets.notes import keep_quote
 from lectern.ui.widgets.passage import passage
 from lectern.ui.widgets.read_everything import offer_again, reading_title
 from lectern.ui.widgets.sentence_support import evidence, sentences, sentences_title
@@ -36,10 +38,12 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`title` gives plain text, and "" for what is not there; `draw` fills the panel below it."""
+    """`title` gives plain text, and "" for what is not there; `draw` fills the panel below it; `source` is the passage that it
+    shows, if it shows one."""
 
     title: Callable[[Opened], str]
     draw: Callable[[Opened], None]
+    source: Callable[[Opened], Source | None] = lambda opened: None
 
 
 def show_panel(kind: str, message: Message) -> None:
@@ -61,11 +65,29 @@ def opened_panel(conversation_id: str | None) -> Opened | None:
 
 def side_panel(opened: Opened) -> None:
     panel = PANELS[opened.kind]
+    with _frame(panel.title(opened), keep=panel.source(opened), answer=opened.message.text):
+        panel.draw(opened)
+
+
+def source_panel(source: Source, text: str) -> None:
+    """A passage that a note cites; `text` is the note's."""
+    with _frame(_source_title(source)):
+        passage(source, answer=text)
+
+
+@contextmanager
+def _frame(title: str, *, keep: Source | None = None, answer: str = "") -> Iterator[None]:
+    """`keep`: a passage that can be kept as a note, and the answer that cites it."""
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f"<b>{breakable(panel.title(opened))}</b>")
+            st.html(f"<b>{breakable(title)}</b>")
+            if keep is not None:
+                icon = ":material/bookmark_add:"
+                st.button(
+                    _("Keep as a note"), key="keep_quote", icon=icon, type="tertiary", on_click=keep_quote, args=(keep, answer)
+                )
             st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
-        panel.draw(opened)
+        yield
 
 
 def _close() -> None:
@@ -100,9 +122,12 @@ PANELS: Mapping[str, Panel] = {
     "passage": Panel(
         lambda opened: _source_title(opened.source),
         lambda opened: _source(opened.source, opened.message, opened.message.text),
+        lambda opened: opened.source,
     ),
     "evidence": Panel(
-        lambda opened: _source_title(_evidence(opened)), lambda opened: _source(_evidence(opened), opened.message)
+        lambda opened: _source_title(_evidence(opened)),
+        lambda opened: _source(_evidence(opened), opened.message),
+        lambda opened: _evidence(opened),
     ),
     "why": Panel(lambda opened: why_title(opened.message), lambda opened: why(opened.message, opened.number)),
     "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: sentences(opened.message)),

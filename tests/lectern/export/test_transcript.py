@@ -15,7 +15,10 @@ from lectern.schema import AnswerFacts, Ask, Conversation, FileAnswer, Message, 
 from ragcore.errors import InputError, Problem
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)> ![x](http://evil/?q=1) \"' & </q></style>"
-OURS = {"html", "head", "meta", "title", "style", "body", "h1", "p", "section", "a", "ul", "li", "b", "q", "br"}
+OURS = {
+    *("html", "head", "meta", "title", "style", "body", "section", "a", "ul", "ol", "li", "b", "q", "br", "pre", "code", "s"),
+    *("h1", "h4", "p", "strong", "em", "blockquote", "hr", "table", "thead", "tbody", "tr", "th", "td"),
+}
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
 
@@ -93,11 +96,18 @@ def test_without_citations_all_passages_are_listed() -> None:
 
 
 def test_lists_headings_and_code_of_an_answer_look_like_that() -> None:
-    page = as_html(transcript("## Two\n- a <b>\n- `x < y`\n\n1. one\n2. two\n\n```mermaid\nif a < b:\n\n  c\n```\nend"))
-    assert (
-        "<h4>Two</h4>\n<ul><li>a &lt;b&gt;</li><li><code>x &lt; y</code></li></ul>\n<ol><li>one</li><li>two</li></ol>" in page
+    page = as_html(transcript("## Two\n- a <b>\n- `x < y`\n\n1. one\n2. two\n\n```mermaid\nif a < b:\n\n  c\n```\nend\nit"))
+    lists = "<ul><li>a &lt;b&gt;</li><li><code>x &lt; y</code></li></ul><ol><li>one</li><li>two</li></ol>"
+    assert f"<h4>Two</h4>{lists}<pre>if a &lt; b:\n\n  c</pre><p>end<br>it</p>" in re.sub(r">\n<", "><", page).replace(
+        "<br>\n", "<br>"
     )
-    assert "<pre>if a &lt; b:\n\n  c</pre>\n<p>end</p>" in page
+
+
+def test_a_table_and_nested_marks_of_an_answer_look_like_that_and_what_is_escaped_is_no_citation() -> None:
+    page = as_html(transcript("| a | b |\n|---|--:|\n| *x **y*** [2] | \\[2\\] |\n\n> - quoted"))
+    (row,) = re.findall(r"<td>(.*)</td>\n<td style=\"text-align:right\">(.*)</td>", page)
+    assert row == ('<em>x <strong>y</strong></em> <a href="#p2-2">[2]</a>', "[2]")
+    assert "<blockquote><ul><li>quoted</li></ul></blockquote>" in page.replace("\n", "")
 
 
 @pytest.mark.parametrize("place", ["answer", "question", "title", "passage", "name", "word"])
@@ -138,28 +148,7 @@ def test_json_is_read_back_the_same(answer: str, question: str, title: str, text
 @given(answer=TEXT, question=TEXT, text=TEXT)
 def test_html_has_our_elements_only_whatever_is_said(answer: str, question: str, text: str) -> None:
     page = Page(as_html(transcript(f"{answer}\n```\n{answer}", question=question, sources=(source(1, text),))))
-    ours = {
-        "html",
-        "head",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "h1",
-        "h4",
-        "p",
-        "section",
-        "a",
-        "ul",
-        "ol",
-        "li",
-        "b",
-        "q",
-        "br",
-        "pre",
-        "code",
-    }
-    assert {tag for tag, _ in page.elements} <= ours
+    assert {tag for tag, _ in page.elements} <= OURS
 
 
 def test_the_price_and_the_rows_of_an_answer_are_read_back() -> None:
@@ -209,4 +198,4 @@ def test_what_is_no_conversation_is_refused(text: str) -> None:
 )
 def test_a_file_is_named_by_the_title(title: str, name: str) -> None:
     assert file_name(transcript(title=title), "md") == name
-    assert set(FORMS) == {"md", "html", "json"}
+    assert set(FORMS) == {"docx", "md", "html", "json"}

@@ -1,0 +1,21 @@
+"""Notes as one file, with the passages that they cite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lectern.db.notes import Note
+from lectern.export.markdown import listed_sources, plain_markdown, safe_markdown
+from lectern.schema import Source
+
+
+def notes_markdown(notes: Sequence[Note], *, title: str, passages: str, place: Callable[[Source], str]) -> str:
+    """`title` of the whole, `passages` above what a note cites, and `place` says where that stands, all in one language."""
+    parts = [f"# {plain_markdown(title)}"]
+    for number, note in enumerate(notes):
+        if note.question:
+            parts.append(f"## {plain_markdown(note.question)}")
+        elif number:
+            parts.append("---")
+        parts += [safe_markdown(note.text), listed_sources(passages, note.sources, place)]
+    return "\n\n".join(filter(None, parts)) + "\n"

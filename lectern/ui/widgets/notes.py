@@ -1,0 +1,220 @@
+"""Notes: how an answer or a quote becomes one, and the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from lectern.db.notes import TEXT_CHARS, Note
+from lectern.export.markdown import quoted_markdown
+from lectern.export.notes import notes_markdown
+from lectern.export.word import MEDIA_TYPE, as_word
+from lectern.schema import Message, Source
+from lectern.ui import labels, resources
+from lectern.ui.i18n import _, day, ngettext, numeral, said
+from lectern.ui.safetext import answer_md, label
+from lectern.ui.state import fill_widget, session, widget
+from ragcore.errors import RagError
+from ragcore.text.quote_places import quoted_places
+
+SEARCH_FROM = 8  # notes; fewer are found by looking
+SHOWN = 20  # notes drawn at once
+
+
+def is_any_kept() -> bool:
+    """Whether the page of notes has any. False while the library cannot be opened, which every page says."""
+    try:
+        return len(resources.library().notes) > 0
+    except RagError:
+        return False
+
+
+def can_be_kept(message: Message) -> bool:
+    return bool(message.text) and message.state in ("done", "stopped")
+
+
+def keep_answer(message: Message) -> None:
+    _keep(message.text, message.cited, question=message.ask.question if message.ask else "")
+
+
+def keep_quote(source: Source, answer: str) -> None:
+    """What the answer cites the passage for, or all of it."""
+    quotes = [source.text[start:end] for start, end in quoted_places(answer, source.number, source.text)]
+    _keep(f"{quoted_markdown(chr(10).join(quotes) or source.text)} [1]", [replace(source, number=1)])
+
+
+def _keep(text: str, sources: Sequence[Source], *, question: str = "") -> None:
+    try:
+        kept = resources.library().notes.keep(text, sources, question=question)
+    except RagError as error:
+        session().notice = f"{said(error.what)} {said(error.hint)}"
+    else:
+        session().notice = _("Kept in your notes.") if kept else _("This is in your notes already.")
+
+
+# The page.
+
+
+def opened_note_id() -> str | None:
+    """The note whose passage is open in the panel, if the panel is about one."""
+    kind, _dot, rest = session().panel.partition(".")
+    return rest.partition(".")[0] if kind == "passage" else None
+
+
+def opened_source(note_id: str | None) -> tuple[Note, Source] | None:
+    """The passage that is to be shown beside the notes."""
+    note = resources.library().notes.get(note_id) if note_id and note_id == opened_note_id() else None
+    number = session().panel.rpartition(".")[2]
+    source = next((one for one in note.sources if str(one.number) == number), None) if note else None
+    return (note, source) if note and source else None
+
+
+def search_notes() -> list[Note]:
+    """The notes that are searched for, or all, with the field to search in once there are many."""
+    notes, search = resources.library().notes, str(widget("notes_search") or "")
+    found = notes.all(search)
+    if search or len(found) >= SEARCH_FROM:
+        st.text_input(
+            _("Search notes"),
+            key="notes_search",
+            placeholder=_("Search notes"),
+            label_visibility="collapsed",
+            icon=":material/search:",
+            type="search",
+            live=True,
+        )
+    if search and not found:
+        st.caption(_("No note has these words."))
+    elif not found:
+        st.caption(
+            _(
+                "There are no notes yet. To keep an answer, choose “Keep as a note” in the menu below it; to keep a passage,"
+                " press the button above it. Notes stay when the conversation or the document is deleted."
+            )
+        )
+    return found
+
+
+def export_notes(notes: Sequence[Note]) -> None:
+    """All notes that are listed, or those that are ticked, as files."""
+    if not notes:
+        return
+    with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="notes_export"):
+        st.checkbox(_("Choose notes"), key="notes_choosing")
+        chosen = [note for note in notes if widget(_tick(note))] if widget("notes_choosing") else notes
+        count = ngettext("{number} note", "{number} notes", len(chosen)).format(number=numeral(len(chosen)))
+        st.caption(count if chosen else _("Tick the notes in the list."))
+        title = _("Notes")
+        markdown = notes_markdown(chosen, title=title, passages=_("Passages"), place=labels.place)
+        created = max((note.created for note in chosen), default=0.0)
+        with st.container(horizontal=True, gap="small"):
+            st.download_button(
+                "Word", lambda: as_word(markdown, title=title, created=created), file_name=f"{title}.docx", mime=MEDIA_TYPE,
+                key="notes_word", on_click="ignore", disabled=not chosen,
+            )  # fmt: skip
+            st.download_button(
+                "Markdown", markdown, file_name=f"{title}.md", mime="text/markdown", key="notes_markdown", on_click="ignore",
+                disabled=not chosen,
+            )  # fmt: skip
+
+
+def undo_line() -> None:
+    """After a note was deleted, until something else is done with the notes."""
+    if (deleted := session().notes.deleted) is None:
+        return
+    with st.container(key="note_deleted", horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(_("The note is deleted."), width="content")
+        st.button(_("Undo"), key="note_undo", type="tertiary", icon=":material/undo:", on_click=_put_back, args=(deleted,))
+
+
+def draw_notes(notes: Sequence[Note]) -> None:
+    state = session().notes
+    for note in notes[: SHOWN + state.more]:
+        with st.container(key=f"note_{note.id}", border=True):
+            _question(note)
+            if state.editing == note.id:
+                _edited(note)
+            else:
+                _note(note)
+    if len(notes) > SHOWN + state.more:
+        more = _("Show more notes ({number})").format(number=numeral(len(notes) - SHOWN - state.more))
+        st.button(more, key="more_notes", type="tertiary", on_click=_show_more)
+
+
+def _question(note: Note) -> None:
+    if widget("notes_choosing"):
+        st.checkbox(label(labels.excerpt(note.question)) or _("This note"), key=_tick(note))
+    elif note.question:
+        st.markdown(f"**{label(labels.excerpt(note.question))}**")
+
+
+def _note(note: Note) -> None:
+    leads_to = {source.number: f"#passage-{note.id}.{source.number}" for source in note.sources}
+    st.markdown(answer_md(note.text, leads_to))
+    if note.sources:
+        with st.container(key=f"chips_{note.id}"):
+            st.markdown(" ".join(f"[{_place(source)}]({leads_to[source.number]})" for source in note.sources))
+    with st.container(key=f"note_foot_{note.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        told = _("Kept on {day}") if note.edited is None else _("Kept on {day}, edited")
+        st.caption(told.format(day=day(note.created)), width="stretch")
+        st.button(
+            _("Edit"), key=f"edit_{note.id}", type="tertiary", icon=":material/edit:", on_click=_edit, args=(note,)
+        )  # fmt: skip
+        st.button(
+            _("Delete"), key=f"delete_{note.id}", type="tertiary", icon=":material/delete:", on_click=_delete, args=(note,)
+        )  # fmt: skip
+
+
+def _place(source: Source) -> str:
+    page = labels.page(source)
+    return f"**{source.number}** *{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
+
+
+def _edited(note: Note) -> None:
+    st.text_area(_("Text of the note, in Markdown"), key=_field(note), height="content", max_chars=TEXT_CHARS)
+    with st.container(horizontal=True, gap="small"):
+        st.button(_("Save"), key=f"save_{note.id}", type="primary", on_click=_save, args=(note,))
+        st.button(_("Cancel"), key=f"cancel_{note.id}", type="tertiary", on_click=_stop_editing)
+
+
+def _field(note: Note) -> str:
+    return f"note_text_{note.id}"
+
+
+def _tick(note: Note) -> str:
+    return f"note_chosen_{note.id}"
+
+
+def _edit(note: Note) -> None:
+    state = session().notes
+    state.editing, state.deleted = note.id, None
+    fill_widget(_field(note), note.text)
+
+
+def _stop_editing() -> None:
+    session().notes.editing = ""
+
+
+def _save(note: Note) -> None:
+    try:
+        resources.library().notes.edit(note.id, str(widget(_field(note)) or ""))
+    except RagError as error:
+        session().notice = f"{said(error.what)} {said(error.hint)}"
+    else:
+        _stop_editing()
+
+
+def _delete(note: Note) -> None:
+    resources.library().notes.delete(note.id)
+    session().notes.deleted = note
+
+
+def _put_back(note: Note) -> None:
+    resources.library().notes.put_back(note)
+    session().notes.deleted = None
+
+
+def _show_more() -> None:
+    session().notes.more += SHOWN
