@@ -12,6 +12,7 @@ TRUSTED = 0.7  # confidence of a page from which no other engine and no other tu
 FEWEST_UNREAD = 15  # letters of unread lines that are reported
 UNREAD_SHARE = 0.2  # of the letters of a page, from which its unread lines are reported
 SHORTEST = 3  # letters of a word that is hardly ever seen in a picture of something else
+WIDE = "\u2e80"  # from here on scripts are that write without spaces
 LIKE_TEXT = 0.5  # of all letters, that are in such words where there is text
 
 
@@ -114,9 +115,15 @@ class RecognisedPage:
     @property
     def is_like_text(self) -> bool:
         """Whether most of what was taken for letters, read or not, is words that are sure or stand beside each other."""
-        letters = sum(line.letters for line in self.candidates)
-        of_words = 0
+        letters = of_words = 0
         for line in self.candidates:
-            words = [word for word in line.words if word.letters >= SHORTEST]
-            of_words += sum(word.letters for word in words if len(words) > 1 or word.confidence >= TRUSTED)
+            words = [word for word in line.text.split() if _is_word(word)]
+            unread = line.capacity if line.confidence < UNREAD else 0
+            sure = len(words) > 1 or line.confidence >= TRUSTED
+            letters += max(line.letters, unread)
+            of_words += max(sum(map(len, words)) if sure else 0, unread)
         return of_words >= max(FEWEST_UNREAD, LIKE_TEXT * letters)
+
+
+def _is_word(text: str) -> bool:
+    return sum(map(str.isalnum, text)) >= SHORTEST or text >= WIDE
