@@ -11,7 +11,7 @@ from ragcore.readers.ocr import recognition, tesseract
 from ragcore.readers.ocr.recognised_page import RecognisedPage, Word
 from ragcore.readers.pdf.directions import Corners, character_boxes, turned
 from ragcore.readers.pdf.layout import text_pieces
-from ragcore.readers.pdf.line_joining import Line, plain
+from ragcore.readers.pdf.line_joining import Line, paragraphs, plain
 from ragcore.readers.pdf.page_images import Box, box_on_page
 from ragcore.readers.pdf.page_objects import PageObjects, PlacedImage, placed_images
 
@@ -95,21 +95,23 @@ def with_pictures(
     out = list(lines)
     for picture in sorted(pictures, key=lambda picture: _place(boxes, picture.box)):  # and those of one place from the top down
         place = _place(boxes, picture.box) + len(out) - len(lines)
-        out[place:place] = [Line(""), *plain(picture.page.text), Line("")]
+        read = paragraphs(plain(picture.page.text)).split("\n")
+        out[place:place] = [Line(paragraph, row=True) for paragraph in read if paragraph]  # which no line is joined to
     return out
 
 
 def _place(boxes: Sequence[Box | None], picture: Box) -> int:
-    """After the line that stands closest above the middle of the picture; where there is none, before the first below."""
-    beside = [
-        (_middle(box), place)
-        for place, box in enumerate(boxes)
-        if box and box.left < picture.left + picture.width and picture.left < box.left + box.width
+    """After the line that stands closest above the middle of the picture; where there is none, before the first below. Lines
+    that stand beside it, and not over or under it, count where there are no others."""
+    lines = [(box, place) for place, box in enumerate(boxes) if box]
+    over = [
+        (box, place) for box, place in lines if box.left < picture.left + picture.width and picture.left < box.left + box.width
     ]
-    above = [line for line in beside if line[0] < _middle(picture)]
+    middles = [(_middle(box), place) for box, place in over or lines]
+    above = [line for line in middles if line[0] < _middle(picture)]
     if above:
         return max(above)[1] + 1
-    return min(beside)[1] if beside else len(boxes)
+    return min(middles)[1] if middles else len(boxes)
 
 
 def _is_typed(pieces: Sequence[tuple[Corners, Box]], text: pypdfium2.PdfTextPage) -> bool:

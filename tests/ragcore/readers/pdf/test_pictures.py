@@ -77,7 +77,7 @@ def test_words_of_a_picture_stand_between_the_lines_above_and_below_it_and_have_
 
     path = turned_page(tmp_path / "a.pdf", draw, turns=rotate // 90, rotate=rotate)
     read = Read(path)
-    assert read.text.split("\n") == [HEAD, *SENTENCES, FOOT]
+    assert read.text.split("\n\n") == [HEAD, "\n".join(SENTENCES), FOOT]
     assert read.left_out == []
     for number, sentence in enumerate(SENTENCES):
         [box] = read.words[0].highlight_boxes(sentence)
@@ -91,16 +91,20 @@ def test_words_of_a_picture_stand_between_the_lines_above_and_below_it_and_have_
 
 
 @with_tesseract
-def test_a_picture_beside_a_column_is_read_after_the_line_above_it(tmp_path: Path) -> None:
-    def draw(canvas: Any) -> None:
-        for number, word in enumerate(("Ore", "Tin", "Zinc", "Lead")):
-            canvas.drawString(20, 780 - 180 * number, word)
-        canvas.drawString(120, 780, "Railways of the coast")
-        picture(canvas, drawn(*SENTENCES), (120, 300, 460, 400))
+def test_pictures_beside_each_other_are_read_from_the_left_and_no_line_of_the_page_is_joined_to_them(tmp_path: Path) -> None:
+    from reportlab.pdfgen.canvas import Canvas
 
-    text = Read(turned_page(tmp_path / "a.pdf", draw)).text
-    assert text.index("Railways of the coast") < text.index(SENTENCES[0]) < text.index(SENTENCES[1])
-    assert text.count(SENTENCES[0]) == 1
+    canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=A4)
+    for _ in range(2):
+        canvas.drawString(60, 780, HEAD)
+        canvas.showPage()
+    canvas.drawString(60, 780, "Receipts of the harbour office, which are kept by the")
+    for number, sentence in enumerate(SENTENCES):
+        picture(canvas, drawn(sentence).crop((0, 0, 600, 500)), (20 + 285 * number, 420, 270, 300))
+    canvas.drawString(60, 100, "clerk of the harbour")
+    canvas.save()
+    head, *lines = Read(tmp_path / "a.pdf").text.split("\n\n")[2:]
+    assert [head[:8], *lines] == ["Receipts", "\n".join(SENTENCES), "clerk of the harbour"]
 
 
 @with_tesseract
