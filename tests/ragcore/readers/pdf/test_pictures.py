@@ -98,7 +98,7 @@ def test_pictures_beside_each_other_are_read_from_the_left_and_no_line_of_the_pa
     for _ in range(2):
         canvas.drawString(60, 780, HEAD)
         canvas.showPage()
-    canvas.drawString(60, 780, "Receipts of the harbour office, which are kept by the")
+    canvas.drawString(60, 780, "Receipts that are kept by the")
     for number, sentence in enumerate(SENTENCES):
         picture(canvas, drawn(sentence).crop((0, 0, 600, 500)), (20 + 285 * number, 420, 270, 300))
     canvas.drawString(60, 100, "clerk of the harbour")
