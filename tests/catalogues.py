@@ -99,6 +99,7 @@ FRAGMENTS = (  # what those say within a sentence, or instead of one
     "The library in {place}",
     "The library file {path}",
     "In {name} there are only pictures on {pages}",
+    "In {name} there are large pictures beside the text of {pages}",
     "a picture (GIF)",
     "a 7-Zip archive",
     "a RAR archive",

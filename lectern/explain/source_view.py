@@ -139,28 +139,26 @@ _PageBoxes = tuple[tuple["Box", ...], ...]  # of each page
 def _find_boxes(
     library: Library, file: FileRow, reached: range, passage: str, quoted: Sequence[tuple[int, int]]
 ) -> tuple[_PageBoxes, _PageBoxes]:
-    """Those of the passage and of what is quoted from it: among recognised words, and elsewhere in the text of the PDF."""
+    """Those of the passage and of what is quoted from it: in the text of the PDF, and among the words that were recognised."""
     from lectern.jobs.sandbox import find_isolated
     from ragcore.readers.base import ReadOptions
 
-    recognised = library.files.page_words.of(file.id, reached)
-    boxes = {
-        index: (words.highlight_boxes(passage), words.highlight_boxes(passage, quoted)) for index, words in recognised.items()
-    }
-    drawn = [index for index in reached if file.kind == "PDF" and not boxes.get(index, ([], []))[0]]
-    if drawn:
+    boxes: dict[int, tuple[list[Box], list[Box]]] = {index: ([], []) for index in reached}
+    if file.kind == "PDF":
         found = find_isolated(
             library.files.location(file),
-            drawn,
+            list(reached),
             passage,
             ReadOptions(file.name, library.files.password(file.id)),
             parts=quoted,
             memory_mb=library.settings.ingest.read_memory_mb,
             scratch=library.files.storage.scratch(),
         )
-        boxes |= dict(zip(drawn, zip(*found, strict=True), strict=True))
-    pages = [boxes.get(index, ([], [])) for index in reached]
-    return tuple(tuple(whole) for whole, _ in pages), tuple(tuple(parts) for _, parts in pages)
+        boxes = dict(zip(reached, zip(*found, strict=True), strict=True))
+    for index, words in library.files.page_words.of(file.id, reached).items():
+        drawn = boxes[index]
+        boxes[index] = ([*drawn[0], *words.highlight_boxes(passage)], [*drawn[1], *words.highlight_boxes(passage, quoted)])
+    return tuple(tuple(whole) for whole, _ in boxes.values()), tuple(tuple(parts) for _, parts in boxes.values())
 
 
 def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.6) -> bytes:

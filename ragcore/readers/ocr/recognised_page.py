@@ -11,6 +11,9 @@ UNREAD = 0.4  # confidence below which a line is signs taken for letters, or in 
 TRUSTED = 0.7  # confidence of a page from which no other engine and no other turn is tried
 FEWEST_UNREAD = 15  # letters of unread lines that are reported
 UNREAD_SHARE = 0.2  # of the letters of a page, from which its unread lines are reported
+SHORTEST = 3  # letters of a word that is hardly ever seen in a picture of something else
+WIDE = "\u2e80"  # from here on scripts are that write without spaces
+LIKE_TEXT = 0.5  # of all letters, that are in such words where there is text
 
 
 class Word(NamedTuple):
@@ -108,3 +111,19 @@ class RecognisedPage:
             if line.confidence < UNREAD and (line.letters or line.capacity)
         )
         return unread >= max(FEWEST_UNREAD, UNREAD_SHARE * sum(line.letters for line in self.candidates))
+
+    @property
+    def is_like_text(self) -> bool:
+        """Whether most of what was taken for letters, read or not, is words that are sure or stand beside each other."""
+        letters = of_words = 0
+        for line in self.candidates:
+            words = [word for word in line.text.split() if _is_word(word)]
+            unread = line.capacity if line.confidence < UNREAD else 0
+            sure = len(words) > 1 or line.confidence >= TRUSTED
+            letters += max(line.letters, unread)
+            of_words += max(sum(map(len, words)) if sure else 0, unread)
+        return of_words >= max(FEWEST_UNREAD, LIKE_TEXT * letters)
+
+
+def _is_word(text: str) -> bool:
+    return sum(map(str.isalnum, text)) >= SHORTEST or text >= WIDE

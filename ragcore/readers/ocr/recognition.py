@@ -116,12 +116,13 @@ class RecognitionReport:
         self._unread: list[str] = []
         self._languages: dict[str, list[str]] = {}
 
-    def note(self, label: str, picture: Image, page: RecognisedPage) -> None:
-        """`label` of the page: what people call it, such as its number; "" of a picture that is no page among others."""
+    def note(self, label: str, picture: Image | None, page: RecognisedPage) -> None:
+        """`label` of the page: what people call it, such as its number; "" of a picture that is no page among others.
+        `picture`: None where it is known not to be blank."""
         language = language_of(page.text)
         if page.unread:
             self._unread.append(label)
-        elif not page.text and not is_blank(picture):
+        elif not page.text and not (picture and is_blank(picture)):
             self._wordless.append(label)
         elif page.text and not any(engine.reads(language) for engine in installed_engines()):
             self._languages.setdefault(language, []).append(label)

@@ -70,7 +70,9 @@ def _most_common(ways: Sequence[int | None]) -> int:
 
 def directions(text: pypdfium2.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
     """The direction of each character; () where all have that of the page. `pieces`: the rectangles around its text."""
-    if not any(_is_turned(text, main, piece) for piece in pieces):
+    x, y = (1, 0) if main % 2 else (0, 1)
+    tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL * (piece[x + 2] - piece[x])]
+    if not any(_is_turned(text, main, piece) for piece in tall):
         return ()
     found: list[int] = []
     for place in range(text.count_chars()):
@@ -80,13 +82,10 @@ def directions(text: pypdfium2.PdfTextPage, main: int, pieces: Sequence[Corners]
 
 
 def _is_turned(text: pypdfium2.PdfTextPage, main: int, piece: Corners) -> bool:
-    """Whether a piece of text is as tall as turned text is, and its first character turned."""
+    """Whether the first character of a piece of text is turned."""
     import pypdfium2.raw as pdfium
 
     left, bottom, right, top = piece
-    across, up = (top - bottom, right - left) if main % 2 else (right - left, top - bottom)
-    if up <= TALL * across:
-        return False
     half = max(right - left, top - bottom) / 2
     place = pdfium.FPDFText_GetCharIndexAtPos(text, (left + right) / 2, (bottom + top) / 2, half, half)
     return place < 0 or _direction(text, place) not in (main, None)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragcore.readers import typography
 from ragcore.readers.encodings import clean
@@ -63,14 +63,15 @@ class _Letters:
         return _look(self.text, self.box_of, first, last)
 
 
-def page_lines(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
-    """The lines of the page in the order in which they are read. `main` is the direction of most of its text.
+def page_lines(paths: Sequence[Any], text: pypdfium2.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
+    """The lines of a page in the order in which they are read. `main` is the direction of most of its text, `paths` may be
+    rules of tables.
 
     `places`: which characters of the page each is made of."""
     whole = text.get_text_range()
-    pieces = _pieces(text)
+    pieces = text_pieces(text)
     ways = directions(text, main, pieces)
-    ruled = {way: _tables(page, way, pieces) for way in sorted({main, *ways} - {NO_DIRECTION}, key=lambda way: way != main)}
+    ruled = {way: _tables(paths, way, pieces) for way in sorted({main, *ways} - {NO_DIRECTION}, key=lambda way: way != main)}
     gaps = any(_has_gaps([turned(piece, way) for piece in pieces] if way else pieces) for way in ruled)
     box_of = character_boxes(text, main, ways)
     shifted = _shifted(text, whole, main, pieces)
@@ -92,9 +93,9 @@ def _shifted(text: pypdfium2.PdfTextPage, whole: str, main: int, pieces: list[Co
     return letters.found
 
 
-def _tables(page: pypdfium2.PdfPage, way: int, pieces: list[Corners]) -> list[Grid]:
+def _tables(paths: Sequence[Any], way: int, pieces: list[Corners]) -> list[Grid]:
     """The grids that may be tables whose text has this direction."""
-    found = grids(page, way)
+    found = grids(paths, way)
     if not found:
         return []
     upright = [turned(piece, way) for piece in pieces] if way else pieces
@@ -160,7 +161,7 @@ def _legible(line: str) -> str:
     return clean(line.translate(_HYPHEN)).translate(_LIGATURES).replace("\n", " ")
 
 
-def _pieces(text: pypdfium2.PdfTextPage) -> list[Corners]:
+def text_pieces(text: pypdfium2.PdfTextPage) -> list[Corners]:
     """Around each piece of text that was drawn at once, which is quicker than to ask for each letter."""
     import pypdfium2.raw as pdfium
 

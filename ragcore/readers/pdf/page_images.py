@@ -20,6 +20,7 @@ from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, Uns
 from ragcore.readers.pdf.directions import Corners, direction_of, text_page, turned
 from ragcore.readers.pdf.layout import page_lines
 from ragcore.readers.pdf.line_joining import Line
+from ragcore.readers.pdf.page_objects import page_objects
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -161,12 +162,30 @@ def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple
 
 
 def quote_runs(letters: Sequence[tuple[str, Place]], wanted: str, marked: Sequence[bool]) -> Iterator[list[Place]]:
-    """The places of each stretch of `wanted` that is marked, without repeats, from the letters of a page with their places."""
-    start, begins, length = _common("".join(letter for letter, _ in letters), wanted)
-    common = zip(letters[start : start + length], marked[begins : begins + length], strict=True)
-    for has_box, run in groupby(common, key=lambda pair: pair[1]):
-        if has_box:
-            yield list(dict.fromkeys(place for (_, place), _ in run))
+    """The places of each stretch of `wanted` that is marked, without repeats, from the letters of a page with their places.
+
+    Between two parts of it that are found there may be others that stand elsewhere, such as in a picture."""
+    page = "".join(letter for letter, _ in letters)
+    for start, begins, length in _parts(page, wanted):
+        common = zip(letters[start : start + length], marked[begins : begins + length], strict=True)
+        for has_box, run in groupby(common, key=lambda pair: pair[1]):
+            if has_box:
+                yield list(dict.fromkeys(place for (_, place), _ in run))
+
+
+def _parts(page: str, wanted: str) -> Iterator[tuple[int, int, int]]:
+    """As `_common`, with the parts before and after it, in reading order."""
+    start, begins, length = _common(page, wanted)
+    if not length:
+        return
+    if min(start, begins) >= LEAST_PART:
+        yield from (part for part in _parts(page[:start], wanted[:begins]) if part[2] >= LEAST_PART)
+    yield start, begins, length
+    after, goes_on = start + length, begins + length
+    if min(len(page) - after, len(wanted) - goes_on) >= LEAST_PART:
+        for place, of_wanted, size in _parts(page[after:], wanted[goes_on:]):
+            if size >= LEAST_PART:
+                yield after + place, goes_on + of_wanted, size
 
 
 def letters_of(text: str) -> Iterator[tuple[str, int]]:
@@ -180,13 +199,15 @@ def letters_of(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, main: int, wanted: str, marked: Sequence[bool]) -> list[Box]:
-    letters = [letter for line in page_lines(page, text, main, places=True) for letter in _drawn(text, line)]
+    letters = [
+        letter for line in page_lines(page_objects(page).paths, text, main, places=True) for letter in _drawn(text, line)
+    ]
     boxes = []
     for run in quote_runs(letters, wanted, marked):
         drawn = dict.fromkeys(place for places in run for place in places)
         for way, places in groupby(drawn, key=lambda place: direction_of(text, place)):
             placed = [corners for place in places if (corners := _placed(text, place, way)) is not None]
-            boxes += [_percent(page, turned(line, -way % 4)) for line in lines_of(placed)]
+            boxes += [box_on_page(page, turned(line, -way % 4)) for line in lines_of(placed)]
     return [box for box in boxes if box.width > 0 and box.height > 0]  # not what lies outside the visible page
 
 
@@ -252,7 +273,7 @@ def lines_of(corners: Sequence[Corners]) -> list[Corners]:
     return lines
 
 
-def _percent(page: pypdfium2.PdfPage, corners: Corners) -> Box:
+def box_on_page(page: pypdfium2.PdfPage, corners: Corners) -> Box:
     """On the page as it is shown: turned, cropped, from the top left corner."""
     import ctypes
 

@@ -5,16 +5,15 @@ Files that PDFium cannot open are tried with pdfminer, which mends more.
 
 from __future__ import annotations
 
-import ctypes
-import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
-from ragcore.readers.ocr import recognition, tesseract
+from ragcore.readers.ocr import recognition
 from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.page_spans import joined
 from ragcore.readers.pdf.annotations import annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
@@ -22,22 +21,30 @@ from ragcore.readers.pdf.attached_files import AttachedFiles
 from ragcore.readers.pdf.directions import text_page
 from ragcore.readers.pdf.layout import page_lines
 from ragcore.readers.pdf.line_joining import Line, between, hyphenated, paragraphs, plain, without_running_lines
-from ragcore.readers.pdf.page_images import opened
+from ragcore.readers.pdf.page_images import Box, opened
+from ragcore.readers.pdf.page_objects import page_objects
+from ragcore.readers.pdf.pictures import PagePictures, ReadPicture, page_picture, read_pictures, with_pictures
 from ragcore.schema import Document, Scalar
 
 if TYPE_CHECKING:
     import pypdfium2
-    from PIL.Image import Image
 
 SUFFIXES = (".pdf",)
 
-STAMP = 150  # characters: the number on a page of a file, the head of a fax, the name of what scanned it
-COVERED = 0.6  # of a page, by pictures, where it is a scan
-SCANNED = 250_000  # pixels of a page; A5 at 75 dots per inch has as many
 LISTED = 5  # pages of many that a message names
-MORE = 2  # times the letters on a page: what is recognised there is more than these
 
-_NO_LETTERS = re.compile(r"\W+")
+
+@dataclass
+class _Reading:
+    """What is collected, page by page: of the pages in `broken` and `unread` the labels."""
+
+    options: ReadOptions
+    files: AttachedFiles
+    report: recognition.RecognitionReport
+    pictures: PagePictures = field(default_factory=PagePictures)
+    broken: list[str] = field(default_factory=list)
+    scans: list[str] = field(default_factory=list)  # which nothing could be recognised on
+    pictured: list[str] = field(default_factory=list)  # pages with text, in whose pictures nothing could be recognised
 
 
 def read(path: Path, options: ReadOptions) -> Document:
@@ -93,23 +100,17 @@ def _pages(
 
     labels: list[str] = []
     pages: list[list[Line]] = []
-    broken: list[str] = []
-    pictures: list[str] = []
     length = notes = 0
-    report = recognition.RecognitionReport(options.name)
+    reading = _Reading(options, files, recognition.RecognitionReport(options.name))
     for index in range(len(pdf)):
         lines: list[Line] = []  # one page that cannot be loaded does not take the others with it
         labels.append(pdf.get_page_label(index).strip() or str(index + 1))
         try:
-            lines, picture, added = _lines(pdf[index], files)
-            if picture is not None and recognition.installed():
-                lines = _recognised(lines, picture, index, labels[-1], report, options)
-            elif picture is not None:
-                pictures.append(labels[-1])
+            lines, added = _lines(pdf[index], index, labels[-1], reading)
             lines = [*lines, *(Line(text, row=True) for text in added)]
             notes += len(added)
         except pypdfium2.PdfiumError:
-            broken.append(labels[-1])
+            reading.broken.append(labels[-1])
         pages.append(lines)
         length += sum(len(line.text) for line in lines)
         if length > options.max_text_chars:
@@ -118,20 +119,24 @@ def _pages(
                 hint="Split it into several files.",
             )
         options.progress(index + 1, len(pdf))
-    if len(broken) == len(pdf):
+    if len(reading.broken) == len(pdf):
         raise DamagedFileError(
             f"{options.name} could not be read: none of its pages can be opened.",
             hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
         )
     if not notes:
         pages[-1] = [*pages[-1], *(Line(text, row=True) for text in xfa_values(pdf, options.name))]
-    return labels, pages, [*_left_out(pdf, options.name, pictures, broken), *report.errors()]
+    return labels, pages, [*_left_out(pdf, options.name, reading), *reading.report.errors()]
 
 
-def _left_out(pdf: pypdfium2.PdfDocument, name: str, pictures: list[str], broken: list[str]) -> Iterator[RagError]:
-    if pictures:
-        yield recognition.scan_without_engine(f"In {name} there are only pictures on {_named(pictures)}")
-    if broken:
+def _left_out(pdf: pypdfium2.PdfDocument, name: str, reading: _Reading) -> Iterator[RagError]:
+    if reading.scans:
+        yield recognition.scan_without_engine(f"In {name} there are only pictures on {_named(reading.scans)}")
+    if reading.pictured:
+        yield recognition.scan_without_engine(
+            f"In {name} there are large pictures beside the text of {_named(reading.pictured)}"
+        )
+    if broken := reading.broken:
         yield DamagedFileError(
             f"{name} was read without {_named(broken)}, which could not be opened.",
             hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
@@ -143,94 +148,57 @@ def _left_out(pdf: pypdfium2.PdfDocument, name: str, pictures: list[str], broken
         )
 
 
-def _lines(page: pypdfium2.PdfPage, files: AttachedFiles) -> tuple[list[Line], Image | None, list[str]]:
-    """And the page as a picture, where its text is still to be recognised; and values of form fields and comments."""
+def _lines(page: pypdfium2.PdfPage, index: int, label: str, reading: _Reading) -> tuple[list[Line], list[str]]:
+    """The lines of the page at `index`, and values of form fields and comments."""
     text, main = text_page(page)
     try:
-        lines = page_lines(page, text, main)
+        objects = page_objects(page)
+        lines = page_lines(objects.paths, text, main)
         added = list(annotation_texts(page))
         for file in pinned_files(page):
-            files.add(file)
-        picture = _picture(page) if is_picture(page, sum(len(line.text.strip()) for line in lines)) else None
-        return lines, picture, added
+            reading.files.add(file)
+        if not any(line.text.strip() for line in lines):
+            return _scanned(page, index, label, reading), added
+        boxes = reading.pictures.find(page, text, objects)
+        if boxes and not recognition.installed():
+            reading.pictured.append(label)
+        elif boxes and (pictures := _pictured(page, text, boxes, index, label, reading)):
+            lines = with_pictures(page, text, page_lines(objects.paths, text, main, places=True), pictures)
+        return lines, added
     finally:
         text.close()
         page.close()
 
 
-def _recognised(
-    drawn: list[Line],
-    picture: Image,
-    index: int,
-    label: str,
-    report: recognition.RecognitionReport,
-    options: ReadOptions,
-) -> list[Line]:
-    """The lines of the page at `index`, and into the report what of it was not recognised."""
-    page = recognition.recognise(picture, options.name)
-    lines = _with_recognised(drawn, page.text)
-    if lines is not drawn:
-        options.on_words(index, PageWords.of(page))
-    if lines is not drawn or not any(line.text.strip() for line in drawn):
-        report.note(label, picture, page)
-    return lines
-
-
-def is_picture(page: pypdfium2.PdfPage, characters: int) -> bool:
-    """Whether the text of a page that has so many `characters` is still to be recognised: none, and something is drawn; or no
-    more than a stamp, on a picture of a page."""
+def _scanned(page: pypdfium2.PdfPage, index: int, label: str, reading: _Reading) -> list[Line]:
+    """What is recognised on a page without text."""
     import pypdfium2.raw as pdfium
 
-    if not characters:
-        return bool(pdfium.FPDFPage_CountObjects(page) > 0)
-    if characters > STAMP:
-        return False
-    covered = pixels = 0.0
-    around = counted = None
-    for drawn in page.get_objects():
-        if drawn.level == 0:
-            around = drawn  # the picture itself, or what it is in
-        if drawn.type == pdfium.FPDF_PAGEOBJ_IMAGE:
-            pixels += _pixels(drawn)
-            if around is not counted:
-                covered, counted = covered + _area(around), around
-    width, height = page.get_size()
-    return pixels >= SCANNED and bool(covered >= COVERED * width * height)
+    if not pdfium.FPDFPage_CountObjects(page):
+        return []
+    if not recognition.installed():
+        reading.scans.append(label)
+        return []
+    picture = page_picture(page)
+    found = recognition.recognise(picture, reading.options.name)
+    reading.report.note(label, picture, found)
+    if found.text:
+        reading.options.on_words(index, PageWords.of(found))
+    return plain(found.text)
 
 
-def _pixels(image: Any) -> int:
-    import pypdfium2.raw as pdfium
-
-    width, height = ctypes.c_uint(), ctypes.c_uint()
-    return width.value * height.value if pdfium.FPDFImageObj_GetImagePixelSize(image, width, height) else 0
-
-
-def _area(drawn: Any) -> float:
-    """In square points; 0 where it is nowhere."""
-    import pypdfium2.raw as pdfium
-
-    sides = [ctypes.c_float() for _ in range(4)]
-    if not pdfium.FPDFPageObj_GetBounds(drawn, *sides):
-        return 0.0
-    left, bottom, right, top = (side.value for side in sides)
-    return max(right - left, 0.0) * max(top - bottom, 0.0)
-
-
-def _with_recognised(drawn: list[Line], recognised: str) -> list[Line]:
-    """What was recognised, which says what is drawn too, and of that what it does not; where it says little more, such as of
-    a title over a picture, what is drawn alone."""
-    letters = _NO_LETTERS.sub("", recognised)
-    if len(letters) <= MORE * sum(len(_NO_LETTERS.sub("", line.text)) for line in drawn):
-        return drawn
-    return [*plain(recognised), Line(""), *(line for line in drawn if _NO_LETTERS.sub("", line.text) not in letters)]
-
-
-def _picture(page: pypdfium2.PdfPage) -> Image:
-    """The page as it is recognised: in shades of grey, 300 dots per inch; a huge one smaller."""
-    width, height = (max(side, 1.0) for side in page.get_size())
-    scale = min(tesseract.DPI / 72, (tesseract.MAX_PIXELS / (width * height)) ** 0.5)
-    picture: Image = page.render(scale=scale, grayscale=True).to_pil()
-    return picture
+def _pictured(
+    page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, boxes: list[Box], index: int, label: str, reading: _Reading
+) -> list[ReadPicture]:
+    """The pictures in the boxes in which words are recognised."""
+    found = list(read_pictures(page, text, boxes, reading.options.name))
+    if not found:
+        return []
+    whole = replace(found[0].page, candidates=[line for picture in found for line in picture.page.candidates])
+    reading.report.note(label, None, whole)
+    if whole.text:
+        reading.options.on_words(index, PageWords.of(whole))
+    return [picture for picture in found if picture.page.text]
 
 
 def _metadata(pdf: pypdfium2.PdfDocument, name: str) -> dict[str, Scalar]:

@@ -7,12 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragcore.readers.pdf.directions import Corners, turned
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 THIN = 2.5  # points; a rectangle that is not wider is a rule
 LONG = 6.0  # points; a rule that is shorter is a dot
@@ -75,11 +72,11 @@ class Grid:
         return range(first, next((at for at in range(row + 1, self.height) if at in floors), self.height))
 
 
-def grids(page: pypdfium2.PdfPage, direction: int = 0) -> list[Grid]:
+def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
     """Those with at least two rows and two columns, turned by the direction of the text in them."""
     across: list[_Rule] = []
     down: list[_Rule] = []
-    for stroke in _strokes(page):
+    for stroke in _strokes(paths):
         left, bottom, right, top = turned(stroke, direction)
         if top - bottom <= THIN and right - left >= LONG:
             across.append(((top + bottom) / 2, left, right))
@@ -166,15 +163,13 @@ def _places(values: list[float]) -> list[float]:
     return out
 
 
-def _strokes(page: pypdfium2.PdfPage) -> Iterator[Corners]:
-    """Around each straight part of the paths on the page. Paths with curves or slopes are drawings."""
+def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
+    """Around each straight part of the paths. Those with curves or slopes are drawings."""
     import pypdfium2.raw as pdfium
 
     sides = [ctypes.c_float() for _ in range(4)]
-    raw = page.raw
-    for number in range(pdfium.FPDFPage_CountObjects(raw)):
-        drawn = pdfium.FPDFPage_GetObject(raw, number)
-        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH or not pdfium.FPDFPageObj_GetBounds(drawn, *sides):
+    for path in paths:
+        if not pdfium.FPDFPageObj_GetBounds(path, *sides):
             continue
         left, bottom, right, top = (side.value for side in sides)
         across, up = right - left, top - bottom
@@ -182,8 +177,8 @@ def _strokes(page: pypdfium2.PdfPage) -> Iterator[Corners]:
             continue
         if across <= THIN or up <= THIN:
             yield left, bottom, right, top
-        elif pdfium.FPDFPath_CountSegments(drawn) <= MOST_SEGMENTS:
-            yield from _edges(drawn)
+        elif pdfium.FPDFPath_CountSegments(path) <= MOST_SEGMENTS:
+            yield from _edges(path)
 
 
 def _edges(path: Any) -> list[Corners]:

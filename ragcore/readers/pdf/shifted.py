@@ -22,6 +22,9 @@ SPACE = 0.22  # of that size: a gap between words
 SAME_LINE = 0.1  # of that size
 LONGEST = 30  # letters
 TALLER = 1.3  # times the ink before: no letters that are shifted have more
+FLAT = 0.25  # of the height of the ink before, which a dash is lower than
+ON_LINE = (0.25, 0.65)  # of that height: there its middle stands after words, where it is not shifted
+WORDS = 4  # times as wide as high: the ink of words, and not of a letter that may itself be shifted
 FIRST = 2  # letters of a piece of text, one of which is found first
 CAP = 1.7  # times the size of the text beside a drop cap
 
@@ -53,6 +56,7 @@ class ShiftedLetters:
         self._signs = signs
         self._main = main
         self._shifted: set[int] = set()
+        self._glyphs: dict[int, _Glyph] = {}  # by place
         self.found: dict[int, str] = {}
 
     def look_at(self, candidate: Corners) -> None:
@@ -191,6 +195,11 @@ class ShiftedLetters:
         return bool(pdfium.FPDFText_IsGenerated(self._text, place) == 1)
 
     def _glyph(self, place: int) -> _Glyph:
+        if place not in self._glyphs:
+            self._glyphs[place] = self._measured(place)
+        return self._glyphs[place]
+
+    def _measured(self, place: int) -> _Glyph:
         import pypdfium2.raw as pdfium
 
         matrix, box = pdfium.FS_MATRIX(), pdfium.FS_RECTF()
@@ -210,7 +219,7 @@ def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterato
     `upright`: the same pieces, turned by the direction of the page's text."""
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
-        if other[3] - other[1] > TALLER * (one[3] - one[1]):  # such as text after a bullet
+        if other[3] - other[1] > TALLER * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet
             continue
         gap = other[0] - one[2]
         if -0.3 * height < gap < 0.4 * height and min(one[3], other[3]) > max(one[1], other[1]) - height:
@@ -218,3 +227,12 @@ def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterato
             lower, below = one[3] - other[3], one[1] - other[1]
             if raised or lower > 0.45 * height or (lower > 0.25 * height and below > 0.08 * height):
                 yield piece
+
+
+def _is_dash(before: Corners, piece: Corners) -> bool:
+    """Whether it is a hyphen or a dash after words, which some programs draw by itself."""
+    left, bottom, right, top = before
+    ink = top - bottom
+    if piece[3] - piece[1] >= FLAT * ink or right - left < WORDS * ink:
+        return False
+    return ON_LINE[0] < ((piece[1] + piece[3]) / 2 - bottom) / ink < ON_LINE[1]

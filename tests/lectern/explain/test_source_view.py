@@ -16,6 +16,8 @@ from ragcore.errors import InputError, UnknownDocumentError
 from tests.lectern.test_library import TOWER, finished, take_in, worker_of
 from tests.making import make_pdf
 from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, drawn, scanned, with_tesseract
+from tests.ragcore.readers.pdf.drawing import turned_page
+from tests.ragcore.readers.pdf.test_pictures import FOOT, letter
 
 
 def test_a_source_is_shown_in_its_document_and_said_to_be_gone_when_that_was_deleted(
@@ -84,6 +86,21 @@ def test_a_source_in_a_scan_or_a_picture_is_marked_where_its_words_stand(
     assert box.top == pytest.approx(top, abs=3)
     assert 20 < box.width < 60
     assert draw_page(library, source.file_id, view.page_index)[:4] == b"RIFF"
+
+
+@with_tesseract
+def test_a_passage_over_a_picture_and_the_lines_around_it_is_marked_on_all_of_them(
+    open_library: Callable[..., Library], tmp_path: Path
+) -> None:
+    library = open_library()
+    file = library.intake.add(turned_page(tmp_path / "given.pdf", letter), "letter.pdf").file
+    assert worker_of(library).run_once()
+    text = library.store.document(file.id).text
+    source = Source(1, "n", file.id, file.name, 0, len(text), text)
+    quoted = [(start, start + len(line)) for line in (SENTENCES[1], FOOT) if (start := text.index(line)) > 0]
+    view = view_source(library, source, quoted)
+    assert len(view.boxes[0]) == 2 + len(SENTENCES)
+    assert sorted(round(box.top) for box in view.quoted_boxes[0]) == [37, 89]
 
 
 @with_tesseract

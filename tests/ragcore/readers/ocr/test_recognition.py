@@ -106,6 +106,22 @@ def test_what_is_not_recognised_is_reported_and_an_empty_sheet_is_not() -> None:
     assert reports(recognition.recognise(marked(), "a.pdf", engines=[Double("the tower", 0.9)]), marked()) == []
 
 
+def test_specks_and_single_letters_are_not_like_text_and_words_and_unread_lines_are() -> None:
+    def page(*lines: tuple[str, float]) -> RecognisedPage:
+        return RecognisedPage(
+            [Line(tuple(Word(word, 0, 0, 9, 9, sure) for word in text.split())) for text, sure in lines], 99, 99
+        )
+
+    assert page(("the tower of the town", 0.9)).is_like_text
+    assert page(("Harbour", 0.9), ("Lighthouse", 0.9)).is_like_text
+    assert page(("合计", 0.9), ("海边的铁路在春天开通了，塔是后来建的", 0.9)).is_like_text
+    assert page(("KaHaTHaa gopora OTKpbl1aCb", 0.0)).is_like_text  # in letters that are not known
+    assert RecognisedPage([Line((), capacity=40)], 99, 99).is_like_text  # lines that were found and not read
+    assert not page(("4 | a", 0.8), ("ers", 0.1), ("Lf S", 0.5), ("t4SWW03S", 0.2), ("é", 0.7), ("MMMMMMM", 0.3)).is_like_text
+    assert not page(("Town", 0.9)).is_like_text  # a single word, such as on a sign
+    assert not page().is_like_text
+
+
 def test_pages_with_the_same_loss_are_one_report() -> None:
     report = recognition.RecognitionReport("a.pdf")
     for number in range(1, 20):

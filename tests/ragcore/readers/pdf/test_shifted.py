@@ -36,6 +36,11 @@ def written(path: Path, *paragraphs: str) -> Path:
         ("At 3 m s<super>-1</super> and x<super>n+1</super> more.", "At 3 m s^-1 and x^(n+1) more."),
         ("It is H<sub>2</sub>O, with CO<sub>2</sub> in it.", "It is H2O, with CO2 in it."),
         ("Ca<super>2+</super> and SO<sub>4</sub><super>2-</super> ions.", "Ca^2+ and SO4^2- ions."),
+        (
+            "The changing ion Cl<super>-</super> and the charge e<super>-</super> of it.",
+            "The changing ion Cl^- and the charge e^- of it.",
+        ),
+        ("A change that is well<b>-</b>known, of pages 3<b>-</b>9.", "A change that is well-known, of pages 3-9."),
         ("The 1<super>st</super> of May, by Lectern<super>TM</super> it is.", "The 1st of May, by Lectern™ it is."),
         ("The sum is 1,234<super>2</super> euro.", "The sum is 1,234^2 euro."),
         ("It was built in 1871<super>12</super> here.", "It was built in 1871^12 here."),
