@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from ragcore.errors import Problem
 from ragcore.schema import NodeWithScore, Outcome
-from ragcore.text.citations import cited_in
+from ragcore.text.citations import cited_in, recited
 
 Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
 
@@ -213,6 +213,36 @@ class Message:
     sources: tuple[Source, ...] = ()
     problem: Problem | None = None
     saved: bool = True  # False for what this process has and could not write
+
+    @property
+    def shown_numbers(self) -> dict[int, int]:
+        """The number that a reader sees for each citation of a chat: 1, 2, 3 … in the order of the text, the same for passages
+        of one place. In the lab, where all passages are listed, each keeps its own.
+
+        >>> source = Source(4, "a", "f", "lease.pdf", 0, 9, "The rent.", page_label="2")
+        >>> Message("m", "c", "assistant", "It is 980 [4].", sources=(source,), ask=Ask("?")).shown_numbers
+        {4: 1}
+        """
+        if self.ask is None or self.ask.chat_mode is None:
+            return {source.number: source.number for source in self.sources}
+        places: dict[str, int] = {}
+        for source in [*self.cited, *self.sources]:
+            places.setdefault(source.place, len(places) + 1)
+        return {source.number: places[source.place] for source in self.sources}
+
+    @property
+    def as_shown(self) -> Message:
+        """With the numbers that a reader sees, the cited passages of a place as one: what is copied, exported and kept."""
+        numbers = self.shown_numbers
+        shown: dict[int, Source] = {}
+        for source in self.cited or self.sources:
+            number = numbers[source.number]
+            before = shown.get(number)
+            shown[number] = (
+                replace(before, text=f"{before.text}\n\n{source.text}") if before else replace(source, number=number)
+            )
+        text = recited(self.text, lambda number: f"[{numbers.get(number, number)}]")
+        return replace(self, text=text, sources=tuple(shown[number] for number in sorted(shown)))
 
     @property
     def cited(self) -> list[Source]:

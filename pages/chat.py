@@ -6,16 +6,15 @@ import streamlit as st
 
 from lectern.jobs.file_rows import ACTIVE, Stage
 from lectern.ui import labels, places, resources
-from lectern.ui.asking import ask_in_chat, chat_ask, why_not
+from lectern.ui.asking import ask_in_chat
 from lectern.ui.i18n import _
-from lectern.ui.safetext import label
-from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets import answer
 from lectern.ui.widgets.ask_otherwise import branch_lines, opened_form
+from lectern.ui.widgets.chat_options import mode_menu, scope_menu
 from lectern.ui.widgets.model_offer import model_offer, offered_below
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
-from lectern.ui.widgets.price import most_tag
 from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.reading import reading_line
@@ -48,40 +47,6 @@ def ask_recorded(question: str) -> None:
 
 def show_earlier() -> None:
     state.chat.earlier += WINDOW
-
-
-def options(*, disabled: bool) -> None:
-    """How to answer, and from which documents, just above the question."""
-    fill_new_widget("chat_mode", library.settings.answers.chat_mode)
-    ready = library.files.ready_names()
-    fill_widget("chat_files", [file_id for file_id in widget("chat_files") or () if file_id in ready])
-    mode = labels.chat_modes()[str(widget("chat_mode"))]
-    chosen = len(widget("chat_files"))
-    scope = f" · {labels.count(chosen, 'document')}" if chosen else ""
-    with st.popover(f"{mode.label}{scope}", type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
-        st.radio(
-            _("How to answer"),
-            list(labels.chat_modes()),
-            key="chat_mode",
-            format_func=lambda name: labels.chat_modes()[name].label,
-            captions=[labels.caption(name) for name in labels.chat_modes()],
-            persist_state="session",
-        )
-        if ready:
-            most_tag(chat_ask(""))
-        st.multiselect(
-            _("Only in these documents"),
-            list(ready),
-            key="chat_files",
-            format_func=lambda file_id: ready.get(file_id, _("a deleted document")),
-            placeholder=_("All documents"),
-            persist_state="session",
-        )
-    if hindrance := why_not(str(widget("chat_mode"))):
-        st.caption(f":orange[{label(hindrance)}]")
-    else:
-        with st.container(key="mode_sentence"):
-            st.caption(mode.sentence)
 
 
 def continue_as_asked() -> None:
@@ -173,7 +138,8 @@ continue_as_asked()
 with st.bottom:
     reading_line()
     with st.container(key="composer_options", horizontal=True):
-        options(disabled=answering)
+        scope_menu(disabled=answering)
+        mode_menu(disabled=answering)
         choose_reading("chat_reading", disabled=answering)
     if run is not None:
         st.button(_("Stop"), icon=":material/stop:", key="stop", type="primary", on_click=run.stop)

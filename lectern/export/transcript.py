@@ -89,7 +89,7 @@ def from_json(text: str) -> Transcript:
 def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
     labels = labels or Labels()
     parts = [f"# {plain_markdown(transcript.conversation.title or labels.untitled)}"]
-    for message in transcript.messages:
+    for message in (message.as_shown for message in transcript.messages):
         if message.role == "user":
             parts += [f"## {labels.question}", quoted_markdown(message.text)]
             continue
@@ -106,7 +106,10 @@ def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
     labels = labels or Labels()
     title = escape(transcript.conversation.title or labels.untitled)
     day = datetime.fromtimestamp(transcript.conversation.created).strftime("%Y-%m-%d")
-    body = "\n".join(_turn_html(number, message, transcript, labels) for number, message in enumerate(transcript.messages, 1))
+    body = "\n".join(
+        _turn_html(number, message, transcript, labels)
+        for number, message in enumerate((each.as_shown for each in transcript.messages), 1)
+    )
     return (
         '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"

@@ -90,13 +90,22 @@ def address_md(address: str) -> str:
     return f"[{_escape_all(address)}](<{address.replace('&', '&amp;')}>)"
 
 
-def answer_md(text: str, links: Mapping[int, str] | None = None, marks: Sequence[Mark] = ()) -> str:
+_TWICE = re.compile(r"(?P<first>\[(?P<number>\d+)\]\(#[^)\s]*\))(?:\s*\[(?P=number)\]\(#[^)\s]*\))+")  # shown as one
+
+
+def answer_md(
+    text: str, links: Mapping[int, str] | None = None, marks: Sequence[Mark] = (), numbers: Mapping[int, int] | None = None
+) -> str:
     """An answer, with its headings, lists, tables and code, but nothing that loads, links or runs.
 
-    `links[n]` is where the citation [n] leads; a number that is not in it stays text. `marks` are in order, and have no
+    `links[n]` is where the citation [n] leads, and `numbers[n]` what it is shown as, else n; a number without a link stays
+    text. `marks` are in order, and have no
     citation in them; of a stretch with other formatting the longest part without is marked.
     """
-    safe = _safe(_with_places(text, marks[:_MOST_MARKS]), links or {})
+    written = {number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()}
+    safe = _safe(_with_places(text, marks[:_MOST_MARKS]), written)
+    if numbers:
+        safe = _TWICE.sub(r"\g<first>", safe)
     for number, mark in enumerate(marks[:_MOST_MARKS]):
         safe = safe.replace(chr(_OPENS + number), "[")
         safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.told)}")')
@@ -127,6 +136,7 @@ def _markable(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _safe(text: str, links: Mapping[int, str]) -> str:
+    """`links`: each citation as it is written."""
     return rewrite_outside_code(_separate_lists(text), line=partial(_line, links=links), language=_code_language)
 
 
@@ -167,7 +177,7 @@ def _line(line: str, links: Mapping[int, str]) -> str:
 def _inline(text: str, links: Mapping[int, str]) -> str:
     def linked(citation: re.Match[str]) -> str:
         numbers = cited_in(citation.group())
-        return "".join(f"[{number}]({links[number]})" if number in links else f"\\[{number}\\]" for number in numbers)
+        return "".join(links.get(number, f"\\[{number}\\]") for number in numbers)
 
     return replace_between(CITATION, text, linked, _defang)
 

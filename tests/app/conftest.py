@@ -413,6 +413,19 @@ def row(page: Page, name: str) -> Locator:
     return page.locator("li.row", has=page.locator(".name", has_text=name))
 
 
+def facts_of(page: Page, number: int = -1) -> str:
+    """How an answer was made, as the word under it tells who points at it. `number`: from 0; -1 is the last."""
+    found = page.locator('[class*="st-key-facts_"] a')
+    return (found.nth(number) if number >= 0 else found.last).get_attribute("title") or ""
+
+
+def choose_more(page: Page, name: str, number: int = -1) -> None:
+    """An entry of the menu under an answer. `number`: of the answer, from 0; -1 is the last."""
+    menus = page.get_by_role("button", name="More", exact=True)
+    (menus.nth(number) if number >= 0 else menus.last).click()
+    page.locator('[role^="menuitem"]:visible', has_text=name).click()
+
+
 def answered(page: Page, count: int = 1) -> None:
     """Wait until the answer is whole: its line of facts is drawn. A failure that is shown fails the test at once."""
     failed = page.locator('[data-testid="stChatMessage"] [class*="st-key-problem_"]')

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lectern.db.conversations import Conversations
 from lectern.schema import Ask
 from ragcore.sql.sqlite import SQLiteDatabase
-from tests.app.conftest import App, Watch, answered, drop, payload, row, settled, until, wait_until_read
+from tests.app.conftest import App, Watch, answered, drop, facts_of, payload, row, settled, until, wait_until_read
 from tests.app.test_query import choose
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
     question, reply = transcript(page)
     assert question == asked
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
-    facts = page.locator('[class*="st-key-facts_"]').inner_text()
+    facts = facts_of(page)
     how = (
         r"Follow-ups and documents · (?:\d+ calls? · )?(?:[\d,]+ tokens · )?\d+\.\d\ss · \d+ of \d+ passages, \d+ of \d+ files"
     )
@@ -221,13 +221,17 @@ def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, 
 
 
 def options(page: Page) -> str:
-    return page.locator(".st-key-mode_popover button").first.inner_text()
+    """The mode, and the documents that are asked."""
+    mode, scope = (page.locator(f".st-key-{name}_popover button").first.inner_text() for name in ("mode", "scope"))
+    return f"{mode} · {scope}"
 
 
 def set_options(page: Page, way: str, document: str) -> None:
     page.locator(".st-key-mode_popover button").first.click()
     page.get_by_test_id("stRadio").get_by_text(way, exact=True).click()
+    page.keyboard.press("Escape")
     settled(page)
+    page.locator(".st-key-scope_popover button").first.click()
     choose(page, "Only in these documents", document)
     for _ in range(2):  # the list, then what holds it
         page.keyboard.press("Escape")
@@ -239,22 +243,22 @@ def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: 
     set_options(page, "Documents each time", "staff-handbook-2021.docx")
     ask(page, "May a dog ride in the car?")
     answered(page)
-    until(page, lambda: "Documents each time · 1 document" in options(page))
+    until(page, lambda: "Documents each time · staff-handbook-2021.docx" in options(page))
     page.reload()
     answered(page)
-    until(page, lambda: "Documents each time · 1 document" in options(page))
+    until(page, lambda: "Documents each time · staff-handbook-2021.docx" in options(page))
     ask(page, "And a horse?")
     answered(page, 2)
-    assert page.locator('[class*="st-key-facts_"]').last.inner_text().startswith("Documents each time")
+    assert facts_of(page).startswith("Documents each time")
     for chip in page.locator('[class*="st-key-chips_"]').last.locator("a").all_inner_texts():
         assert "staff-handbook-2021.docx" in chip
     page.goto(f"{app.url}/chat")
     ask(page, "How many cars are there, then?")
     answered(page)
-    assert "document" not in options(page).replace("Follow-ups and documents", "")
+    assert "All documents" in options(page)
     page.get_by_role("button", name="May a dog ride in the car?", exact=True).click()
     answered(page, 2)
-    until(page, lambda: "Documents each time · 1 document" in options(page))
+    until(page, lambda: "Documents each time · staff-handbook-2021.docx" in options(page))
 
 
 def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed(page: Page, app: App) -> None:
@@ -277,7 +281,7 @@ def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App)
     page.get_by_role("link", name="Chat").click()
     page.get_by_role("heading", name="Ask your documents").wait_for()
     set_options(page, "Follow-ups and documents", "ferry.txt")
-    until(page, lambda: "1 document" in options(page))
+    until(page, lambda: "ferry.txt" in options(page))
     page.get_by_role("link", name="Documents").click()
     row(page, "ferry.txt").get_by_role("button").click()
     row(page, "ferry.txt").get_by_role("button", name="Delete", exact=True).click()
@@ -285,7 +289,7 @@ def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App)
     page.get_by_role("link", name="Chat").click()
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
-    until(page, lambda: "1 document" not in options(page))
+    until(page, lambda: "All documents" in options(page))
 
 
 def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -> None:

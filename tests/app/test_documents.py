@@ -16,7 +16,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.conftest import App, Look, Watch, answered, drop, payload, row, settled, started, until, wait_until_read
+from tests.app.conftest import (
+    App,
+    Look,
+    Watch,
+    answered,
+    drop,
+    facts_of,
+    payload,
+    row,
+    settled,
+    started,
+    until,
+    wait_until_read,
+)
 from tests.making import make_pdf
 from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, scanned, with_tesseract
 from tests.ragcore.readers.office.test_encrypted_ooxml import locked
@@ -104,7 +117,7 @@ def test_a_cited_answer_comes_within_a_minute_of_the_start_with_nothing_set_up(p
     assert time.monotonic() - began < 60
     answered(page)
     assert "small enough to sit on a lap" in page.get_by_test_id("stChatMessageContent").last.inner_text()
-    assert "no language model: quoting your documents" in page.locator('[class*="st-key-facts_"]').inner_text()
+    assert "no language model: quoting your documents" in facts_of(page)
     page.close()  # before the application that it would look for
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.app.conftest import App, Look, answered, settled, until
+from tests.app.conftest import App, Look, answered, facts_of, settled, until
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.app.test_model import connected, server  # noqa: F401  # fixtures
 from tests.scripted_server import ScriptedServer
@@ -24,7 +24,7 @@ QUESTION = "How many steps has the Herring Stair?"
 
 
 def facts(page: Page) -> str:
-    return page.locator('[class*="st-key-facts_"]').last.inner_text()
+    return facts_of(page)
 
 
 def choose_in_menu(page: Page, label: str) -> None:

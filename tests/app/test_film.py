@@ -170,7 +170,7 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
         page.get_by_test_id("stChatInputTextArea").press("Enter")
         dialog.get_by_role("button", name="Run anyway").click()
         answered(page)
-        page.get_by_role("button", name="Answer again").click()
+        page.get_by_role("button", name="Try again").click()
         dialog.get_by_text("Answering takes 1 call").wait_for()
         dialog.get_by_role("button", name="Run anyway").click()
         answered(page)

@@ -13,7 +13,7 @@ import pytest
 
 from lectern.indexes import Indexes
 from lectern.library import Library
-from tests.app.conftest import App, answered, drop, payload, row, settled, until, wait_until_read
+from tests.app.conftest import App, answered, drop, facts_of, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.faults.test_replicas import until as wait_until
 
@@ -175,7 +175,7 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
         ask(page, "How many barrels does the cellar of the mill hold?")
         answered(page)
         assert "three hundred barrels" in transcript(page)[1]
-        assert f"of {before} passages" in page.locator('[class*="st-key-facts_"]').inner_text()
+        assert f"of {before} passages" in facts_of(page)
         page.get_by_role("link", name="Indexes").click()
         assert figure(page, "Passages") == before
         settled(page)

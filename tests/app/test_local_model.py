@@ -86,7 +86,7 @@ def test_a_model_is_offered_and_then_answers_the_same_question(
     page.reload()
     offer.get_by_text("tiny.gguf is on this computer").wait_for()
     offer.get_by_role("button", name="Ask again with the model").click()
-    page.locator('[class*="st-key-facts_"]', has_text="tiny").wait_for()
+    page.locator('[class*="st-key-facts_"] a[title*="tiny"]').wait_for()
     settled(page)
     assert offer.count() == 0
 

@@ -11,7 +11,7 @@ import pytest
 
 from lectern.keys import write_key
 from lectern.settings import LLMSettings, read_settings, write_settings
-from tests.app.conftest import App, Look, answered, drop, payload, row, settled, until
+from tests.app.conftest import App, Look, answered, drop, facts_of, payload, row, settled, until
 from tests.app.test_chat import ask, transcript
 from tests.app.test_query import choose
 from tests.scripted_server import FAULTS, Fault, ScriptedServer
@@ -188,7 +188,7 @@ def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app:
     answered(settings)
     _, reply = transcript(settings)
     assert reply.startswith("The documents say: “")
-    facts = settings.locator('[class*="st-key-facts_"]').inner_text()
+    facts = facts_of(settings)
     assert "call" in facts
     assert "tiny" in facts
     assert "no language model" not in facts
@@ -327,7 +327,7 @@ def test_a_failed_answer_says_why_and_can_be_given_without_a_model(
     page.get_by_role("button", name="Answer without a model").click()
     page.get_by_role("button", name="Answer without a model").wait_for(state="detached")
     answered(page)
-    assert "no language model: quoting your documents" in page.locator('[class*="st-key-facts_"]').inner_text()
+    assert "no language model: quoting your documents" in facts_of(page)
 
 
 def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: App, server: ScriptedServer) -> None:

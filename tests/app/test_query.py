@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lectern.settings import read_settings, write_settings
-from tests.app.conftest import App, answered, settled, until
+from tests.app.conftest import App, answered, choose_more, settled, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -87,7 +87,7 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
     short = len(hits.first.inner_text())
     hits.first.get_by_text("The whole passage").click()
     until(page, lambda: len(hits.first.inner_text()) > 2 * short)
-    page.get_by_role("button", name="Bad answer").click()
+    choose_more(page, "Bad answer")
     page.get_by_label("What was wrong?").fill("too long")
     page.get_by_label("What was wrong?").press("Enter")
     page.get_by_text("You said it was wrong: too long").wait_for()

@@ -129,7 +129,7 @@ def test_an_answer_in_a_chat_that_is_given_again_begins_empty_and_its_end_is_tol
     page.get_by_text(KEPT).wait_for()
     until(page, lambda: told(page) == "Stopped.")
     settled(page)
-    page.get_by_role("button", name="Answer again").click()
+    page.get_by_role("button", name="Try again").click()
     page.locator(".st-key-stop button").wait_for()
     begun(page.locator("body"))
     assert (shown(page, KEPT), shown(page, "The first paragraph cites")) == (0, 1)

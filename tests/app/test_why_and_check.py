@@ -91,7 +91,7 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
     settled(page)
 
     cause.get_by_role("button", name="Look at 3 passages").click()
-    page.locator('[class*="st-key-facts_"]', has_text="3 of").wait_for()
+    page.locator('[class*="st-key-facts_"] a[title*="3 of"]').wait_for()
     settled(page)
     assert SECOND in last_sources(app, page)
     assert read_settings(app.home).answers.top_k == 3

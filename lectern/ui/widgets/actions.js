@@ -42,7 +42,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const made = button(path(action), action.label, () => act(action));
     made.dataset.do = action.do;
     if (action.spelled) { made.classList.add("spelled"); made.append(action.label); }
-    if (typeof action.pressed === "boolean") made.setAttribute("aria-pressed", String(action.pressed));
     if (action.do === held) made.focus();
   }
 
@@ -60,7 +59,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const items = rare.map((action) => {
     const item = document.createElement(action.download ? "a" : "button");
     if (action.download) { item.href = action.download; item.download = ""; } else item.type = "button";
-    item.setAttribute("role", "menuitem");
+    const chosen = typeof action.pressed === "boolean";
+    item.setAttribute("role", chosen ? "menuitemcheckbox" : "menuitem");
+    if (chosen) item.setAttribute("aria-checked", String(action.pressed));
+    item.dataset.do = action.do;
     item.innerHTML = drawing(path(action));
     item.append(action.label);
     item.onclick = () => { close(); more.focus(); if (!action.download) act(action); };

@@ -59,26 +59,34 @@ class Action:
     only_last: bool = False
     in_menu: bool = False
     spelled: Callable[[Message], bool] = _never  # its label stands beside the icon, not in the menu
-    pressed: Callable[[Message], bool] | None = None  # of a button that stays down
+    pressed: Callable[[Message], bool] | None = None  # of what stays chosen until it is pressed again
     download: Callable[[Message], str] | None = None  # the address of a file that an entry of the menu saves, without `run`
 
 
 ACTIONS: tuple[Action, ...] = (
     Action(
         "again",
-        lambda: _("Answer again"),
+        lambda: _("Try again"),
         "M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6",
         lambda message: answer_again(message.id),
         only_last=True,
     ),
-    Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat),
-    Action("ways", lambda: _("Other ways"), "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3", open_ways, fits=is_chat),
+    Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat, in_menu=True),
+    Action(
+        "ways",
+        lambda: _("Other ways"),
+        "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3",
+        open_ways,
+        fits=is_chat,
+        in_menu=True,
+    ),
     Action(
         "why",
         lambda: _("Why wasn’t it found?"),
         "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5L21 21M8.8 9a1.8 1.8 0 1 1 2.4 1.7v1M11.2 13.6v.1",
         ask_why,
         fits=can_miss,
+        in_menu=True,
         spelled=_quotes_nothing,
     ),
     Action(
@@ -86,6 +94,7 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("Good answer"),
         "M7 21V10l4-7c2 0 3 1 3 3l-1 4h6c1 0 2 1 2 2l-2 7c0 1-1 2-2 2zM3 10h4v11H3z",
         lambda message: judge(message, True),
+        in_menu=True,
         pressed=lambda message: is_judged(message, True),
     ),
     Action(
@@ -93,6 +102,7 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("Bad answer"),
         "M17 3v11l-4 7c-2 0-3-1-3-3l1-4H5c-1 0-2-1-2-2l2-7c0-1 1-2 2-2zM21 14h-4V3h4z",
         lambda message: judge(message, False),
+        in_menu=True,
         pressed=lambda message: is_judged(message, False),
     ),
     Action(
@@ -109,14 +119,6 @@ ACTIONS: tuple[Action, ...] = (
         "M4 6h9M4 12h6M4 18h6M13 15l3 3 5-6",
         check_sentences,
         fits=can_be_checked,
-        in_menu=True,
-    ),
-    Action(
-        "calls",
-        lambda: _("How this answer was made"),
-        "M4 5h16v14H4zM8 5v14M16 5v14M4 9.7h4M4 14.3h4M16 9.7h4M16 14.3h4",
-        lambda message: show_panel("calls", message),
-        fits=lambda message: message.facts is not None,
         in_menu=True,
     ),
     Action(
@@ -187,7 +189,7 @@ def actions(message: Message, *, last: bool) -> None:
         "cannot_copy": _("The browser does not allow copying here"),
         "more": _("More"),
     }
-    data = {"text": message.text, "actions": shown, "words": told}
+    data = {"text": message.as_shown.text, "actions": shown, "words": told}
     _ACTIONS(key=key, data=data, on_act_change=lambda: _act(key, message))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -19,6 +20,7 @@ from lectern.ui.safetext import address_md, addresses_in, answer_md, label, plai
 from lectern.ui.state import interruptible
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
+from lectern.ui.widgets.ask_otherwise import is_chat
 from lectern.ui.widgets.file_table import file_table, growing_table
 from lectern.ui.widgets.growing import GrowingText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.passage import address, calls_address
@@ -60,7 +62,11 @@ def answer(message: Message, *, last: bool) -> None:
         if message.facts is not None and message.facts.rows:
             file_table(message, message.facts.rows)
         elif message.text:
-            st.markdown(answer_md(message.text, _links(message.sources, message), sentence_marks(message)))
+            outcome = message.facts.outcome if message.facts else "answer"
+            with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
+                if outcome == "closest" and message.facts is not None and message.facts.extractive:
+                    st.caption(f":material/contrast: {_('Not sure')}")
+                st.markdown(answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers))
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
             unsupported_line(message)
@@ -78,10 +84,10 @@ def answer(message: Message, *, last: bool) -> None:
             st.caption(kept)
         sources_row(message)
         _addresses(message)
-        facts_line(message, last=last)
         if last:
+            _unread(message)
             across_languages(message)
-        actions(message, last=last)
+        _below(message, last=last)
 
 
 @st.fragment(run_every=LOOK_SECONDS)
@@ -101,8 +107,8 @@ def unsaved_line(message_id: str) -> None:
 
 def passages_alone(message: Message) -> None:
     """Of an answer without words; its passages are listed elsewhere."""
-    facts_line(message)
-    actions(message, last=True)
+    _unread(message)
+    _below(message, last=True)
     verdict_line(message)
 
 
@@ -123,7 +129,9 @@ def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = No
                 move_reading_bar()
                 if bar is not None:
                     draw_progress(run, message, bar)
-            text.add(piece, _links(run.sources, message), waits_for(run) if bar is None else call_words(run.call))
+            now = replace(message, text=run.text, sources=run.sources)
+            step = waits_for(run) if bar is None else call_words(run.call)
+            text.add(piece, _links(now), step, now.shown_numbers)
             found.draw(run.sources)
 
 
@@ -139,7 +147,7 @@ def answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> N
     with growing_place(where):
         slot, found = st.empty(), FoundPassages(message)
         while noted is not None and noted.state == "writing":
-            slot.markdown(answer_md(noted.text, _links(noted.sources, noted)) or f":shimmer[{waiting_words()}]")
+            slot.markdown(answer_md(noted.text, _links(noted), numbers=noted.shown_numbers) or f":shimmer[{waiting_words()}]")
             found.draw(noted.sources)
             interruptible()
             time.sleep(LOOK_SECONDS)
@@ -162,9 +170,10 @@ class FoundPassages:
         if sources == self._drawn or ask is None or ask.reading != "best" or not ask.reads_documents:
             return
         self._drawn = sources
-        row, more = [_row_caption(_("Found in:")), *_chips(sources[:CHIPS], self._message)], len(sources) - CHIPS
+        chips = _chips(sources, replace(self._message, sources=sources), numbered=False)
+        row, more = [_row_caption(_("Found in:")), *chips[:CHIPS]], len(chips) - CHIPS
         if more > 0:
-            row.append(_row_caption(ngettext("{number} more passage", "{number} more passages", more).format(number=more)))
+            row.append(_row_caption(ngettext("{number} more place", "{number} more places", more).format(number=more)))
         self._slot.markdown(" ".join(row))
 
 
@@ -175,12 +184,12 @@ def sources_row(message: Message) -> None:
     if facts is not None and facts.extractive and facts.outcome == "nothing":  # none of them is about the question
         return
     quoted = message.cited
-    chips = _chips(sorted(quoted, key=lambda source: source.number) or message.sources, message)
+    chips = _chips(quoted or message.sources, message)
     caption = [] if quoted else [_row_caption(_("Looked at, and not quoted:"))]
     with st.container(key=f"chips_{message.id}"):
         st.markdown(" ".join([*caption, *chips[:CHIPS]]))
         if rest := chips[CHIPS:]:
-            with st.expander(ngettext("{number} more passage", "{number} more passages", len(rest)).format(number=len(rest))):
+            with st.expander(ngettext("{number} more place", "{number} more places", len(rest)).format(number=len(rest))):
                 st.markdown(" ".join(rest))
 
 
@@ -198,32 +207,45 @@ def _row_caption(text: str) -> str:
     return f":small[{label(text)}]"
 
 
-def _chips(sources: Sequence[Source], message: Message) -> list[str]:
-    return [_chip(source, address(message, source)) for source in sources]
+def _chips(sources: Sequence[Source], message: Message, *, numbered: bool = True) -> list[str]:
+    """One for each place, in the order of their numbers."""
+    numbers = message.shown_numbers
+    places: dict[int, Source] = {}
+    for source in sources:
+        places.setdefault(numbers.get(source.number, source.number), source)
+    return [_chip(places[number], address(message, places[number]), number if numbered else None) for number in sorted(places)]
 
 
-def _chip(source: Source, leads_to: str) -> str:
+def _chip(source: Source, leads_to: str, number: int | None) -> str:
     """Number, name and page; a name that is too long for the screen is cut, the page is not."""
     whole, page = label(labels.place(source)).replace('"', "&quot;"), labels.page(source)
-    told = f"**{source.number}** *{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
+    told = (f"**{number}** " if number else "") + f"*{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
     return f'[{told}]({leads_to} "{whole}")'
 
 
-def facts_line(message: Message, *, last: bool = True) -> None:
-    if message.facts is None:
+def _below(message: Message, *, last: bool) -> None:
+    """What can be done with the answer, and a way to how it was made: in a chat one word, in the lab its facts at once."""
+    with st.container(key=f"below_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"):
+        actions(message, last=last)
+        if (facts := message.facts) is None:
+            return
+        told = labels.answer_facts(facts)
+        whole = label(told).replace('"', "&quot;")
+        with st.container(key=f"facts_{message.id}"):
+            st.caption(f'[{_("Details") if is_chat(message) else label(told)}]({calls_address(message)} "{whole}")')
+        if facts.meant:
+            st.caption(_("Looked for: {question}").format(question=label(labels.excerpt(facts.meant))))
+
+
+def _unread(message: Message) -> None:
+    if message.facts is None or not (unread := message.facts.files_unread):
         return
-    line = f"[{label(labels.answer_facts(message.facts))}]({calls_address(message)})"
-    if looked_for := message.facts.meant or message.facts.condensed:
-        line += "  \n" + _("Looked for: {question}").format(question=label(labels.excerpt(looked_for)))
-    with st.container(key=f"facts_{message.id}"):
-        st.caption(line)
-        if last and (unread := message.facts.files_unread):
-            told = ngettext(
-                "{number} document was still being read. Answer again to have it looked at, too.",
-                "{number} documents were still being read. Answer again to have them looked at, too.",
-                unread,
-            )
-            st.caption(told.format(number=numeral(unread)))
+    told = ngettext(
+        "{number} document was still being read. Answer again to have it looked at, too.",
+        "{number} documents were still being read. Answer again to have them looked at, too.",
+        unread,
+    )
+    st.caption(told.format(number=numeral(unread)))
 
 
 def _failed(message: Message) -> None:
@@ -245,5 +267,5 @@ def _retry(message: Message, shown: Problem, choices: Sequence[Choice]) -> None:
         st.rerun()
 
 
-def _links(sources: Sequence[Source], message: Message) -> dict[int, str]:
-    return {source.number: address(message, source) for source in sources}
+def _links(message: Message) -> dict[int, str]:
+    return {source.number: address(message, source) for source in message.sources}

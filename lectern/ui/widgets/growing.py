@@ -27,8 +27,8 @@ class GrowingText:
         self._waiting = ""
         self.add("", {})
 
-    def add(self, piece: str, links: Mapping[int, str], step: str = "") -> None:
-        """`links[n]` is where the citation [n] leads. `step`: how far the answer has come that has not begun."""
+    def add(self, piece: str, links: Mapping[int, str], step: str = "", numbers: Mapping[int, int] | None = None) -> None:
+        """`links` and `numbers` are those of `answer_md`. `step`: how far the answer has come that has not begun."""
         self._begun |= bool(piece)
         if not self._begun:
             waiting = step or waiting_words()
@@ -39,10 +39,10 @@ class GrowingText:
         self._tail += piece
         while "\n\n" in self._tail and self._tail.split("\n\n", 1)[0].count("```") % 2 == 0:
             done, self._tail = self._tail.split("\n\n", 1)
-            self._slot.markdown(answer_md(done, links))
+            self._slot.markdown(answer_md(done, links, numbers=numbers))
             self._slot = self._place.empty()
         if piece and self._tail:
-            self._slot.markdown(answer_md(self._tail, links))
+            self._slot.markdown(answer_md(self._tail, links, numbers=numbers))
 
 
 def waits_for(run: Run) -> str:

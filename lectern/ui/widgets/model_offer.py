@@ -72,6 +72,26 @@ def model_offer(message: Message) -> None:
             _decline(message)
 
 
+def unlock() -> None:
+    """The one press by which a language model comes: to use the one that is here, to install one, or the settings."""
+    if models_are_locked():
+        return
+    installed = first_usable_model(resources.home())
+    if installed is not None:
+        use = _("Use {name}").format(name=label(model_name(installed.setting)))
+        st.button(use, key="unlock_model", on_click=use_local_model, args=(installed.setting,))
+        return
+    model = _to_install()
+    state = resources.model_downloads().state(model) if model else None
+    if model is not None and state is None:
+        install = _("Install a free language model ({size})").format(size=labels.gigabytes(model.size))
+        st.button(install, key="unlock_model", on_click=start_download, args=(model,))
+    elif model is not None and state is not None and state.state in ("running", "checking"):
+        st.caption(_("Installing {name}. You can go on asking meanwhile.").format(name=model.name))
+    else:
+        st.page_link(places.SETTINGS, label=_("Choose a language model"), icon=":material/settings:")
+
+
 def _to_install() -> CatalogueModel | None:
     """The one that is being installed, else one that has begun to come, else the first that this computer has memory for."""
     downloads = resources.model_downloads()

@@ -36,7 +36,8 @@ def can_be_kept(message: Message) -> bool:
 
 
 def keep_answer(message: Message) -> None:
-    _keep(message.text, message.cited, question=message.ask.question if message.ask else "")
+    shown = message.as_shown
+    _keep(shown.text, shown.cited, question=message.ask.question if message.ask else "")
 
 
 def keep_quote(source: Source, answer: str) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
-from lectern.ui.safetext import breakable
+from lectern.ui.safetext import breakable, label
 from lectern.ui.state import session
 from lectern.ui.widgets.call_graph import draw_call_graph
 from lectern.ui.widgets.differences import DIFFERENCES, differences, differences_title
@@ -94,10 +94,11 @@ def _close() -> None:
     session().panel = ""
 
 
-def _source_title(source: Source | None) -> str:
+def _source_title(source: Source | None, numbers: Mapping[int, int] | None = None) -> str:
     if source is None:
         return ""
-    return " · ".join(filter(None, [str(source.number), source.file_name, labels.unbroken(labels.page(source))]))
+    number = (numbers or {}).get(source.number, source.number)
+    return " · ".join(filter(None, [str(number), source.file_name, labels.unbroken(labels.page(source))]))
 
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
@@ -114,18 +115,25 @@ def _calls_title(opened: Opened) -> str:
 
 
 def _calls(opened: Opened) -> None:
+    """With the figures of the answer, and the question as it was looked for where that differs from what was typed."""
+    if (facts := opened.message.facts) is not None:
+        told = [label(labels.answer_facts(facts))]
+        if looked_for := facts.meant or facts.condensed:
+            told.append(_("Looked for: {question}").format(question=label(labels.excerpt(looked_for))))
+        with st.container(key="panel_facts"):
+            st.caption("  \n".join(told))
     draw_call_graph(opened.message, opened.number)
 
 
 PANELS: Mapping[str, Panel] = {
     DIFFERENCES: Panel(differences_title, differences),
     "passage": Panel(
-        lambda opened: _source_title(opened.source),
+        lambda opened: _source_title(opened.source, opened.message.shown_numbers),
         lambda opened: _source(opened.source, opened.message, opened.message.text),
         lambda opened: opened.source,
     ),
     "evidence": Panel(
-        lambda opened: _source_title(_evidence(opened)),
+        lambda opened: _source_title(_evidence(opened), opened.message.shown_numbers),
         lambda opened: _source(_evidence(opened), opened.message),
         lambda opened: _evidence(opened),
     ),

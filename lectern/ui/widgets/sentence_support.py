@@ -128,7 +128,7 @@ def _shown(number: int, one: CheckedSentence, source: Source | None, message: Me
         "text": " · ".join(cell.strip() for cell in plain(message.text[one.start : one.end]).strip("|").split("|")),
         "verdict": one.verdict or "",
         "number": number if source else 0,
-        "place": f"{source.number} · {labels.place(source)}" if source else "",
+        "place": f"{message.shown_numbers.get(source.number, source.number)} · {labels.place(source)}" if source else "",
         "evidence": one.evidence if source else "",
         "miscited": one.miscited,
     }

@@ -1,0 +1,79 @@
+"""The two small menus above the question: from which documents it is answered, and in which chat mode."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.runs.chat_mode_replay import Lack, lacking
+from lectern.ui import labels, resources
+from lectern.ui.asking import chat_ask
+from lectern.ui.i18n import _
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_new_widget, fill_widget, widget
+from lectern.ui.widgets.chat_mode_replay import needs
+from lectern.ui.widgets.model_offer import unlock
+from lectern.ui.widgets.price import most_tag
+from ragcore.errors import RagError
+
+USUAL = "condense_plus_context"
+NAME_CHARS = 28  # of a document, on its chip
+
+
+def scope_menu(*, disabled: bool) -> None:
+    """The chip that says which documents are asked."""
+    ready = resources.library().files.ready_names()
+    chosen = [file_id for file_id in widget("chat_files") or () if file_id in ready]
+    fill_widget("chat_files", chosen)
+    shown = _("All documents")
+    if len(chosen) == 1:
+        name = ready[chosen[0]]
+        shown = name if len(name) <= NAME_CHARS else f"{name[:NAME_CHARS].rstrip()}…"
+    elif chosen:
+        shown = labels.count(len(chosen), "document")
+    with st.popover(label(shown), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
+        st.multiselect(
+            _("Only in these documents"),
+            list(ready),
+            key="chat_files",
+            format_func=lambda file_id: ready.get(file_id, _("a deleted document")),
+            placeholder=_("All documents"),
+            persist_state="session",
+        )
+
+
+def mode_menu(*, disabled: bool) -> None:
+    """The modes that can be chosen, each with its name in the literature; below them those that need another model."""
+    fill_new_widget("chat_mode", resources.library().settings.answers.chat_mode)
+    locked = locked_modes()
+    able = [mode for mode in labels.chat_modes() if mode not in locked]
+    if widget("chat_mode") not in able:
+        fill_widget("chat_mode", USUAL)
+    mode = labels.chat_modes()[str(widget("chat_mode"))]
+    with st.popover(label(mode.label), type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
+        st.radio(
+            _("How to answer"),
+            able,
+            key="chat_mode",
+            format_func=_named,
+            captions=[labels.chat_modes()[name].sentence for name in able],
+            persist_state="session",
+        )
+        if resources.library().files.ready_names():
+            most_tag(chat_ask(""))
+        for name, lack in locked.items():
+            st.caption(f":material/lock: **{_named(name)}**  \n{label(needs(lack))}")
+        if "model" in locked.values():
+            unlock()
+
+
+def locked_modes() -> dict[str, Lack]:
+    """The chat modes that the language model of the settings cannot answer in, each with what it lacks."""
+    try:
+        model = resources.library().llm().metadata
+    except RagError:
+        return {}  # asking says what is wrong with the settings
+    return {mode: lack for mode in labels.chat_modes() if (lack := lacking(mode, model)) is not None}
+
+
+def _named(mode: str) -> str:
+    return f"{label(labels.chat_modes()[mode].label)} :small[:gray[{mode}]]"

@@ -1,0 +1,37 @@
+"""The numbers that a reader of an answer sees: without gaps, one for each place."""
+
+from __future__ import annotations
+
+from lectern.schema import Ask, Message, Source
+from lectern.ui.safetext import answer_md
+
+
+def source(number: int, page: str) -> Source:
+    return Source(number, f"n{number}", "f", "lease.pdf", 0, 9, f"Text {number}.", page_label=page)
+
+
+def message(text: str, *, chat: bool = True) -> Message:
+    sources = (source(1, "1"), source(2, "7"), source(3, "2"), source(4, "7"))
+    return Message("m", "c", "assistant", text, "done", 0.0, Ask("?", chat_mode="context" if chat else None), sources=sources)
+
+
+def test_citations_are_numbered_in_the_order_of_the_text_and_one_place_has_one_number() -> None:
+    shown = message("The rent [4] and the deposit [3]. Both [2] [4].")
+    assert shown.shown_numbers == {4: 1, 2: 1, 3: 2, 1: 3}
+    assert shown.as_shown.text == "The rent [1] and the deposit [2]. Both [1] [1]."
+    assert [(one.number, one.page_label, one.text) for one in shown.as_shown.sources] == [
+        (1, "7", "Text 4.\n\nText 2."),
+        (2, "2", "Text 3."),
+    ]
+
+
+def test_in_the_lab_each_passage_keeps_the_number_that_it_has_in_the_list() -> None:
+    assert message("The rent [4].", chat=False).shown_numbers == {1: 1, 2: 2, 3: 3, 4: 4}
+
+
+def test_two_passages_of_one_place_are_one_citation_where_they_stand_together() -> None:
+    shown = message("Both [2] [4], then [3, 2].")
+    links = {one.number: f"#passage-m.{one.number}" for one in shown.sources}
+    assert answer_md(shown.text, links, numbers=shown.shown_numbers) == (
+        "Both [1](#passage-m.2), then [2](#passage-m.3)[1](#passage-m.2)."
+    )
