@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -66,8 +67,8 @@ class Page(HTMLParser):
 def test_markdown_has_the_turns_and_under_each_answer_what_it_cites() -> None:
     said = as_markdown(transcript(verdict=Verdict(False, "no date")))
     assert said == (
-        "# Who built it?\n\n## Question\n\n> Who built it?\n\n## Answer\n\nIt was **Ada** [2].\n\n"
-        "Passages:\n\n- \\[2\\] **tower.pdf, page 4**: The tower was built by Ada.\n\nThumb down: no date\n"
+        "# Who built it?\n\n## Question\n\n> Who built it?\n\n## Answer\n\nIt was **Ada** [1].\n\n"
+        "Passages:\n\n- \\[1\\] **tower.pdf, page 4**: The tower was built by Ada.\n\nThumb down: no date\n"
     )
 
 
@@ -76,15 +77,15 @@ def test_html_leads_from_a_citation_to_its_passage() -> None:
     (link,) = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
     assert link is not None
     assert [attributes["id"] for tag, attributes in page.elements if tag == "li"] == [link[1:]]
-    for part in ("Who built it?", "It was Ada [2].", "[2] tower.pdf, page 4", "The tower was built by Ada.", "Thumb up"):
+    for part in ("Who built it?", "It was Ada [1].", "[1] tower.pdf, page 4", "The tower was built by Ada.", "Thumb up"):
         assert part in page.text
     assert "Another." not in page.text
 
 
 def test_a_citation_of_the_thousandth_passage_is_one_as_well() -> None:
-    passages = tuple(source(number) for number in range(1, 1202))
+    passages = tuple(replace(source(number), page_label=str(number)) for number in range(1, 1202))
     page = as_html(transcript("Ada [1000], then Ben [2; 1201].", sources=passages))
-    assert re.findall(r'<a href="#[^"]*">\[(\d+)\]</a>', page) == ["1000", "2", "1201"]
+    assert re.findall(r'<a href="#[^"]*">\[(\d+)\]</a>', page) == ["1", "2", "3"]
 
 
 def test_without_citations_all_passages_are_listed() -> None:
@@ -106,7 +107,7 @@ def test_lists_headings_and_code_of_an_answer_look_like_that() -> None:
 def test_a_table_and_nested_marks_of_an_answer_look_like_that_and_what_is_escaped_is_no_citation() -> None:
     page = as_html(transcript("| a | b |\n|---|--:|\n| *x **y*** [2] | \\[2\\] |\n\n> - quoted"))
     (row,) = re.findall(r"<td>(.*)</td>\n<td style=\"text-align:right\">(.*)</td>", page)
-    assert row == ('<em>x <strong>y</strong></em> <a href="#p2-2">[2]</a>', "[2]")
+    assert row == ('<em>x <strong>y</strong></em> <a href="#p2-1">[1]</a>', "[2]")
     assert "<blockquote><ul><li>quoted</li></ul></blockquote>" in page.replace("\n", "")
 
 
