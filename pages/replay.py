@@ -11,7 +11,7 @@ from lectern.ui import labels, places, resources
 from lectern.ui.i18n import _, ngettext
 from lectern.ui.pricing import agree_first
 from lectern.ui.safetext import label
-from lectern.ui.state import Confirm, fill_new_widget, fill_widget, session, widget
+from lectern.ui.state import Confirm, fill_new_widget, session, widget
 from lectern.ui.widgets.chat_mode_replay import needs, table
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
@@ -72,26 +72,23 @@ def anew(wanted: bool) -> None:
     state.replay.choosing = wanted
 
 
-def choose() -> None:
-    """A callback."""
-    state.replay.conversation, state.replay.choosing, state.panel, state.problem = widget("replayed"), False, "", None
-
-
 def conversation_picker() -> None:
     titles = {one.id: one.title or _("New conversation") for one in library.conversations.all("chat")}
     if not titles:
         st.page_link(places.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:")
         return
-    fill_widget("replayed", state.replay.conversation)
-    st.selectbox(
+    now = state.replay.conversation
+    chosen = st.selectbox(
         _("Conversation"),
         list(titles),
-        key="replayed",
-        index=None,
+        key=f"replayed_{now}",  # a field of its own for each, so that one that is opened from a chat is the chosen one
+        index=list(titles).index(now) if now in titles else None,
         format_func=lambda one: titles.get(one, ""),
         placeholder=_("Choose a conversation"),
-        on_change=choose,
     )
+    if chosen is not None and chosen != now:
+        state.replay.conversation, state.replay.choosing, state.panel, state.problem = chosen, False, "", None
+        st.rerun()
 
 
 def choices() -> None:
