@@ -238,9 +238,9 @@ def test_on_a_phone_what_is_pressed_around_an_answer_is_as_high_as_a_finger(page
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(made.chat)
     settled(page)
-    beside = page.locator(".st-key-mode_popover, .st-key-chat_reading_popover")
+    beside = page.locator(".st-key-scope_popover, .st-key-mode_popover, .st-key-chat_reading_popover")
     assert len(set(beside.evaluate_all("boxes => boxes.map(box => box.getBoundingClientRect().y)"))) == 1
-    assert beside.count() == 2
+    assert beside.count() == 3
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("menu").wait_for()
     all_high()
