@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragcore.errors import Problem
 from ragcore.schema import NodeWithScore, Outcome
-from ragcore.text.citations import cited_in, recited
+from ragcore.text.citations import cited_in, renumber
 
 Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
 
@@ -225,10 +225,11 @@ class Message:
         """
         if self.ask is None or self.ask.chat_mode is None:
             return {source.number: source.number for source in self.sources}
-        places: dict[str, int] = {}
-        for source in [*self.cited, *self.sources]:
-            places.setdefault(source.place, len(places) + 1)
-        return {source.number: places[source.place] for source in self.sources}
+        places: dict[tuple[str, str | None], int] = {}
+        return {
+            source.number: places.setdefault((source.file_id, source.page_label), len(places) + 1)
+            for source in [*self.cited, *self.sources]
+        }
 
     @property
     def as_shown(self) -> Message:
@@ -241,8 +242,7 @@ class Message:
             shown[number] = (
                 replace(before, text=f"{before.text}\n\n{source.text}") if before else replace(source, number=number)
             )
-        text = recited(self.text, lambda number: f"[{numbers.get(number, number)}]")
-        return replace(self, text=text, sources=tuple(shown[number] for number in sorted(shown)))
+        return replace(self, text=renumber(self.text, numbers), sources=tuple(shown[number] for number in sorted(shown)))
 
     @property
     def cited(self) -> list[Source]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 
 from ragcore.schema import NodeWithScore
+from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
 _NUMBER = r"\d{1,6}"  # an answer may be made from all passages of a library
 
@@ -39,6 +40,24 @@ _ANY_FORM = re.compile(
 def cited_in(text: str) -> list[int]:
     """The numbers that a text cites, in its order, as often as it does."""
     return [int(number) for cited in CITATION.findall(text) for number in re.findall(_NUMBER, cited)]
+
+
+def renumber(text: str, numbers: Mapping[int, int]) -> str:
+    """The text outside its code with [n] as [numbers[n]]; citations side by side that become the same are one.
+
+    >>> renumber("Blue [3][5], red [9]. `x[3]`", {3: 1, 5: 1, 9: 2})
+    'Blue [1], red [2]. `x[3]`'
+    """
+
+    def renumbered(match: re.Match[str]) -> str:
+        space = match.group()[: match.group().index("[")]
+        shown = dict.fromkeys(numbers.get(number, number) for number in cited_in(match.group()))
+        return space + "".join(f"[{number}]" for number in shown)
+
+    def in_line(line: str) -> str:
+        return rewrite_outside_spans(line, lambda part: MARKS.sub(renumbered, part))
+
+    return rewrite_outside_code(text, line=in_line, language=lambda name: name)
 
 
 def standard_citations(text: str, count: int) -> str:

@@ -18,7 +18,7 @@ def message(text: str, *, chat: bool = True) -> Message:
 def test_citations_are_numbered_in_the_order_of_the_text_and_one_place_has_one_number() -> None:
     shown = message("The rent [4] and the deposit [3]. Both [2] [4].")
     assert shown.shown_numbers == {4: 1, 2: 1, 3: 2, 1: 3}
-    assert shown.as_shown.text == "The rent [1] and the deposit [2]. Both [1] [1]."
+    assert shown.as_shown.text == "The rent [1] and the deposit [2]. Both [1]."
     assert [(one.number, one.page_label, one.text) for one in shown.as_shown.sources] == [
         (1, "7", "Text 4.\n\nText 2."),
         (2, "2", "Text 3."),
