@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -24,6 +26,7 @@ SUFFIXES = (".eml", ".mht", ".mhtml")
 _BYTES = re.compile("[\udc80-\udcff]")  # that are no ASCII, as the standard library keeps them in a header
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"\w+")
+LONGEST_PARSED = 50_000  # characters of a header; the time of its parser grows with their square
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
@@ -59,8 +62,8 @@ def header(message: EmailMessage, name: str) -> str:
     if _BYTES.search(raw):  # in no encoding that it names
         return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
-        value = str(message.get(name, ""))
-    except (ValueError, IndexError, AttributeError, TypeError, LookupError):
+        value = str(message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(raw)))
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError, HeaderParseError):
         # The standard library's parser stumbles over some malformed addresses: take them as they stand.
         value = raw
     return " ".join(clean(value).split())

@@ -274,3 +274,20 @@ def test_four_times_as_many_parts_beside_each_other_take_about_four_times_as_lon
 
     seconds(100)  # what is imported at first
     assert seconds(16_000) < 8 * seconds(4_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("Subject", "old lamps " * 100_000, "old lamps " * 100_000),
+        ("To", "ann@example.org, " * 60_000, "ann@example.org, " * 60_000),
+        ("Subject", "=?utf-8?q?l=C3=A4mp?= " * 40_000, "lämp" * 40_000),
+    ],
+    ids=["subject", "addresses", "encoded"],
+)
+def test_a_header_of_a_megabyte_is_read_in_seconds_and_whole(name: str, value: str, shown: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.eml"
+    path.write_text(f"{name}: {value}\n\nhello\n", "ascii")
+    began = time.process_time()
+    assert read_file(path, ReadOptions("a.eml")).text == f"{name}: {shown.strip()}\n\nhello"
+    assert time.process_time() - began < 8
