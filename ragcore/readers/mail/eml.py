@@ -27,6 +27,7 @@ _BYTES = re.compile("[\udc80-\udcff]")  # that are no ASCII, as the standard lib
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"\w+")
 LONGEST_PARSED = 50_000  # characters of a header; the time of its parser grows with their square
+_BETWEEN = re.compile(r"\?=\s+=\?")  # encoded words; the standard library takes one line after another
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
@@ -62,7 +63,9 @@ def header(message: EmailMessage, name: str) -> str:
     if _BYTES.search(raw):  # in no encoding that it names
         return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
-        value = str(message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(raw)))
+        value = str(
+            message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
+        )
     except (ValueError, IndexError, AttributeError, TypeError, LookupError, HeaderParseError):
         # The standard library's parser stumbles over some malformed addresses: take them as they stand.
         value = raw
