@@ -15,7 +15,7 @@ from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.mail.attachments import attached_texts, file_name, is_attached
 from ragcore.readers.mail.invitations import event_text
-from ragcore.readers.mail.message_parsing import parsed, parts_of, payload_of
+from ragcore.readers.mail.message_parsing import LONGEST_PARSED, parsed, parts_of, payload_of
 from ragcore.readers.mail.quoted_replies import laid_out, unmarked
 from ragcore.readers.page_spans import joined
 from ragcore.readers.web.html_text import html_text
@@ -26,7 +26,6 @@ SUFFIXES = (".eml", ".mht", ".mhtml")
 _BYTES = re.compile("[\udc80-\udcff]")  # that are no ASCII, as the standard library keeps them in a header
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"\w+")
-LONGEST_PARSED = 50_000  # characters of a header; the time of its parser grows with their square
 _BETWEEN = re.compile(r"\?=\s+=\?")  # encoded words; the standard library takes one line after another
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 

@@ -291,3 +291,11 @@ def test_a_header_of_a_megabyte_is_read_in_seconds_and_whole(name: str, value: s
     began = time.process_time()
     assert read_file(path, ReadOptions("a.eml")).text == f"{name}: {shown.strip()}\n\nhello"
     assert time.process_time() - began < 8
+
+
+def test_a_kind_of_a_megabyte_of_parameters_is_read_in_seconds(tmp_path: Path) -> None:
+    parameters = "; ".join(f"a*{number}=b" for number in range(100_000))
+    began = time.process_time()
+    text, _ = read(tmp_path, f"Subject: a\nContent-Type: text/plain; {parameters}\n\nhello\n".encode())
+    assert text == "Subject: a\n\nhello"
+    assert time.process_time() - began < 8
