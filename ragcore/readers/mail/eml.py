@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.mail.attachments import attached_texts, file_name, is_attached
 from ragcore.readers.mail.invitations import event_text
-from ragcore.readers.mail.message_parsing import parsed, parts_of, payload_of
+from ragcore.readers.mail.message_parsing import LONGEST_PARSED, parsed, parts_of, payload_of
 from ragcore.readers.mail.quoted_replies import laid_out, unmarked
 from ragcore.readers.page_spans import joined
 from ragcore.readers.web.html_text import html_text
@@ -24,6 +26,7 @@ SUFFIXES = (".eml", ".mht", ".mhtml")
 _BYTES = re.compile("[\udc80-\udcff]")  # that are no ASCII, as the standard library keeps them in a header
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"\w+")
+_BETWEEN = re.compile(r"\?=\s+=\?")  # encoded words; the standard library takes one line after another
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
@@ -59,8 +62,10 @@ def header(message: EmailMessage, name: str) -> str:
     if _BYTES.search(raw):  # in no encoding that it names
         return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
-        value = str(message.get(name, ""))
-    except (ValueError, IndexError, AttributeError, TypeError, LookupError):
+        value = str(
+            message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
+        )
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError, HeaderParseError):
         # The standard library's parser stumbles over some malformed addresses: take them as they stand.
         value = raw
     return " ".join(clean(value).split())

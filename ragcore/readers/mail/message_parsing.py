@@ -28,6 +28,7 @@ _QUOTED_BYTE = re.compile(rb"=[0-9A-F]{2}")
 _HAS_BODY = re.compile(rb"\n\r?\n\s*\S")
 
 DEEPEST_PART = 50  # parts inside each other; the parser's time grows with the square of their number
+LONGEST_PARSED = 50_000  # characters of a header; the time of its parser grows with their square
 
 
 class _CachedHeaders(HeaderRegistry):
@@ -38,7 +39,7 @@ class _CachedHeaders(HeaderRegistry):
         self._cached = lru_cache(1_000)(super().__call__)
 
     def __call__(self, name: str, value: str) -> BaseHeader:
-        return self._cached(name, value)
+        return self._cached(name, value[:LONGEST_PARSED])
 
 
 _POLICY = policy.default.clone(header_factory=_CachedHeaders())

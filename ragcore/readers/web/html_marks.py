@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MARK = "data-list-mark"  # the attribute of an item of a list that has its number
 MAX_CSS = 500_000  # characters
+MOST_TRIALS = 20_000_000  # of a rule on an element; the rules beyond are not applied, and what they hide is read
 MOST_PARTS = 50  # elements and texts within raised or lowered letters
 LEAST_SHOWN = 0.05  # of a page's text; where less is left, a program in the browser shows the rest
 
@@ -102,7 +103,8 @@ class _Styles:
 
     def __init__(self, tree: LexborHTMLParser, css: str) -> None:
         self._tree = tree
-        self._rules = [rule for rule in _rules(css) if _means(rule[1])]
+        rules = (rule for rule in _rules(css) if _means(rule[1]))
+        self._rules = list(islice(rules, MOST_TRIALS // max(1, len(tree.css("*")))))
         styled = ((node, node.attributes.get("style") or "") for node in tree.css("[style]"))
         self._own = [(node, style) for node, style in styled if _means(style)]
 

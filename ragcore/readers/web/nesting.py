@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 DEEPEST = 512
+MOST_ATTRIBUTES = 1_000  # of one element; a parser compares each with all before it
 MOST_STYLES = 32  # open at once; a parser opens all of them again in every paragraph that closes none
 
 # Elements that nest in none of their kind, whether they are closed or not. Inside of these two the rules are others.
@@ -28,6 +29,10 @@ _FOREIGN = ("svg", "math")
 # Comments, and tags with their names; a ">" in the quoted value of an attribute does not end the tag.
 _MARKUP = re.compile(r"""<!--(?>.*?-->)|<(/?)([a-zA-Z][^\s/>]*)(?>[^>=]+|=\s*(?:"[^"]*"|'[^']*'|))*+>?""", re.S)
 
+_ATTRIBUTES = re.compile(  # as many of a tag as are read
+    rf"""<[^\s/>]+(?:[\s/]*+[^\s/>=][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s>]*+))?+){{{MOST_ATTRIBUTES}}}"""
+)
+
 
 def parse_html(html: str) -> LexborHTMLParser:
     """The page as a tree; see `flatten`."""
@@ -39,12 +44,12 @@ def parse_html(html: str) -> LexborHTMLParser:
 @lru_cache(maxsize=1)  # a page is parsed several times
 def flatten(html: str) -> str:
     """The same page without the tags of elements that stand in DEEPEST others, and of styles in MOST_STYLES others. What is in
-    them stays.
+    them stays. An element keeps its first MOST_ATTRIBUTES attributes.
 
     >>> flatten("<div>" * 600 + "deep") == "<div>" * 512 + "deep"
     True
     """
-    if html.count("<") <= MOST_STYLES:
+    if html.count("<") <= MOST_STYLES and len(html) <= 2 * MOST_ATTRIBUTES:
         return html
     nesting = _Nesting()
     pieces: list[str] = []
@@ -53,6 +58,9 @@ def flatten(html: str) -> str:
     for markup in _MARKUP.finditer(html, 0, len(html) if unended < 0 else unended):
         if markup[2] and not (nesting.close if markup[1] else nesting.open)(markup[2].lower()):
             pieces.append(html[end : markup.start()])
+            end = markup.end()
+        elif markup.end() - markup.start() > 2 * MOST_ATTRIBUTES and (first := _ATTRIBUTES.match(markup[0])):
+            pieces += [html[end : markup.start()], first[0], "/>" if markup[0].endswith("/>") else ">"]
             end = markup.end()
     return "".join([*pieces, html[end:]])
 

@@ -274,3 +274,28 @@ def test_four_times_as_many_parts_beside_each_other_take_about_four_times_as_lon
 
     seconds(100)  # what is imported at first
     assert seconds(16_000) < 8 * seconds(4_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("Subject", "old lamps " * 100_000, "old lamps " * 100_000),
+        ("To", "ann@example.org, " * 60_000, "ann@example.org, " * 60_000),
+        ("Subject", "=?utf-8?q?l=C3=A4mp?= " * 90_000, "lämp" * 90_000),
+    ],
+    ids=["subject", "addresses", "encoded"],
+)
+def test_a_header_of_a_megabyte_is_read_in_seconds_and_whole(name: str, value: str, shown: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.eml"
+    path.write_text(f"{name}: {value}\n\nhello\n", "ascii")
+    began = time.process_time()
+    assert read_file(path, ReadOptions("a.eml")).text == f"{name}: {shown.strip()}\n\nhello"
+    assert time.process_time() - began < 8
+
+
+def test_a_kind_of_a_megabyte_of_parameters_is_read_in_seconds(tmp_path: Path) -> None:
+    parameters = "; ".join(f"a*{number}=b" for number in range(100_000))
+    began = time.process_time()
+    text, _ = read(tmp_path, f"Subject: a\nContent-Type: text/plain; {parameters}\n\nhello\n".encode())
+    assert text == "Subject: a\n\nhello"
+    assert time.process_time() - began < 8

@@ -10,7 +10,7 @@ import pytest
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
 from ragcore.readers.web.html_text import html_text
-from ragcore.readers.web.nesting import DEEPEST, MOST_STYLES, flatten
+from ragcore.readers.web.nesting import DEEPEST, MOST_ATTRIBUTES, MOST_STYLES, flatten
 
 COUNT = 200_000
 
@@ -27,8 +27,9 @@ COUNT = 200_000
         "<table><tr><td>" * (COUNT // 40) + "deep words",
         "<!-- " * COUNT + "-->deep words",
         '<a b="' * COUNT + '">deep words',
+        "<p " + " ".join(f"a{number}=1" for number in range(COUNT)) + ">deep words",
     ],
-    ids=["open", "closed", "custom", "svg", "title", "styles", "tables", "comments", "quotes"],
+    ids=["open", "closed", "custom", "svg", "title", "styles", "tables", "comments", "quotes", "attributes"],
 )
 def test_a_page_is_read_in_seconds_however_deeply_it_nests(page: str, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
@@ -57,3 +58,17 @@ def test_tags_in_comments_and_in_values_of_attributes_do_not_count() -> None:
     page = "<!-- <div> -->" * (2 * DEEPEST) + "<i title='<div>'>a</i>" * (2 * DEEPEST) + "<h1>Lamps</h1><p>Lit.</p>"
     assert flatten(page) == page
     assert html_text(page).endswith("Lamps\n\nLit.")
+
+
+def test_an_element_keeps_its_first_attributes() -> None:
+    names = [f' a{number}="<i>"' for number in range(MOST_ATTRIBUTES)]
+    assert flatten(f"<p{''.join(names)} b=1 c='>'>word</p>") == f"<p{''.join(names)}>word</p>"
+    assert flatten(f"<p{''.join(names)}>word</p>") == f"<p{''.join(names)}>word</p>"
+
+
+def test_a_page_of_ten_thousands_of_rules_and_elements_is_read_in_seconds() -> None:
+    rules = "".join(f".c{number}{{display:none}}" for number in range(25_000))
+    began = time.process_time()
+    text = html_text(f"<style>.secret{{display:none}}{rules}</style><p class=secret>no</p>{'<p class=d>word</p>' * 100_000}")
+    assert text.split() == ["word"] * 100_000
+    assert time.process_time() - began < 20
