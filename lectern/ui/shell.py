@@ -33,6 +33,7 @@ def frame() -> None:
             st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
             st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
             st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
+            st.Page(places.DOCUMENT, title=_("Document"), icon=":material/description:", visibility="hidden"),
             st.Page(places.REPLAY, title=_("Replay"), icon=":material/replay:", visibility="hidden"),
         ]
     )

@@ -11,6 +11,7 @@ import streamlit as st
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
+from lectern.ui.places import open_document
 from lectern.ui.safetext import breakable
 from lectern.ui.state import session
 from lectern.ui.widgets.call_graph import draw_call_graph
@@ -64,6 +65,11 @@ def side_panel(opened: Opened) -> None:
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f"<b>{breakable(panel.title(opened))}</b>")
+            if opened.kind == "passage" and (source := opened.source) and resources.library().files.get(source.file_id):
+                st.button(
+                    _("Open"), key="open_document", icon=":material/open_in_full:", type="tertiary", on_click=open_document,
+                    args=(source.file_id, source.start, source.end),
+                )  # fmt: skip
             st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
         panel.draw(opened)
 

@@ -84,7 +84,7 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False) -> None
         data |= {
             "address": page_address(view.file_id, file.hash if file else ""),
             "words": _words(),
-            "labels": view.page_labels,
+            "labels": view.all_labels,
             "index": view.page_index,
             "opens": view.opens,
             "count": view.page_count,
@@ -114,6 +114,9 @@ def _words() -> dict[str, str]:
         "at": _("Page {label} of {number}"),
         "continues": _("Continues on page {label}"),
         "broken": _("This page could not be drawn."),
+        "zoom_in": _("Larger"),
+        "zoom_out": _("Smaller"),
+        "go_to": _("Go to page"),
         "previous": _("Previous page"),
         "next": _("Next page"),
         "back": _("Back to the passage"),
