@@ -48,10 +48,12 @@ class SourceView:
     after: str = ""
 
 
-def view_source(library: Library, source: Source, quoted: Sequence[tuple[int, int]] = ()) -> SourceView:
+def view_source(
+    library: Library, source: Source, quoted: Sequence[tuple[int, int]] = (), *, around: int = SURROUNDINGS
+) -> SourceView:
     """The passage in its document as that is now. InputError when the document is gone or no longer says it.
 
-    `quoted`: (start, end) in the text of the source of what stands out within it.
+    `quoted`: (start, end) in the text of the source of what stands out within it. `around`: characters of text on each side.
     """
     file, document = _find_document(library, source)
     start, end = _locate(source, document)
@@ -63,10 +65,10 @@ def view_source(library: Library, source: Source, quoted: Sequence[tuple[int, in
         file.id,
         file.name,
         document.page_word,
-        before=document.text[max(start - SURROUNDINGS, 0) : start],
+        before=document.text[max(start - around, 0) : start],
         marked=document.text[start:end],
         quoted=tuple(quoted),
-        after=document.text[end : end + SURROUNDINGS],
+        after=document.text[end : end + around],
     )
 
 

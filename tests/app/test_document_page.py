@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.app.conftest import App, row
+from tests.app.conftest import App, drop, payload, row, settled, wait_until_read
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -61,3 +61,16 @@ def test_a_chat_about_a_document_asks_it_alone(page: Page, app: App) -> None:
     opened(page, app, PDF.name)
     page.get_by_role("button", name="Ask about this document").click()
     page.get_by_text("1 document").first.wait_for()
+
+
+def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
+    name = "history of a long road.txt"
+    page.goto(app.url)
+    drop(page, payload(name, ("A line about the road. " * 40 + "\n").encode() * 30 + b"Here the road ends."))
+    row(page, name).wait_for()
+    wait_until_read(page)
+    opened(page, app, name)
+    while page.locator(".st-key-document_on button").count():
+        page.locator(".st-key-document_on button").click()
+        settled(page)
+    page.locator(".text", has_text="Here the road ends.").wait_for()

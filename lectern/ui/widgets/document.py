@@ -8,6 +8,7 @@ import streamlit as st
 
 from lectern.jobs.file_rows import FileRow
 from lectern.schema import Source
+from lectern.ui import resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import session, widget
@@ -16,6 +17,7 @@ from ragcore.schema import Document
 
 AROUND = 60  # characters shown on each side of what was found
 FOUND = 50  # places listed
+STRETCH = 6000  # characters of text shown on each side of a place
 
 
 def document_view(file: FileRow, document: Document) -> None:
@@ -33,7 +35,20 @@ def document_view(file: FileRow, document: Document) -> None:
             _parts(document)
     if words := str(widget("search_in_document") or "").strip():
         _hits(document, words)
-    passage(_looked_at(file, document))
+    passage(_looked_at(file, document), around=STRETCH)
+    if file.kind != "PDF" and not resources.library().files.page_words.of(file.id, [0]):
+        _turn(len(document.text))
+
+
+def _turn(total: int) -> None:
+    """On to the text before and behind what is shown of it."""
+    start, end = session().documents.place
+    before, behind = start - 2 * STRETCH, end + 2 * STRETCH
+    with st.container(key="document_turn", horizontal=True):
+        if start > STRETCH:
+            st.button(_("Previous"), key="document_back", on_click=_go_to, args=(max(0, before), max(0, before)))
+        if end + STRETCH < total:
+            st.button(_("Next"), key="document_on", on_click=_go_to, args=(min(behind, total), min(behind, total)))
 
 
 def _looked_at(file: FileRow, document: Document) -> Source:
