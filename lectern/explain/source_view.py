@@ -27,8 +27,8 @@ class SourceView:
     """A cited passage in its document: boxes on the images of its pages, or marked text with what surrounds it.
 
     `boxes`: percent of the page; of the page at `page_index` and of each after it that the passage reaches. `page_labels` are
-    theirs, and `opens` is the index of the one that the source names. What is quoted from the passage has boxes of its own, or
-    is `quoted`, (start, end) in `marked`.
+    theirs, `all_labels` those of the whole file, and `opens` is the index of the page that the source names. What is quoted
+    from the passage has boxes of its own, or is `quoted`, (start, end) in `marked`.
     """
 
     kind: Literal["page", "text"]
@@ -38,6 +38,7 @@ class SourceView:
     page_labels: tuple[str, ...] = ()
     page_index: int = 0
     opens: int = 0
+    all_labels: tuple[str, ...] = ()
     page_count: int = 0
     boxes: tuple[tuple[Box, ...], ...] = ()
     quoted_boxes: tuple[tuple[Box, ...], ...] = ()
@@ -47,10 +48,12 @@ class SourceView:
     after: str = ""
 
 
-def view_source(library: Library, source: Source, quoted: Sequence[tuple[int, int]] = ()) -> SourceView:
+def view_source(
+    library: Library, source: Source, quoted: Sequence[tuple[int, int]] = (), *, around: int = SURROUNDINGS
+) -> SourceView:
     """The passage in its document as that is now. InputError when the document is gone or no longer says it.
 
-    `quoted`: (start, end) in the text of the source of what stands out within it.
+    `quoted`: (start, end) in the text of the source of what stands out within it. `around`: characters of text on each side.
     """
     file, document = _find_document(library, source)
     start, end = _locate(source, document)
@@ -62,10 +65,10 @@ def view_source(library: Library, source: Source, quoted: Sequence[tuple[int, in
         file.id,
         file.name,
         document.page_word,
-        before=document.text[max(start - SURROUNDINGS, 0) : start],
+        before=document.text[max(start - around, 0) : start],
         marked=document.text[start:end],
         quoted=tuple(quoted),
-        after=document.text[end : end + SURROUNDINGS],
+        after=document.text[end : end + around],
     )
 
 
@@ -127,6 +130,7 @@ def _view_pages(
         labels,
         reached.start,
         opens=reached.start + (labels.index(source.page_label) if source.page_label in labels else 0),
+        all_labels=tuple(page.label for page in document.pages),
         page_count=len(document.pages) or 1,
         boxes=boxes,
         quoted_boxes=quoted_boxes,
@@ -140,6 +144,8 @@ def _find_boxes(
     library: Library, file: FileRow, reached: range, passage: str, quoted: Sequence[tuple[int, int]]
 ) -> tuple[_PageBoxes, _PageBoxes]:
     """Those of the passage and of what is quoted from it: in the text of the PDF, and among the words that were recognised."""
+    if not passage.strip():
+        return tuple(() for _ in reached), tuple(() for _ in reached)
     from lectern.jobs.sandbox import find_isolated
     from ragcore.readers.base import ReadOptions
 

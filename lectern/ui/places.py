@@ -23,6 +23,7 @@ NOTES = PAGES / "notes.py"
 EVALUATE = PAGES / "evaluate.py"
 SETTINGS = PAGES / "settings.py"
 REPLAY = PAGES / "replay.py"
+DOCUMENT = PAGES / "document.py"
 
 UNDERWAY_SECONDS = 0.5  # a click may come from a browser that has not got the newest address yet
 
@@ -48,6 +49,16 @@ def go_onward() -> None:
         state.address.onward, state.panel, state.problem = "", "", None
         state.address.changed_at = time.monotonic()
         st.switch_page(REPLAY, query_params={**_index(), "r": state.replay.conversation})
+    if state.address.onward == "document" and state.documents.opened:
+        state.address.onward, state.panel, state.problem = "", "", None
+        state.address.changed_at = time.monotonic()
+        st.switch_page(DOCUMENT, query_params={**_index(), "d": state.documents.opened})
+
+
+def open_document(file_id: str, start: int = 0, end: int = 0) -> None:
+    """Go to the page of a document, at these characters of its text; a callback."""
+    state = session()
+    state.documents.opened, state.documents.place, state.address.onward = file_id, (start, end), "document"
 
 
 def title_tab(name: str) -> None:

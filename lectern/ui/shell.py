@@ -37,6 +37,7 @@ def frame() -> None:
                     icon=":material/bookmark:",
                     visibility="visible" if is_any_kept() else "hidden",
                 ),
+                st.Page(places.DOCUMENT, title=_("Document"), icon=":material/description:", visibility="hidden"),
                 st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
             ],
             _("Lab"): [

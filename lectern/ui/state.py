@@ -116,6 +116,8 @@ class NotesState:
 class DocumentsState:
     adding: str = ""  # the way of adding documents whose dialog is open
     more_files: int = 0  # rows of the list of files beyond the usual
+    opened: str = ""  # the id of the document whose own page is open
+    place: tuple[int, int] = (0, 0)  # the characters of its text that are looked at, from and to
 
 
 @dataclass

@@ -142,6 +142,7 @@ ROUTES = [
     Route("/api/map/{row:int}", map_passage),
     Route("/api/conversation/{id}/{form}", exports.conversation_file),
     Route("/api/page/{file_id}/{page_index:int}", downloads.page_image),
+    Route("/api/original/{file_id}", downloads.original),
     Route("/api/card/{message_id}", downloads.run_card),
 ]
 MIDDLEWARE = [

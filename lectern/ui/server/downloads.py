@@ -1,4 +1,4 @@
-"""What is fetched from the server: copies of the library, run cards and the pages of PDFs as images."""
+"""What is fetched from the server: copies of the library, run cards, documents, and the pages of PDFs as images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lectern.ui import labels, resources
 from lectern.ui.i18n import _, language, said
 from lectern.ui.server.index_address import asked_index, in_open_index
 from lectern.ui.server.security import refusal, ticketed
-from ragcore.errors import InputError, RagError
+from ragcore.errors import InputError, RagError, UnknownDocumentError
 from ragcore.schema import new_id
 
 
@@ -104,6 +104,29 @@ async def page_image(request: Request) -> Response:
     except RagError as error:
         return refusal(404, error.what, error.hint)
     return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})
+
+
+async def original(request: Request) -> Response:
+    """The file of a document as it was added, to be saved. A browser never shows it, whatever it holds."""
+    try:
+        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        name, path = await anyio.to_thread.run_sync(_original, opened.library, str(request.path_params["file_id"]))
+    except RagError as error:
+        return refusal(404, error.what, error.hint)
+    headers = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
+    return FileResponse(path, filename=name, media_type="application/octet-stream", headers=headers)
+
+
+def _original(library: Library, file_id: str) -> tuple[str, Path]:
+    file = library.files.get(file_id)
+    if file is None or not file.path or not (path := library.files.location(file)).is_file():
+        raise UnknownDocumentError(file_id)
+    return file.name, path
+
+
+def original_address(file_id: str) -> str:
+    """Where the file of a document is saved from."""
+    return in_open_index(f"/api/original/{file_id}")
 
 
 def image_type(data: bytes) -> str:

@@ -59,6 +59,7 @@ function actions(table, file) {
     cell.append(element("span", "", data.words.sure), yes, button(data.words.keep, "plain", () => unfold(table, file.id)));
     setTimeout(() => yes.focus(), 0);
   } else {
+    if (file.open) cell.append(button(data.words.document, "plain", () => act("document")));
     if (file.again) cell.append(button(data.words.again, "plain", () => act("again")));
     cell.append(button(data.words.replace, "plain", () => replace(table, file, status)));
     cell.append(button(data.words.delete, "plain", () => { table.sure = file.id; draw(table); }), status);

@@ -9,6 +9,7 @@ import streamlit as st
 from lectern.jobs.file_rows import ACTIVE, FileRow
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day_and_time, numeral, said
+from lectern.ui.places import open_document
 from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
 from lectern.ui.widgets.component import component
@@ -155,6 +156,7 @@ def _words() -> dict[str, str]:
         "size": _("Size"),
         "added": _("Added"),
         "open": _("Show the passages of {name}"),
+        "document": _("Open the document"),
         "more": _("More about {name}"),
         "again": _("Read again"),
         "replace": _("Replace with a newer version"),
@@ -184,6 +186,9 @@ def _act() -> None:
             state.indexes.document_page = 1
         elif do == "open":
             state.viewer.document, state.viewer.start, state.viewer.found, state.viewer.passage = id_, 0, -1, ""
+            state.viewer.asked = True
+        elif do == "document":
+            open_document(id_)
             state.viewer.asked = True
         elif do == "again":
             library.files.queue.read_again(id_)

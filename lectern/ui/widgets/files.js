@@ -14,7 +14,8 @@ function buildRow(list, id) {
   const view = { row, signature: "", mode: "" };
   view.kind = element("span", "kind");
   view.kind.setAttribute("aria-hidden", "true");
-  view.name = element("span", "name");
+  view.name = element("button", "name");
+  view.name.type = "button";
   view.facts = element("span", "facts");
   view.bar = element("div", "bar");
   view.fill = element("div", "fill");
@@ -35,7 +36,9 @@ function update(list, view, file) {
   view.row.dataset.state = file.state;
   view.kind.textContent = file.kind;
   view.name.textContent = file.name;
-  view.name.title = file.name;
+  view.name.disabled = !file.open;
+  view.name.title = file.open ? filled(list.words.open_of, file) : file.name;
+  view.name.onclick = () => act("open");
   view.facts.textContent = file.facts;
   view.bar.hidden = file.state !== "active";
   if (file.state === "active") {

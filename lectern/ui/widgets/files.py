@@ -10,6 +10,7 @@ from lectern.jobs.file_rows import ACTIVE, FileRow, Stage, seconds_left
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral, said
 from lectern.ui.live_fragments import draw_anew
+from lectern.ui.places import open_document
 from lectern.ui.safetext import label
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
@@ -73,7 +74,7 @@ def _rows(drawn: Counter[str]) -> None:
             told.append(_("now {name}").format(name=label(now)))
         st.caption(" · ".join(told))
     _FILES(key="files", data={"files": [_row(file) for file in shown], "words": _words()}, on_act_change=_act)
-    if session().notice or _tally() != drawn:
+    if session().notice or session().address.onward or _tally() != drawn:
         draw_anew()
 
 
@@ -114,6 +115,7 @@ def _row(file: FileRow) -> dict[str, object]:
         "kind": file.kind if len(file.kind) <= 5 else _("FILE"),
         "facts": labels.file_facts(file),
         "state": state,
+        "open": file.passages > 0,
         "fraction": file.fraction,
         "problem": problem,
         "retry": file.has_source and (state in ("failed", "stopped") or (file.ready and problem is not None)),
@@ -123,6 +125,7 @@ def _row(file: FileRow) -> dict[str, object]:
 def _words() -> dict[str, str]:
     return {
         "list": _("Your documents"),
+        "open_of": _("Open {name}"),
         "delete": _("Delete"),
         "delete_of": _("Delete {name}"),
         "sure": _("Delete this file, its text and its passages?"),
@@ -143,7 +146,9 @@ def _words() -> dict[str, str]:
 def _act() -> None:
     asked = event("files", "act")
     library, file_id = resources.library(), str(asked.get("id", ""))
-    if asked.get("do") == "stop":
+    if asked.get("do") == "open":
+        open_document(file_id)
+    elif asked.get("do") == "stop":
         library.files.queue.stop(file_id)
     elif asked.get("do") == "retry":
         password = asked.get("password")

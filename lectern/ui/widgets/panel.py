@@ -12,6 +12,7 @@ import streamlit as st
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
+from lectern.ui.places import open_document
 from lectern.ui.safetext import breakable, label
 from lectern.ui.state import session
 from lectern.ui.widgets.call_graph import draw_call_graph
@@ -86,6 +87,9 @@ def _frame(title: str, *, keep: Source | None = None, answer: str = "") -> Itera
                 st.button(
                     _("Keep as a note"), key="keep_quote", icon=icon, type="tertiary", on_click=keep_quote, args=(keep, answer)
                 )
+            if keep is not None and resources.library().files.get(keep.file_id):
+                icon, place = ":material/open_in_full:", (keep.file_id, keep.start, keep.end)
+                st.button(_("Open"), key="open_document", icon=icon, type="tertiary", on_click=open_document, args=place)
             st.button(_("Close"), key="close_panel", icon=":material/close:", type="tertiary", on_click=_close)
         yield
 

@@ -5,7 +5,7 @@ function drawPage(view) {
   const { data, root } = view;
   const marked = (index) => data.boxes[index - data.index] ?? [];
   const quoted = data.quoted[view.index - data.index] ?? [];
-  const labelled = (index) => data.labels[index - data.index] ?? index + 1;
+  const labelled = (index) => data.labels[index] ?? index + 1;
   view.label.textContent = filled(data.words.at, { label: labelled(view.index), number: data.count });
   view.back.disabled = view.index <= 0;
   view.on.disabled = view.index >= data.count - 1;
@@ -32,8 +32,60 @@ function drawPage(view) {
   marked(view.index).forEach(mark(""));
   quoted.forEach(mark("quoted"));
   sheet.classList.toggle("quotes", data.quoted.some((boxes) => boxes.length));
-  root.querySelector(".sheet")?.remove();
-  root.append(sheet);
+  root.querySelector(".scroll")?.remove();
+  const scroll = element("div", "scroll");
+  scroll.append(sheet);
+  root.append(scroll);
+  view.jump.value = "";
+  zoomBy(view, 1);
+  followFingers(view, scroll);
+}
+
+// Up to four times as wide as its place; the page then scrolls within it.
+function zoomBy(view, factor) {
+  view.zoom = Math.min(4, Math.max(1, (view.zoom ?? 1) * factor));
+  view.root.querySelector(".sheet").style.width = `${view.zoom * 100}%`;
+  view.smaller.disabled = view.zoom <= 1;
+  view.larger.disabled = view.zoom >= 4;
+}
+
+function followFingers(view, scroll) {
+  scroll.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    zoomBy(view, Math.exp(-event.deltaY / 300));
+  }, { passive: false });
+  let apart = 0;
+  const distance = ({ touches: [a, b] }) => Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+  scroll.addEventListener("touchstart", (event) => { if (event.touches.length === 2) apart = distance(event); }, { passive: true });
+  scroll.addEventListener("touchmove", (event) => {
+    if (event.touches.length !== 2) return;
+    event.preventDefault();
+    const now = distance(event);
+    if (apart) zoomBy(view, now / apart);
+    apart = now;
+  }, { passive: false });
+}
+
+function zoomButtons(view) {
+  view.smaller = button("−", "plain", () => zoomBy(view, 0.8), view.data.words.zoom_out);
+  view.larger = button("+", "plain", () => zoomBy(view, 1.25), view.data.words.zoom_in);
+  return [view.smaller, view.larger];
+}
+
+function jumpField(view) {
+  const { data } = view;
+  view.jump = element("input", "jump");
+  view.jump.placeholder = data.words.go_to;
+  view.jump.setAttribute("aria-label", data.words.go_to);
+  view.jump.hidden = data.count < 3;
+  view.jump.onchange = () => {
+    const label = view.jump.value.trim();
+    const printed = data.labels.indexOf(label);
+    const index = printed >= 0 ? printed : Number(label) - 1;
+    if (Number.isInteger(index) && index >= 0 && index < data.count) { view.index = index; drawPage(view); }
+  };
+  return view.jump;
 }
 
 function build(view) {
@@ -70,7 +122,7 @@ function build(view) {
   view.home = element("button", "link", data.words.back);
   view.home.onclick = () => { view.index = data.opens; drawPage(view); (view.on.disabled ? view.back : view.on).focus(); };
   view.more = element("span", "more");
-  bar.append(view.back, view.label, view.on, view.home, view.more);
+  bar.append(view.back, view.label, view.on, jumpField(view), ...zoomButtons(view), view.home, view.more);
   root.append(bar);
   if (data.unmarked) {  // a picture has no lines to mark
     root.append(element("p", "unmarked", data.words.unmarked));

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from lectern.explain.source_view import view_source
+from lectern.explain.source_view import SURROUNDINGS, view_source
 from lectern.schema import Message, Source
 from lectern.ui import resources
 from lectern.ui.i18n import _, said
@@ -58,14 +58,14 @@ def _open() -> None:
         session().panel = str(asked.get("panel", ""))[:80]
 
 
-def passage(source: Source, *, answer: str = "", recorded: bool = False) -> None:
+def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDINGS) -> None:
     """What the answer cites it for stands out in it.
 
     `recorded`: it was found in the sample when that was recorded, and may never have been here.
     """
     library, quoted = resources.library(), quoted_places(answer, source.number, source.text)
     try:
-        view = view_source(library, source, quoted)
+        view = view_source(library, source, quoted, around=around)
     except RagError as error:
         if recorded:
             st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))
@@ -84,7 +84,7 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False) -> None
         data |= {
             "address": page_address(view.file_id, file.hash if file else ""),
             "words": _words(),
-            "labels": view.page_labels,
+            "labels": view.all_labels,
             "index": view.page_index,
             "opens": view.opens,
             "count": view.page_count,
@@ -114,6 +114,9 @@ def _words() -> dict[str, str]:
         "at": _("Page {label} of {number}"),
         "continues": _("Continues on page {label}"),
         "broken": _("This page could not be drawn."),
+        "zoom_in": _("Larger"),
+        "zoom_out": _("Smaller"),
+        "go_to": _("Go to page"),
         "previous": _("Previous page"),
         "next": _("Next page"),
         "back": _("Back to the passage"),

@@ -1,0 +1,41 @@
+"""Document: one document as it is, with a search in it. Its id is in the address, so that a reload shows the same."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from lectern.ui import labels, places, resources
+from lectern.ui.i18n import _
+from lectern.ui.safetext import breakable
+from lectern.ui.server.downloads import original_address
+from lectern.ui.state import fill_widget, session
+from lectern.ui.widgets.document import document_view
+from ragcore.errors import RagError
+
+library, state = resources.library(), session()
+
+asked_for = places.from_address("d", state.documents.opened or None) or ""
+if asked_for != state.documents.opened:
+    state.documents.opened, state.documents.place = asked_for, (0, 0)
+file = library.files.get(asked_for) if asked_for else None
+places.to_address("d", asked_for or None, "")
+places.title_tab(file.name if file else _("Document"))
+
+try:
+    document = library.store.document(file.id) if file else None
+except RagError:
+    document = None
+
+if file is None or document is None:
+    st.markdown(_("This document is no longer here."))
+    st.page_link(places.HOME, label=_("Documents"), icon=":material/description:")
+else:
+    st.html(f"<h1>{breakable(file.name)}</h1>")
+    st.caption(labels.file_facts(file))
+    with st.container(key="document_actions", horizontal=True):
+        if st.button(_("Ask about this document"), key="ask_about", icon=":material/chat_bubble:", disabled=not file.ready):
+            fill_widget("chat_files", [file.id])
+            places.go_to_chat(None)
+        if file.path:
+            st.link_button(_("Download"), original_address(file.id), icon=":material/download:")
+    document_view(file, document)

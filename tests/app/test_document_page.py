@@ -1,0 +1,76 @@
+"""A document's own page: it opens from the list, is searched, saved, and asked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.app.conftest import App, drop, payload, row, settled, wait_until_read
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
+PDF = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix == ".pdf")
+TEXT = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix in (".md", ".txt"))
+
+
+def opened(page: Page, app: App, name: str) -> None:
+    page.goto(app.url)
+    row(page, name).locator("button.name").click()
+    page.get_by_role("heading", name=name, exact=True).wait_for()
+
+
+def test_a_click_on_a_pdf_shows_its_pages_which_are_turned_and_enlarged(page: Page, app: App) -> None:
+    opened(page, app, PDF.name)
+    assert "/document?" in page.url
+    sheet = page.locator(".sheet:not(.waiting)")
+    sheet.wait_for()
+    before = sheet.bounding_box()
+    page.get_by_role("button", name="Larger").click()
+    after = sheet.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] > before["width"] * 1.2
+    page.get_by_role("button", name="Next page").click()
+    page.get_by_text("Page 2 of").wait_for()
+    page.reload()
+    page.get_by_role("heading", name=PDF.name, exact=True).wait_for()
+
+
+def test_a_search_lists_its_places_and_a_click_marks_one(page: Page, app: App) -> None:
+    opened(page, app, TEXT.name)
+    word = max(TEXT.read_text("utf-8").split()[:80], key=lambda some: len(some) if some.isalpha() else 0)
+    box = page.get_by_role("textbox", name="Search in this document")
+    box.fill(word)
+    box.press("Enter")
+    page.locator(".st-key-found_0 button").click()
+    page.locator(".text mark").filter(has_text=word).first.wait_for()
+
+
+def test_the_original_is_saved_byte_for_byte_and_never_shown(page: Page, app: App) -> None:
+    opened(page, app, PDF.name)
+    address = page.get_by_role("link", name="Download").get_attribute("href")
+    answer = page.request.get(page.url.split("/document")[0] + str(address))
+    assert answer.body() == PDF.read_bytes()
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.headers["content-type"] == "application/octet-stream"
+
+
+def test_a_chat_about_a_document_asks_it_alone(page: Page, app: App) -> None:
+    opened(page, app, PDF.name)
+    page.get_by_role("button", name="Ask about this document").click()
+    page.get_by_text("1 document").first.wait_for()
+
+
+def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
+    name = "history of a long road.txt"
+    page.goto(app.url)
+    drop(page, payload(name, ("A line about the road. " * 40 + "\n").encode() * 30 + b"Here the road ends."))
+    row(page, name).wait_for()
+    wait_until_read(page)
+    opened(page, app, name)
+    while page.locator(".st-key-document_on button").count():
+        page.locator(".st-key-document_on button").click()
+        settled(page)
+    page.locator(".text", has_text="Here the road ends.").wait_for()
