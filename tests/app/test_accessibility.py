@@ -91,14 +91,12 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     tab_to(page, "More", most=20)
     page.keyboard.press("Enter")
     page.get_by_role("menu").wait_for()
-    for entry in ("Keep as a note", "Check sentences"):
+    for entry in ("Edit question", "Other ways"):
         until(page, lambda entry=entry: focused(page) == entry)
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Escape")
     until(page, lambda: focused(page) == "More")
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
+    tab_to(page, "Details", most=2)
     page.keyboard.press("Enter")
     page.locator(".st-key-panel .head").first.wait_for()
     until(page, lambda: focused(page).endswith("Close"))
@@ -108,7 +106,7 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     until(page, lambda: "Answers" in focused(page))
     page.keyboard.press("Escape")
     page.locator(".st-key-panel").wait_for(state="detached")
-    until(page, lambda: focused(page) == "More")
+    until(page, lambda: focused(page) == "Details")
 
     tab_to(page, "New chat", "Shift+Tab")
     page.keyboard.press("Enter")
