@@ -75,10 +75,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const open = () => {
     menu.hidden = false;
     more.setAttribute("aria-expanded", "true");
-    // Above the button where there is no room below it.
+    // Where there is more room, and no higher than that.
+    menu.style.maxHeight = "";
     const { top, bottom } = more.getBoundingClientRect();
     const floor = document.querySelector('[data-testid="stBottom"]')?.getBoundingClientRect().top ?? window.innerHeight;
-    menu.classList.toggle("above", bottom + menu.offsetHeight > floor && top > menu.offsetHeight);
+    const above = bottom + menu.offsetHeight > floor && top > floor - bottom;
+    menu.classList.toggle("above", above);
+    menu.style.maxHeight = `${Math.max(above ? top : floor - bottom, 160) - 8}px`;
     items[0].focus();
     document.addEventListener("click", elsewhere, true);
   };
