@@ -52,6 +52,9 @@ CREATE TABLE IF NOT EXISTS branches (
     conversation_id TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
     origin_id TEXT NOT NULL          -- the conversation whose first turns it has; it may be gone by now
 );
+CREATE TABLE IF NOT EXISTS pinned (  -- the conversations that are listed before the others
+    conversation_id TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE
+);
 """
 
 _CONVERSATION = ("id", "kind", "title", "created", "updated")
@@ -78,8 +81,13 @@ class Conversations:
         rows = self._read("SELECT * FROM conversations WHERE id = ?", (conversation_id,))
         return _conversation(rows[0]) if rows else None
 
-    def all(self, kind: Kind = "chat", search: str = "") -> list[Conversation]:
-        """Those with at least one message, latest first; with `search`, those that have all its words, in the title or said."""
+    def all(
+        self, kind: Kind = "chat", search: str = "", *, pinned: bool | None = None, limit: int | None = None
+    ) -> list[Conversation]:
+        """Those with at least one message, latest first; with `search`, those that have all its words, in the title or said.
+
+        `pinned`: only those that are, or are not. `limit`: so many at most.
+        """
         words = writable(search[:SEARCH_CHARS]).lower().split()[:SEARCH_WORDS]
         values = {f"word{number}": f"%{''.join(map(_likely, word))}%" for number, word in enumerate(words)}
         has = "".join(
@@ -87,17 +95,28 @@ class Conversations:
             f" (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND lower(m.text) LIKE :{name} ESCAPE '!'))"
             for name in values
         )
+        if pinned is not None:
+            has += f" AND {'' if pinned else 'NOT '}EXISTS (SELECT 1 FROM pinned p WHERE p.conversation_id = c.id)"
+        unsure = [word for word in words if any(map(_has_capital, word))]
+        ends = "" if unsure or limit is None else f" LIMIT {limit:d}"
         with self._database.snapshot() as db:
             found = db.execute(
                 "SELECT * FROM conversations c WHERE kind = :kind"
                 f" AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id){has}"
-                " ORDER BY updated DESC, created DESC, id",
+                f" ORDER BY updated DESC, created DESC, id{ends}",
                 {"kind": kind, **values},
             ).fetchall()
-            unsure = [word for word in words if any(map(_has_capital, word))]
             if unsure:
                 found = [row for row in found if _says(db, row, unsure)]
-        return [_conversation(row) for row in found]
+        return [_conversation(row) for row in found[:limit]]
+
+    def pin(self, conversation_id: str, pinned: bool) -> None:
+        """List it before the others, or no longer."""
+        if pinned:
+            statement = "INSERT INTO pinned SELECT id FROM conversations WHERE id = ? ON CONFLICT (conversation_id) DO NOTHING"
+        else:
+            statement = "DELETE FROM pinned WHERE conversation_id = ?"
+        self._change(statement, (conversation_id,))
 
     def belonging_to(self, conversation_id: str) -> list[Conversation]:
         """Those of its replay, the first made first."""
@@ -228,6 +247,7 @@ class Conversations:
             yield {
                 **_named(_CONVERSATION, row),
                 "origin": origin[0]["origin_id"] if origin else None,
+                "pinned": bool(self._read("SELECT 1 FROM pinned WHERE conversation_id = ?", (row["id"],))),
                 "messages": [_named(_MESSAGE, message) for message in messages],
             }
 
@@ -239,6 +259,8 @@ class Conversations:
             _insert(db, "conversations", _CONVERSATION, dumped)
             if dumped.get("origin"):  # a copy that was made before there were branches says nothing of it
                 db.execute("INSERT INTO branches VALUES (?, ?)", (dumped["id"], dumped["origin"]))
+            if dumped.get("pinned"):
+                db.execute("INSERT INTO pinned VALUES (?)", (dumped["id"],))
             for message in dumped["messages"]:
                 _insert(
                     db, "messages", _MESSAGE, message | {name: _renamed(message[name], file_ids) for name in ("ask", "sources")}

@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from string import Formatter
 
-from babel.dates import format_date, format_time
+from babel.dates import format_date, format_skeleton, format_time
 from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -58,6 +58,12 @@ def numeral(number: float, digits: int = 0) -> str:
 def day(moment: float) -> str:
     """The local day of a time in seconds since 1970: "May 1, 2026", "01.05.2026"."""
     return format_date(datetime.fromtimestamp(moment), "medium", locale=language())
+
+
+def month(of: date) -> str:
+    """With its year, as a heading: "May 2026", "Mayo de 2026"."""
+    named = format_skeleton("yMMMM", of, locale=language())
+    return named[:1].upper() + named[1:]
 
 
 def day_and_time(moment: float, *, seconds: bool = False) -> str:

@@ -89,6 +89,7 @@ class ChatState:
     conversation: str | None = None  # open on the page
     options_of: str | None = None  # the conversation whose way of answering the page has taken up
     earlier: int = 0  # messages drawn beyond the usual window
+    more_listed: int = 0  # conversations in the sidebar beyond the usual
     asked: bool = False  # a question was taken on another page: go to the chat
     declined_model: set[str] = field(default_factory=set)  # the conversations in which a language model is not wanted
 

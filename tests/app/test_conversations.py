@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +94,35 @@ def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said
     page.get_by_role("button", name="New chat").click()
     until(page, lambda: titles.count() == 9)
     assert search.input_value() == ""
+
+
+def test_many_conversations_are_listed_by_day_and_further_ones_on_request(page: Page, app: App, look: Look) -> None:
+    now, hour = time.time(), 3600.0
+    ages = [0.0, *[40 * 24 * hour + number for number in range(70)]]
+    for number, age in enumerate(ages):
+        kept = Conversations(SQLiteDatabase(app.home / "library.db"), clock=lambda at=now - age: at)
+        kept.write(kept.begin(kept.create().id, Ask(f"Number {number}?")).id, text="Nothing.", state="done")
+    page.goto(f"{app.url}/chat")
+    titles, days = page.locator("button.title"), page.get_by_role("region", name="Conversations").get_by_role("heading")
+    until(page, lambda: titles.count() == 60)
+    month = datetime.fromtimestamp(now - ages[1]).strftime("%B %Y")
+    assert days.all_inner_texts() == ["Today", month]
+    look(page, "conversations by day")
+    button(page, "Show more").click()
+    until(page, lambda: titles.count() == 71)
+    assert titles.nth(60).evaluate("el => el === el.getRootNode().activeElement")
+    assert button(page, "Show more").count() == 0
+
+    menu(page, "Number 70?")
+    button(page, "Pin").click()
+    until(page, lambda: days.all_inner_texts() == ["Pinned conversations", "Today", month])
+    assert titles.first.inner_text() == "Number 70?"
+    page.reload()
+    until(page, lambda: titles.count() == 60)
+    assert titles.first.inner_text() == "Number 70?"
+    menu(page, "Number 70?")
+    button(page, "Unpin").click()
+    until(page, lambda: days.all_inner_texts() == ["Today", month])
 
 
 def test_a_tab_is_called_by_its_page_and_its_conversation(page: Page, app: App) -> None:

@@ -115,7 +115,7 @@ def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(
     until(page, lambda: picked(page) == "Copy of Old mill")
     table_row(page, "mill.txt").get_by_text("Ready").wait_for()
     settled(page)
-    assert page.get_by_role("list", name="Conversations").get_by_role("listitem").count() == 1
+    assert page.get_by_role("region", name="Conversations").get_by_role("listitem").count() == 1
     for left in (2, 1):
         settled(page)
         page.locator(".st-key-delete_popover button").first.click()
@@ -287,7 +287,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     until(page, lambda: page.locator(".st-key-index_picker").count() == 1 and figure(page, "Documents") == "1")
     page.get_by_text("1 file and 1 conversation added.").first.wait_for()
     table_row(page, "mill.txt").get_by_text("Ready").wait_for()
-    page.get_by_role("list", name="Conversations").get_by_role("button", name="How many barrels").first.click()
+    page.get_by_role("region", name="Conversations").get_by_role("button", name="How many barrels").first.click()
     answered(page)
     assert transcript(page) == said
     page.locator('[class*="st-key-chips_"] a').first.click()

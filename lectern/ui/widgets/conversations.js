@@ -1,4 +1,4 @@
-// The conversations in the sidebar: open, rename, duplicate, export, delete.
+// The conversations in the sidebar: open, pin, rename, duplicate, export, delete.
 const lists = new WeakMap();
 const GOES = '[data-testid="stSidebarNavLink"], .st-key-new_chat button, button.title'; // what leads from the sidebar to a page
 
@@ -26,7 +26,15 @@ function draw(list) {
   root.setAttribute("aria-label", words.list);
   const send = (what, id, more) => list.send("act", { do: what, id, at: Date.now(), ...more });
   root.replaceChildren();
+  let group;
+  let rows; // of the group
   for (const item of data.items) {
+    if (item.group !== group) {
+      group = item.group;
+      rows = element("ul");
+      rows.setAttribute("aria-label", group);
+      root.append(element("h3", "", group), rows);
+    }
     const row = element("li", item.id === data.open ? "open" : "");
     const back = () => { draw(list); giveKeyboard(root, `more ${item.id}`); };
     if (list.editing === item.id) {
@@ -52,7 +60,8 @@ function draw(list) {
       sure.append(element("span", "", words.sure));
       const yes = element("button", "danger", words.delete);
       yes.onclick = () => {
-        const beside = row.nextElementSibling || row.previousElementSibling;
+        const all = [...root.querySelectorAll("li")];
+        const beside = all[all.indexOf(row) + 1] || all[all.indexOf(row) - 1];
         list.deleting = null;
         row.remove();
         beside?.querySelector("button").focus();
@@ -79,6 +88,8 @@ function draw(list) {
       row.append(open, more);
       if (list.menu === item.id) {
         const menu = element("div", "menu");
+        const pin = element("button", "", item.pinned ? words.unpin : words.pin);
+        pin.onclick = () => { list.menu = null; back(); send("pin", item.id, { pinned: !item.pinned }); };
         const rename = element("button", "", words.rename);
         rename.onclick = () => { list.menu = null; list.editing = item.id; draw(list); };
         const duplicate = element("button", "", words.duplicate);
@@ -99,19 +110,28 @@ function draw(list) {
         print.title = words.print;
         print.setAttribute("aria-label", words.print);
         print.onclick = printPage;
-        menu.append(rename, duplicate, remove, element("span", "", words.exports), print, ...files);
+        menu.append(pin, rename, duplicate, remove, element("span", "", words.exports), print, ...files);
         row.append(menu);
-        setTimeout(() => rename.focus(), 0);
+        setTimeout(() => pin.focus(), 0);
       }
     }
-    root.append(row);
+    rows.append(row);
+  }
+  if (data.more) {
+    const show = element("button", "plain", words.show);
+    show.onclick = () => { list.longer = data.items.length; send("more", ""); };
+    root.append(show);
+  }
+  if (list.longer < data.items.length) {
+    root.querySelectorAll("button.title")[list.longer].focus(); // the first of those that were asked for
+    list.longer = undefined;
   }
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
   let list = lists.get(parentElement);
   if (!list) {
-    list = { root: parentElement.querySelector("ul") };
+    list = { root: parentElement.querySelector("section") };
     lists.set(parentElement, list);
     list.away = (event) => {
       if (list.menu && !event.composedPath().includes(list.root)) { list.menu = null; draw(list); }

@@ -2,38 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+import streamlit as st
+
+from lectern.schema import Conversation
 from lectern.ui import resources
-from lectern.ui.i18n import _
+from lectern.ui.i18n import _, month
 from lectern.ui.places import go_to_chat
 from lectern.ui.server.exports import PRINT, export_address
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
 from ragcore.errors import Problem, RagError
 
-_CONVERSATIONS = component("conversations", '<ul aria-label="Conversations"></ul>')
+_CONVERSATIONS = component("conversations", '<section aria-label="Conversations"></section>')
 
-SHOWN = 40  # older ones are found by searching
+LISTED = 60  # conversations at first, and as many again each time that more are wanted
 
 
 def conversation_list(open_id: str | None, search: str = "") -> int:
-    """Draw the list, and act on it; gives how many there are."""
-    found = resources.library().conversations.all("chat", search)
-    items = [{"id": one.id, "title": one.title or _("New conversation")} for one in found[:SHOWN]]
+    """Draw the list, and act on it; gives how many it has."""
+    conversations, room = resources.library().conversations, LISTED + session().chat.more_listed
+    pinned = conversations.all("chat", search, pinned=True, limit=room)
+    others = conversations.all("chat", search, pinned=False, limit=room - len(pinned) + 1)  # one tells that there are more
+    groups = [(_("Pinned conversations"), pinned)] if pinned else []
+    groups += by_day(others[: room - len(pinned)], datetime.now(_zone()))
+    items = [
+        {"id": one.id, "title": one.title or _("New conversation"), "group": name, "pinned": group is pinned}
+        for name, group in groups
+        for one in group
+    ]
     # A place in the address for the conversation's id.
     forms = (("docx", "Word"), ("md", "Markdown"), ("html", "HTML"), ("json", "JSON"))
     files = {name: export_address("ID", form) for form, name in forms}
-    data = {"items": items, "open": open_id, "files": files, "print": export_address("ID", PRINT), "words": _words()}
+    data = {
+        "items": items,
+        "more": len(pinned) + len(others) > room,
+        "open": open_id,
+        "files": files,
+        "print": export_address("ID", PRINT),
+        "words": _words(),
+    }
     result = _CONVERSATIONS(key="conversations", data=data, on_act_change=_act)
     asked = result.act
     if isinstance(asked, dict) and asked.get("do") == "open":
         go_to_chat(str(asked.get("id")))
-    return len(found)
+    return len(items)
+
+
+def by_day(found: Sequence[Conversation], now: datetime) -> list[tuple[str, list[Conversation]]]:
+    """The conversations, latest first, under the days and months of the time zone of `now`, latest first."""
+    groups: dict[str, list[Conversation]] = {}
+    for one in found:
+        day = datetime.fromtimestamp(one.updated, now.tzinfo).date()
+        groups.setdefault(_name_of(day, now.date()), []).append(one)
+    return list(groups.items())
+
+
+def _name_of(day: date, today: date) -> str:
+    days = (today - day).days
+    if days <= 0:
+        return _("Today")
+    if days == 1:
+        return _("Yesterday")
+    return _("Previous 7 days") if days <= 7 else month(day)
+
+
+def _zone() -> tzinfo | None:
+    """That of the person's browser, where it names one that is known here; None is this computer's."""
+    try:
+        return ZoneInfo(st.context.timezone or "")
+    except (LookupError, ValueError, OSError):
+        return None
 
 
 def _words() -> dict[str, str]:
     return {
         "list": _("Conversations"),
         "more": _("Rename, copy, export or delete: {title}"),
+        "pin": _("Pin"),
+        "unpin": _("Unpin"),
+        "show": _("Show more"),
         "rename": _("Rename"),
         "name": _("Name of this conversation"),
         "duplicate": _("Duplicate"),
@@ -51,6 +102,10 @@ def _act() -> None:
     conversations, asked_id = resources.library().conversations, str(asked.get("id", ""))
     if asked.get("do") == "rename":
         conversations.rename(asked_id, str(asked.get("title", ""))[:120])
+    elif asked.get("do") == "pin":
+        conversations.pin(asked_id, bool(asked.get("pinned")))
+    elif asked.get("do") == "more":
+        session().chat.more_listed += LISTED
     elif asked.get("do") == "duplicate":
         _duplicate(asked_id)
     elif asked.get("do") == "delete":

@@ -10,7 +10,10 @@ import pytest
 
 from lectern.db import conversations as conversations_module
 from lectern.db.conversations import SCHEMA, Conversations
+from lectern.export import backup
+from lectern.library import Library
 from lectern.schema import AnswerFacts, Ask, Retrieval, Source
+from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, Problem
 from ragcore.observe import Span, span
 from ragcore.sql.base import Database
@@ -128,6 +131,46 @@ def test_the_list_has_the_latest_first_and_none_without_messages_and_can_be_sear
     conversations.begin(old.id, Ask("More?"))
     assert [c.id for c in conversations.all()] == [old.id, new.id]
     assert empty.id not in [c.id for c in conversations.all()]
+
+
+def test_pinned_ones_are_listed_by_themselves_until_they_are_unpinned_or_deleted(
+    conversations: Conversations, open_database: Callable[[], Database]
+) -> None:
+    old, middle, new = (conversations.create() for _ in range(3))
+    for talk, question in ((old, "About tides"), (middle, "ÜBER EBBE"), (new, "Aber Flut")):
+        conversations.begin(talk.id, Ask(question))
+    for _ in range(2):
+        conversations.pin(old.id, True)
+    conversations.pin("nobody's", True)
+    again = Conversations(open_database())
+    assert [c.id for c in again.all(pinned=True)] == [old.id]
+    assert [c.id for c in again.all(pinned=True, search="flut")] == []
+    assert [c.id for c in again.all(pinned=False)] == [new.id, middle.id]
+    assert [c.id for c in again.all(pinned=False, limit=1)] == [new.id]
+    assert [c.id for c in again.all(search="über", limit=1)] == [middle.id]
+    assert [c.id for c in again.all()] == [new.id, middle.id, old.id]
+    conversations.pin(new.id, True)
+    conversations.pin(old.id, False)
+    assert [c.id for c in again.all(pinned=True)] == [new.id]
+    conversations.delete(new.id)
+    assert again.all(pinned=True) == []
+
+
+def test_a_copy_of_the_library_knows_what_is_pinned_and_changes_nothing_that_is_there(tmp_path: Path) -> None:
+    here, there = (Library(tmp_path / name, embedder=HashEmbedding(8)) for name in ("here", "there"))
+    pinned, other = here.conversations.create(), here.conversations.create()
+    for talk in (pinned, other):
+        here.conversations.begin(talk.id, Ask("Who?"))
+    here.conversations.pin(pinned.id, True)
+    backup.write_copy(here, tmp_path / "copy.lectern")
+    backup.read_copy(there, tmp_path / "copy.lectern")
+    assert [c.id for c in there.conversations.all(pinned=True)] == [pinned.id]
+    assert [c.id for c in there.conversations.all(pinned=False)] == [other.id]
+    there.conversations.pin(pinned.id, False)
+    backup.read_copy(there, tmp_path / "copy.lectern")
+    assert there.conversations.all(pinned=True) == []
+    here.close()
+    there.close()
 
 
 def test_deleting_a_conversation_deletes_its_messages(conversations: Conversations) -> None:
