@@ -139,7 +139,7 @@ def test_what_is_opened_or_pressed_with_the_keyboard_keeps_it_or_gives_it_back(p
     name = page.locator(".st-key-document_table button.link").first.inner_text()
     tab_to(page, f"More about {name}")
     page.keyboard.press("Enter")
-    tab_to(page, "Delete", most=3)
+    tab_to(page, "Delete", most=4)
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Keep").wait_for()
     until(page, lambda: focused(page) == "Delete")
