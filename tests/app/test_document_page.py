@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
 PDF = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix == ".pdf")
+SHEETS = SAMPLE / "passenger-figures.xlsx"
 TEXT = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix in (".md", ".txt"))
 
 
@@ -74,3 +75,20 @@ def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
         page.locator(".st-key-document_on button").click()
         settled(page)
     page.locator(".text", has_text="Here the road ends.").wait_for()
+
+
+def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, app: App) -> None:
+    opened(page, app, SHEETS.name)
+    grid = page.get_by_test_id("stDataFrame").get_by_role("grid")
+    grid.get_by_role("columnheader", name="Month").wait_for(state="attached")
+    grid.get_by_role("gridcell", name="28,914", exact=True).wait_for(state="attached")
+    page.get_by_role("button", name="By month").click()
+    page.get_by_role("button", name="By year").click()
+    grid.get_by_role("columnheader", name="Year").wait_for(state="attached")
+    box = page.get_by_role("textbox", name="Search in this document")
+    box.fill("28,914")
+    box.press("Enter")
+    page.locator(".st-key-found_0 button").click()
+    page.locator(".text mark").filter(has_text="28,914").wait_for()
+    page.get_by_text("As text").click()
+    grid.get_by_role("columnheader", name="Month").wait_for(state="attached")
