@@ -77,6 +77,27 @@ def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
     page.locator(".text", has_text="Here the road ends.").wait_for()
 
 
+def test_the_headings_of_a_text_are_its_contents_and_lead_there(page: Page, app: App) -> None:
+    name = "walks by the sea.md"
+    page.goto(app.url)
+    parts = [
+        "# Walks",
+        "```\n# of the script\n```",
+        *["A line about the sea. " * 40] * 20,
+        "## The *long* way",
+        "It begins here.",
+    ]
+    drop(page, payload(name, "\n\n".join(parts).encode()))
+    row(page, name).wait_for()
+    wait_until_read(page)
+    opened(page, app, name)
+    page.get_by_role("button", name="Contents").click()
+    page.get_by_role("button", name="The long way", exact=True).wait_for()
+    assert not page.get_by_role("button", name="of the script").count()
+    page.get_by_role("button", name="The long way", exact=True).click()
+    page.locator(".text", has_text="It begins here.").wait_for()
+
+
 def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, app: App) -> None:
     opened(page, app, SHEETS.name)
     grid = page.get_by_test_id("stDataFrame").get_by_role("grid")

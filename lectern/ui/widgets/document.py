@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import accumulate
 
 import streamlit as st
 
@@ -13,10 +15,13 @@ from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
+from ragcore.readers.registry import has_reader
 from ragcore.schema import Document
+from ragcore.text.code_fences import fenced
 from ragcore.text.table_facts import Grid, grids_in
 
 TABLES = ("CSV", "TSV")  # beside those that have sheets
+HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*?)[\s#]*$")
 AROUND = 60  # characters shown on each side of what was found
 FOUND = 50  # places listed
 STRETCH = 6000  # characters of text shown on each side of a place
@@ -37,8 +42,8 @@ def document_view(file: FileRow, document: Document) -> None:
             icon=":material/search:",
             width=260,
         )
-        if file.kind != "PDF" and len(document.pages) > 1:
-            _parts(document)
+        if file.kind != "PDF":
+            _contents(file, document)
         if grids:
             st.toggle(_("As text"), key="document_as_text")
     if words := str(widget("search_in_document") or "").strip():
@@ -108,11 +113,27 @@ def _looked_at(file: FileRow, document: Document) -> Source:
     )
 
 
-def _parts(document: Document) -> None:
-    at = document.page_at(session().documents.place[0])
+def _contents(file: FileRow, document: Document) -> None:
+    """The sheets, chapters or other parts to go to; of a text in one piece its headings."""
+    several = len(document.pages) > 1
+    parts = [(page.label, page.start) for page in document.pages] if several else list(_headings(file.name, document.text))
+    if not parts:
+        return
+    at = document.page_at(session().documents.place[0]) if several else None
     with st.popover(label(at.label) if at else _("Contents"), icon=":material/toc:"):
-        for number, page in enumerate(document.pages):
-            st.button(label(page.label), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(page.start, page.start))
+        for number, (name, start) in enumerate(parts):
+            st.button(label(name), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(start, start))
+
+
+def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
+    """Those of Markdown, each with where its line begins. In source code and settings, `#` begins a remark."""
+    if not has_reader(name):
+        return
+    lines = text.splitlines(keepends=True)
+    starts = accumulate((len(line) for line in lines), initial=0)
+    for line, start, is_code in zip(lines, starts, fenced(lines), strict=False):
+        if not is_code and (heading := HEADING.match(line)):
+            yield heading[1].replace("*", "").replace("`", ""), start
 
 
 def _hits(document: Document, words: str) -> None:
