@@ -113,3 +113,18 @@ def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, 
     page.locator(".text mark").filter(has_text="28,914").wait_for()
     page.get_by_text("As text").click()
     grid.get_by_role("columnheader", name="Month").wait_for(state="attached")
+
+
+def test_a_document_is_put_into_a_new_group_and_a_chat_asks_the_group(page: Page, app: App) -> None:
+    opened(page, app, TEXT.name)
+    page.locator(".st-key-groups_popover button").click()
+    box = page.locator(".st-key-document_groups input")
+    box.fill("Our meetings")
+    box.press("Enter")
+    page.locator(".st-key-groups_popover button", has_text="Our meetings").wait_for()
+    page.goto(f"{app.url}/chat")
+    chip = page.locator(".st-key-scope_popover button").first
+    chip.click()
+    page.locator(".st-key-scope_group_0 button").click()
+    chip.filter(has_text="Our meetings").wait_for()
+    page.get_by_role("button", name=TEXT.name).or_(page.locator(".st-key-chat_files", has_text=TEXT.name)).first.wait_for()

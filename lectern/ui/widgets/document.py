@@ -61,6 +61,23 @@ def document_view(file: FileRow, document: Document) -> None:
         _turn(max(0, before) if start > STRETCH else None, min(behind, total) if end + STRETCH < total else None)
 
 
+def groups_menu(file: FileRow) -> None:
+    """The groups that the document is in, and others to put it into, also new ones."""
+    groups = resources.library().groups
+    chosen = groups.of(file.id)
+    fill_widget("document_groups", chosen)
+    with st.popover(label(", ".join(chosen)) or _("Groups"), icon=":material/label:", key="groups_popover"):
+        st.multiselect(
+            _("In these groups"),
+            list(groups.all()),
+            key="document_groups",
+            placeholder=_("Choose a group or name a new one"),
+            accept_new_options=True,
+            on_change=lambda: groups.put(file.id, widget("document_groups") or ()),
+        )
+        st.caption(_("In a chat, you can choose a whole group of documents at once."))
+
+
 def _turn(back: int | None, on: int | None) -> None:
     """On to what stands before and behind what is shown of it, where there is any."""
     with st.container(key="document_turn", horizontal=True):
