@@ -61,7 +61,7 @@ def test_the_original_is_saved_byte_for_byte_and_never_shown(page: Page, app: Ap
 def test_a_chat_about_a_document_asks_it_alone(page: Page, app: App) -> None:
     opened(page, app, PDF.name)
     page.get_by_role("button", name="Ask about this document").click()
-    page.get_by_text("1 document").first.wait_for()
+    page.locator(".st-key-scope_popover button", has_text=PDF.name).wait_for()
 
 
 def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
