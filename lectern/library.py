@@ -21,6 +21,8 @@ from lectern.ask.suggested_questions import SCHEMA as SUGGESTIONS_SCHEMA
 from lectern.ask.suggested_questions import Suggestions
 from lectern.db.conversations import SCHEMA as CONVERSATIONS_SCHEMA
 from lectern.db.conversations import Conversations
+from lectern.db.document_groups import SCHEMA as GROUPS_SCHEMA
+from lectern.db.document_groups import DocumentGroups
 from lectern.db.evaluations import SCHEMA as EVALUATIONS_SCHEMA
 from lectern.db.evaluations import Evaluations
 from lectern.db.feedback import SCHEMA as FEEDBACK_SCHEMA
@@ -93,6 +95,7 @@ class Library:
             CONVERSATIONS_SCHEMA,
             FEEDBACK_SCHEMA,
             NOTES_SCHEMA,
+            GROUPS_SCHEMA,
             CHECKS_SCHEMA,
             SUGGESTIONS_SCHEMA,
             PROMPTS_SCHEMA,
@@ -104,6 +107,7 @@ class Library:
         self.conversations = Conversations(self.database, clock=parts.clock)
         self.feedback = Feedback(self.database, clock=parts.clock)
         self.notes = Notes(self.database, clock=parts.clock)
+        self.groups = DocumentGroups(self.database)
         self.checks = Checks(self.database)
         self.prompts = PromptVersions(self.database, clock=parts.clock)
         self.suggestions = Suggestions(

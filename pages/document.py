@@ -9,7 +9,7 @@ from lectern.ui.i18n import _
 from lectern.ui.safetext import breakable
 from lectern.ui.server.downloads import original_address
 from lectern.ui.state import fill_widget, session
-from lectern.ui.widgets.document import document_view
+from lectern.ui.widgets.document import document_view, groups_menu
 from ragcore.errors import RagError
 
 library, state = resources.library(), session()
@@ -38,4 +38,5 @@ else:
             places.go_to_chat(None)
         if file.path:
             st.link_button(_("Download"), original_address(file.id), icon=":material/download:")
+        groups_menu(file)
     document_view(file, document)

@@ -125,6 +125,8 @@ def read_copy(library: Library, source: Path, *, name: str = "", told: Callable[
             library.feedback.restore(row)
         for row in _newer_lines(copy, "notes.jsonl"):
             library.notes.restore(row, ids)
+        for row in _newer_lines(copy, "groups.jsonl"):
+            library.groups.restore(row, ids)
         library.prompts.load(list(_newer_lines(copy, "prompts.jsonl")))
         library.evaluations.load(_newer_lines(copy, "evaluations.jsonl"))
         return Copied(len(ids) - known, conversations, known)
@@ -142,6 +144,7 @@ def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], 
                 files.append(file)
         conversations = list(library.conversations.dump())
         verdicts, notes = list(library.feedback.dump()), list(library.notes.dump())
+        grouped = list(library.groups.dump())
         wording, measured = list(library.prompts.dump()), list(library.evaluations.dump())
     known = {file.id for file in files}
     later = [library.files.get(file.id) for file in there if file.id not in known]
@@ -152,6 +155,7 @@ def _write_all(library: Library, copy: zipfile.ZipFile, told: Callable[[float], 
     _write_lines(copy, "conversations.jsonl", iter(conversations))
     _write_lines(copy, "feedback.jsonl", iter(verdicts))
     _write_lines(copy, "notes.jsonl", iter(notes))
+    _write_lines(copy, "groups.jsonl", iter(grouped))
     _write_lines(copy, "prompts.jsonl", iter(wording))
     _write_lines(copy, "evaluations.jsonl", iter(measured))
     passages = {name: getattr(made_with, name) for name in PASSAGES}

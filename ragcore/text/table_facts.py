@@ -24,6 +24,13 @@ class Range(NamedTuple):
     high: str
 
 
+class Grid(NamedTuple):
+    """A table as it stands: a row lacks the cells that are empty."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, str], ...]
+
+
 class Table(NamedTuple):
     rows: int
     columns: tuple[str, ...]
@@ -58,6 +65,11 @@ def tables_in(text: str) -> list[Table]:
     >>> describe(tables_in("Day | Km\\nDay: 2025-05-01; Km: 12\\nDay: 2025-05-02; Km: 8")[0], "en")
     '2 rows; columns Day, Km; Day 2025-05-01 to 2025-05-02; Km 8 to 12.'
     """
+    return [Table(len(rows), columns, _ranges(columns, rows)) for columns, rows in grids_in(text)]
+
+
+def grids_in(text: str) -> list[Grid]:
+    """The same tables with all their cells."""
     lines = [line for line in text.splitlines() if line.strip()]
     of_rows = list(filter(is_row, lines))
     if 2 * len(of_rows) < len(lines):
@@ -70,7 +82,7 @@ def tables_in(text: str) -> list[Table]:
             tables.append(known)
         known[0].update(dict.fromkeys(row))
         known[1].append(row)
-    return [Table(len(rows), tuple(columns), _ranges(columns, rows)) for columns, rows in tables]
+    return [Grid(tuple(columns), tuple(rows)) for columns, rows in tables]
 
 
 def describe(table: Table, language: str) -> str:

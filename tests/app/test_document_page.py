@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
 PDF = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix == ".pdf")
+SHEETS = SAMPLE / "passenger-figures.xlsx"
 TEXT = next(path for path in sorted(SAMPLE.iterdir()) if path.suffix in (".md", ".txt"))
 
 
@@ -60,7 +61,7 @@ def test_the_original_is_saved_byte_for_byte_and_never_shown(page: Page, app: Ap
 def test_a_chat_about_a_document_asks_it_alone(page: Page, app: App) -> None:
     opened(page, app, PDF.name)
     page.get_by_role("button", name="Ask about this document").click()
-    page.get_by_text("1 document").first.wait_for()
+    page.locator(".st-key-scope_popover button", has_text=PDF.name).wait_for()
 
 
 def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
@@ -74,3 +75,56 @@ def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
         page.locator(".st-key-document_on button").click()
         settled(page)
     page.locator(".text", has_text="Here the road ends.").wait_for()
+
+
+def test_the_headings_of_a_text_are_its_contents_and_lead_there(page: Page, app: App) -> None:
+    name = "walks by the sea.md"
+    page.goto(app.url)
+    parts = [
+        "# Walks",
+        "```\n# of the script\n```",
+        *["A line about the sea. " * 40] * 20,
+        "## The *long* way",
+        "It begins here.",
+    ]
+    drop(page, payload(name, "\n\n".join(parts).encode()))
+    row(page, name).wait_for()
+    wait_until_read(page)
+    opened(page, app, name)
+    page.get_by_role("button", name="Contents").click()
+    page.get_by_role("button", name="The long way", exact=True).wait_for()
+    assert not page.get_by_role("button", name="of the script").count()
+    page.get_by_role("button", name="The long way", exact=True).click()
+    page.locator(".text", has_text="It begins here.").wait_for()
+
+
+def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, app: App) -> None:
+    opened(page, app, SHEETS.name)
+    grid = page.get_by_test_id("stDataFrame").get_by_role("grid")
+    grid.get_by_role("columnheader", name="Month").wait_for(state="attached")
+    grid.get_by_role("gridcell", name="28,914", exact=True).wait_for(state="attached")
+    page.get_by_role("button", name="By month").click()
+    page.get_by_role("button", name="By year").click()
+    grid.get_by_role("columnheader", name="Year").wait_for(state="attached")
+    box = page.get_by_role("textbox", name="Search in this document")
+    box.fill("28,914")
+    box.press("Enter")
+    page.locator(".st-key-found_0 button").click()
+    page.locator(".text mark").filter(has_text="28,914").wait_for()
+    page.get_by_text("As text").click()
+    grid.get_by_role("columnheader", name="Month").wait_for(state="attached")
+
+
+def test_a_document_is_put_into_a_new_group_and_a_chat_asks_the_group(page: Page, app: App) -> None:
+    opened(page, app, TEXT.name)
+    page.locator(".st-key-groups_popover button").click()
+    box = page.locator(".st-key-document_groups input")
+    box.fill("Our meetings")
+    box.press("Enter")
+    page.locator(".st-key-groups_popover button", has_text="Our meetings").wait_for()
+    page.goto(f"{app.url}/chat")
+    chip = page.locator(".st-key-scope_popover button").first
+    chip.click()
+    page.locator(".st-key-scope_group_0 button").click()
+    chip.filter(has_text="Our meetings").wait_for()
+    page.get_by_role("button", name=TEXT.name).or_(page.locator(".st-key-chat_files", has_text=TEXT.name)).first.wait_for()

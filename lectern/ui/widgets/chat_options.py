@@ -16,7 +16,7 @@ from lectern.ui.widgets.price import most_tag
 from ragcore.errors import RagError
 
 USUAL = "condense_plus_context"
-NAME_CHARS = 28  # of a document, on its chip
+NAME_CHARS = 28  # of a document or a group, on its chip
 
 
 def scope_menu(*, disabled: bool) -> None:
@@ -24,13 +24,25 @@ def scope_menu(*, disabled: bool) -> None:
     ready = resources.library().files.ready_names()
     chosen = [file_id for file_id in widget("chat_files") or () if file_id in ready]
     fill_widget("chat_files", chosen)
+    groups = {name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()}
     shown = _("All documents")
-    if len(chosen) == 1:
-        name = ready[chosen[0]]
-        shown = name if len(name) <= NAME_CHARS else f"{name[:NAME_CHARS].rstrip()}…"
+    if group := next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None):
+        shown = _shortened(group)
+    elif len(chosen) == 1:
+        shown = _shortened(ready[chosen[0]])
     elif chosen:
         shown = labels.count(len(chosen), "document")
     with st.popover(label(shown), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
+        for number, (name, ids) in enumerate(groups.items()):
+            if ids:
+                st.button(
+                    label(name),
+                    key=f"scope_group_{number}",
+                    type="tertiary",
+                    icon=":material/label:",
+                    on_click=fill_widget,
+                    args=("chat_files", ids),
+                )
         st.multiselect(
             _("Only in these documents"),
             list(ready),
@@ -39,6 +51,10 @@ def scope_menu(*, disabled: bool) -> None:
             placeholder=_("All documents"),
             persist_state="session",
         )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= NAME_CHARS else f"{name[:NAME_CHARS].rstrip()}…"
 
 
 def mode_menu(*, disabled: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import accumulate
 
 import streamlit as st
 
@@ -11,17 +13,26 @@ from lectern.schema import Source
 from lectern.ui import resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.safetext import label
-from lectern.ui.state import session, widget
+from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
+from ragcore.readers.registry import has_reader
 from ragcore.schema import Document
+from ragcore.text.code_fences import fenced
+from ragcore.text.table_facts import Grid, grids_in
 
+TABLES = ("CSV", "TSV")  # beside those that have sheets
+HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*?)[\s#]*$")
 AROUND = 60  # characters shown on each side of what was found
 FOUND = 50  # places listed
 STRETCH = 6000  # characters of text shown on each side of a place
+TABLE_STRETCH = 100_000  # characters of a table's text whose rows are shown at once
+TABLE_ROWS = 12  # rows of a table that are seen without scrolling in it
+ROW_PIXELS = 35
 
 
 def document_view(file: FileRow, document: Document) -> None:
     """The search and the parts of the document, and the place that is looked at."""
+    grids = _grids(document) if file.kind in TABLES or document.page_word == "sheet" else []
     with st.container(key="document_search", horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             _("Search in this document"),
@@ -31,24 +42,76 @@ def document_view(file: FileRow, document: Document) -> None:
             icon=":material/search:",
             width=260,
         )
-        if file.kind != "PDF" and len(document.pages) > 1:
-            _parts(document)
+        if file.kind != "PDF":
+            _contents(file, document)
+        if grids:
+            st.toggle(_("As text"), key="document_as_text")
     if words := str(widget("search_in_document") or "").strip():
         _hits(document, words)
+    if grids and not widget("document_as_text"):
+        for number, grid in enumerate(grids):
+            _draw(grid, number)
+        first, start, last = _rows_looked_at(document)
+        _turn(start - TABLE_STRETCH if start > first else None, start + TABLE_STRETCH if start + TABLE_STRETCH < last else None)
+        return
     passage(_looked_at(file, document), around=STRETCH)
     if file.kind != "PDF" and not resources.library().files.page_words.of(file.id, [0]):
-        _turn(len(document.text))
+        start, end = session().documents.place
+        before, behind, total = start - 2 * STRETCH, end + 2 * STRETCH, len(document.text)
+        _turn(max(0, before) if start > STRETCH else None, min(behind, total) if end + STRETCH < total else None)
 
 
-def _turn(total: int) -> None:
-    """On to the text before and behind what is shown of it."""
-    start, end = session().documents.place
-    before, behind = start - 2 * STRETCH, end + 2 * STRETCH
+def groups_menu(file: FileRow) -> None:
+    """The groups that the document is in, and others to put it into, also new ones."""
+    groups = resources.library().groups
+    chosen = groups.of(file.id)
+    fill_widget("document_groups", chosen)
+    with st.popover(label(", ".join(chosen)) or _("Groups"), icon=":material/label:", key="groups_popover"):
+        st.multiselect(
+            _("In these groups"),
+            list(groups.all()),
+            key="document_groups",
+            placeholder=_("Choose a group or name a new one"),
+            accept_new_options=True,
+            on_change=lambda: groups.put(file.id, widget("document_groups") or ()),
+        )
+        st.caption(_("In a chat, you can choose a whole group of documents at once."))
+
+
+def _turn(back: int | None, on: int | None) -> None:
+    """On to what stands before and behind what is shown of it, where there is any."""
     with st.container(key="document_turn", horizontal=True):
-        if start > STRETCH:
-            st.button(_("Previous"), key="document_back", on_click=_go_to, args=(max(0, before), max(0, before)))
-        if end + STRETCH < total:
-            st.button(_("Next"), key="document_on", on_click=_go_to, args=(min(behind, total), min(behind, total)))
+        if back is not None:
+            st.button(_("Previous"), key="document_back", on_click=_go_to, args=(back, back))
+        if on is not None:
+            st.button(_("Next"), key="document_on", on_click=_go_to, args=(on, on))
+
+
+def _rows_looked_at(document: Document) -> tuple[int, int, int]:
+    """Where the sheet begins, where the stretch of its rows begins that is looked at, and where the sheet ends."""
+    place = session().documents.place[0]
+    sheet = document.page_at(place)
+    first, last = (sheet.start, sheet.end) if sheet else (0, len(document.text))
+    return first, first + max(0, place - first) // TABLE_STRETCH * TABLE_STRETCH, last
+
+
+def _grids(document: Document) -> list[Grid]:
+    first, start, last = _rows_looked_at(document)
+    begin, end = (
+        last if edge >= last else max(first, document.text.rfind("\n", first, edge) + 1)
+        for edge in (start, start + TABLE_STRETCH)
+    )
+    return grids_in(document.text[begin:end])
+
+
+def _draw(grid: Grid, number: int) -> None:
+    rows = min(len(grid.rows), TABLE_ROWS) + 1
+    st.dataframe(
+        {name: [row.get(name, "") for row in grid.rows] for name in grid.columns},
+        key=f"document_table_{number}",
+        hide_index=True,
+        height=rows * ROW_PIXELS + 3,  # and its edges
+    )
 
 
 def _looked_at(file: FileRow, document: Document) -> Source:
@@ -67,11 +130,27 @@ def _looked_at(file: FileRow, document: Document) -> Source:
     )
 
 
-def _parts(document: Document) -> None:
-    at = document.page_at(session().documents.place[0])
+def _contents(file: FileRow, document: Document) -> None:
+    """The sheets, chapters or other parts to go to; of a text in one piece its headings."""
+    several = len(document.pages) > 1
+    parts = [(page.label, page.start) for page in document.pages] if several else list(_headings(file.name, document.text))
+    if not parts:
+        return
+    at = document.page_at(session().documents.place[0]) if several else None
     with st.popover(label(at.label) if at else _("Contents"), icon=":material/toc:"):
-        for number, page in enumerate(document.pages):
-            st.button(label(page.label), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(page.start, page.start))
+        for number, (name, start) in enumerate(parts):
+            st.button(label(name), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(start, start))
+
+
+def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
+    """Those of Markdown, each with where its line begins. In source code and settings, `#` begins a remark."""
+    if not has_reader(name):
+        return
+    lines = text.splitlines(keepends=True)
+    starts = accumulate((len(line) for line in lines), initial=0)
+    for line, start, is_code in zip(lines, starts, fenced(lines), strict=False):
+        if not is_code and (heading := HEADING.match(line)):
+            yield heading[1].replace("*", "").replace("`", ""), start
 
 
 def _hits(document: Document, words: str) -> None:
@@ -89,3 +168,5 @@ def _hits(document: Document, words: str) -> None:
 
 def _go_to(start: int, end: int) -> None:
     session().documents.place = (start, end)
+    if end > start:  # words that were found, which are marked in the text
+        fill_widget("document_as_text", True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcore.readers.table_rows import lines
-from ragcore.text.table_facts import WORDINGS, Range, describe, listed, tables_in
+from ragcore.text.table_facts import WORDINGS, Range, describe, grids_in, listed, tables_in
 
 
 def table(*rows: str) -> str:
@@ -67,3 +67,9 @@ def test_there_are_words_in_each_language_and_what_is_not_named_is_counted() -> 
     }
     assert describe(found, "") == "1 row; columns A, B."
     assert listed(["a", "b", "c", "d"], 2, "en") == "a, b and 2 more"
+
+
+def test_a_grid_has_the_cells_of_each_row_and_lacks_the_empty_ones() -> None:
+    (found,) = grids_in(table("Day|Km|Note", "2025-05-01|12|", "2025-05-02||rain"))
+    assert found.columns == ("Day", "Km", "Note")
+    assert found.rows == ({"Day": "2025-05-01", "Km": "12"}, {"Day": "2025-05-02", "Note": "rain"})
