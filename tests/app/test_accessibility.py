@@ -166,9 +166,8 @@ def test_what_is_opened_or_pressed_with_the_keyboard_keeps_it_or_gives_it_back(p
     tab_to(page, "Rename, copy, export or delete: ", "Shift+Tab")
     for opened in ("Rename", "Delete"):
         page.keyboard.press("Enter")
-        until(page, lambda: focused(page) == "Rename")
-        if opened == "Delete":
-            tab_to(page, "Delete", most=3)
+        until(page, lambda: focused(page) == "Pin")
+        tab_to(page, opened, most=4)
         page.keyboard.press("Enter")
         expected = "Name of this conversation" if opened == "Rename" else "Delete"
         page.get_by_label("Name of this conversation").or_(page.get_by_text("Delete this conversation?")).wait_for()
