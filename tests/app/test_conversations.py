@@ -294,7 +294,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
 
     kept = from_json(saved["json"].read_text("utf-8"))
     asked, given = kept.messages
-    assert copied == given.text
+    assert copied == given.as_shown.text
     assert (asked.text, kept.verdicts[given.id].word) == (question, "right & short")
     markdown = saved["md"].read_text("utf-8")
     assert given.text in markdown
