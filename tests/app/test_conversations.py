@@ -294,12 +294,13 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
 
     kept = from_json(saved["json"].read_text("utf-8"))
     asked, given = kept.messages
-    assert copied == given.as_shown.text
+    shown = given.as_shown
+    assert copied == shown.text
     assert (asked.text, kept.verdicts[given.id].word) == (question, "right & short")
     markdown = saved["md"].read_text("utf-8")
-    assert given.text in markdown
+    assert shown.text in markdown
     assert "Two dogs in each car? \\<script\\>" in markdown
-    source = next(source for source in given.sources if f"[{source.number}]" in given.text)
+    source = next(source for source in shown.sources if f"[{source.number}]" in shown.text)
     assert source.file_name in chip
     assert f"\\[{source.number}\\] **" in markdown
 
