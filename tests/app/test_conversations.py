@@ -373,7 +373,7 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     assert (mark.inner_text(), quoted.inner_text(), around.inner_text()) == (shown, built, whole)
 
     ask_anew(page, empty_app, "Wer hat den Mond an die Bahn gekettet?")
-    assert transcript(page)[-1].startswith("Ähnlichste Passagen:")
+    assert "Ähnlichste Passagen:" in transcript(page)[-1]
 
     page.goto(empty_app.url)
     row(page, "lock.txt").get_by_role("button", name="Delete lock.txt").click()
