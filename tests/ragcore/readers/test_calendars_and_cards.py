@@ -12,14 +12,16 @@ from ragcore.readers.registry import read_file
 
 CALENDAR = (
     "BEGIN:VCALENDAR\r\nBEGIN:VTIMEZONE\r\nDTSTART:19700101T000000\r\nEND:VTIMEZONE\r\n"
-    'BEGIN:VEVENT\r\nUID:77@example.org\r\nDTSTART;TZID="Europe:Berlin":20240507T093000\r\nSUMMARY:Board mee\r\n ting\\, Zürich\r\n'
+    'BEGIN:VEVENT\r\nUID:77@example.org\r\nDTSTART;TZID="Europe:Berlin":20240507T093000\r\n'
+    "SUMMARY:Board mee\r\n ting\\, Zürich\r\n"
     "ATTENDEE;CN=Ada:mailto:ada@example.org\r\nEND:VEVENT\r\n"
     "BEGIN:VTODO\r\nSUMMARY:Paint\r\nDUE:20240601\r\nEND:VTODO\r\nEND:VCALENDAR\r\n"
 )
 CARD = (
     "BEGIN:VCARD\nVERSION:2.1\nN:Lovelace;Ada;;;\nitem1.EMAIL;INTERNET:ada@example.org\nTEL;CELL:+44 20 1\n"
     "ORG:Harbour;Pilots\nNOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=ISO-8859-1:Caf=E9 on the =\n=\nquay\n"
-    "PHOTO;ENCODING=BASE64;TYPE=JPEG:/9j/4AAQSkZJRgABAQ\n AAAQABAAD\n\nEND:VCARD\nBEGIN:VCARD\nFN:Grace\nN:Hopper;Grace\nEND:VCARD\n"
+    "PHOTO;ENCODING=BASE64;TYPE=JPEG:/9j/4AAQSkZJRgABAQ\n AAAQABAAD\n\nEND:VCARD\n"
+    "BEGIN:VCARD\nFN:Grace\nN:Hopper;Grace\nEND:VCARD\n"
 )
 
 
