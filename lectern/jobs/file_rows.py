@@ -122,6 +122,16 @@ class FileRow:
     def ready(self) -> bool:
         return self.stage is Stage.READY
 
+    @property
+    def passed_over(self) -> bool:
+        """Says which files of a folder or an archive were not taken in: it has neither failed nor been read."""
+        return self.stage is Stage.FAILED and self.problem is not None and self.problem.nothing_new
+
+    @property
+    def state(self) -> str:
+        """ "active", "passed", or what it came to: "ready", "failed", "stopped"."""
+        return "active" if self.active else "passed" if self.passed_over else self.stage.value
+
 
 def seconds_left(files: Sequence[FileRow]) -> float | None:
     """Until all of these are read, by as many workers as are at work now; None when nothing is to be done."""

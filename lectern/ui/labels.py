@@ -229,7 +229,7 @@ def file_facts(file: FileRow) -> str:
     if file.ready:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *weight])
-    parts = [stages()[file.stage]]
+    parts = [_("Passed over") if file.passed_over else stages()[file.stage]]
     if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes: of what is fetched, too
         parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:

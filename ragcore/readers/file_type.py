@@ -13,17 +13,16 @@ from ragcore.readers.office.encrypted_ooxml import is_encrypted
 _PICTURES = (
     (b"\x89PNG\r\n", ".png"),
     (b"\xff\xd8\xff", ".jpg"),
+    (b"GIF8", ".gif"),
     (b"II*\0", ".tif"),
     (b"MM\0*", ".tif"),
 )
 _NO_READER = (  # first bytes, what to call it, what to do
-    (b"GIF8", "a picture (GIF)", "picture"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "archive"),
     (b"Rar!\x1a\x07", "a RAR archive", "archive"),
     (b"\x1f\x8b", "a gzip archive", "archive"),
     (b"BZh", "a bzip2 archive", "archive"),
     (b"\xfd7zXZ\0", "an xz archive", "archive"),
-    (b"\x7fELF", "a program", "other"),
     (b"SQLite format 3\0", "a database", "other"),
     (b"ID3", "a sound recording", "other"),
     (b"OggS", "a recording", "other"),
@@ -32,8 +31,12 @@ _NO_READER = (  # first bytes, what to call it, what to do
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "archive"),
     (b"HWP Document File", "a Hangul document (.hwp)", "other"),
 )
+# Of Windows, of Linux, of macOS.
+_PROGRAMS = (
+    *(b"MZ", b"\x7fELF"),
+    *(b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"),
+)
 _WHAT_TO_DO = {
-    "picture": "Save it as PNG and add that.",
     "archive": "Of archives only .zip is taken: unpack it, and add the files in it or a zip of them.",
     "other": "Save what you want to read as PDF or as text and add that.",
 }
@@ -73,6 +76,8 @@ def true_suffix(path: Path, name: str, named: str) -> str:
         return _compound_suffix(path, name)
     if head.startswith(b"{\\rtf"):
         return ".rtf"
+    if head.startswith(_PROGRAMS) and b"\0" in head[:64]:  # before the rest may pass for text
+        _refuse(name, "a program", _WHAT_TO_DO["other"])
     is_text = holds_text(path)
     if b"%PDF-" in head[:1024] and (named == ".pdf" or head.lstrip().startswith(b"%PDF-") or not is_text):
         return ".pdf"
@@ -110,8 +115,6 @@ def _refuse_known(head: bytes, name: str) -> None:
         _refuse(name, "a recording", _WHAT_TO_DO["other"])
     if head[4:8] == b"ftyp":
         _refuse(name, "a video, sound recording or picture", _WHAT_TO_DO["other"])
-    if head[:2] == b"MZ" and b"\0" in head[:64]:
-        _refuse(name, "a program", _WHAT_TO_DO["other"])
 
 
 def _refuse(name: str, what: str, to_do: str) -> NoReturn:

@@ -12,13 +12,29 @@ from pathlib import Path, PurePosixPath
 from typing import cast
 
 import ragcore.readers
-from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
+from ragcore.errors import (
+    DamagedFileError,
+    EmptyFileError,
+    NoTextError,
+    RagError,
+    TooLargeError,
+    UnreadableFileError,
+    UnsupportedFileError,
+)
 from ragcore.readers import text
 from ragcore.readers.base import Reader, ReadOptions
 from ragcore.readers.encodings import holds_text
 from ragcore.readers.file_type import true_suffix
 from ragcore.readers.office import encrypted_ooxml
 from ragcore.schema import Document
+
+# That are installed under another name than they are imported.
+_PACKAGES = {
+    "PIL": "pillow",
+    "lxml_html_clean": "lxml-html-clean",
+    "msoffcrypto": "msoffcrypto-tool",
+    "pdfminer": "pdfminer.six",
+}
 
 
 def reader_for(name: str) -> Reader:
@@ -78,6 +94,13 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
         raise
     except MemoryError as error:
         raise TooLargeError(f"{name} needs more memory to read than there is.", hint="Split it into several files.") from error
+    except ImportError as error:
+        package = (error.name or "lectern").partition(".")[0]
+        package = _PACKAGES.get(package, package)
+        raise UnreadableFileError(
+            f"{name} could not be read: the package {package} is not installed.",
+            hint=f"Install it with: pip install {package}",
+        ) from error
     except Exception as error:  # parsers of broken files raise whatever they like
         raise DamagedFileError(
             f"{name} could not be read: it seems to be damaged.",

@@ -109,23 +109,20 @@ def _states() -> dict[str, str]:
         "ready": _("Ready"),
         "active": _("Being read"),
         "failed": _("Could not be read"),
+        "passed": _("Passed over"),
         "stopped": _("Stopped"),
     }
-
-
-def _state(file: FileRow) -> str:
-    return "active" if file.active else file.stage.value
 
 
 def _found(files: Sequence[FileRow]) -> list[FileRow]:
     """Those that the fields ask for, in the order that the table's head asks for."""
     text = str(widget("document_search") or "").casefold().strip()
     state, kind = widget("document_state") or "", widget("document_kind") or ""
-    found = [file for file in files if text in file.name.casefold() and state in ("", _state(file)) and kind in ("", file.kind)]
+    found = [file for file in files if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)]
     by, backwards = session().indexes.document_sort.removeprefix("-"), session().indexes.document_sort.startswith("-")
     keys = {
         "name": lambda file: file.name.casefold(),
-        "state": _state,
+        "state": lambda file: file.state,
         "passages": lambda file: file.passages,
         "size": lambda file: file.size,
         "added": lambda file: file.added,
@@ -137,7 +134,7 @@ def _row(file: FileRow) -> dict[str, object]:
     return {
         "id": file.id,
         "name": file.name,
-        "state": _state(file),
+        "state": file.state,
         "told": labels.file_problem(file) or labels.stages()[file.stage],
         "left_out": [f"{said(part.what)} {said(part.hint)}" for part in file.left_out],
         "passages": numeral(file.passages) if file.passages else "",

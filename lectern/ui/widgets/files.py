@@ -28,9 +28,11 @@ def file_rows() -> None:
     tally = _tally()
     count = tally.total()
     if count >= MANY:
-        removable = sum(not _unlockable(file) for file in resources.library().files.all(Stage.FAILED))
+        failed = resources.library().files.all(Stage.FAILED)
+        removable = sum(map(_unreadable, failed))
+        told = _counted(tally - Counter(failed=sum(file.passed_over for file in failed)), removable)
         with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(" · ".join(_counted(tally, removable)), width="content")
+            st.caption(" · ".join(told), width="content")
             if removable > 1:
                 st.button(
                     _("Remove {number} that cannot be read").format(number=numeral(removable)),
@@ -81,13 +83,17 @@ def _rows(drawn: Counter[str]) -> None:
 def _remove_failed() -> None:
     """Take the rows of files that could not be read off the list; those that wait for a password stay."""
     library = resources.library()
-    gone = [file for file in library.files.all(Stage.FAILED) if not _unlockable(file)]
+    gone = [file for file in library.files.all(Stage.FAILED) if _unreadable(file)]
     for file in gone:
         if file.passages:  # of an earlier version, which still answered
             library.delete_file(file.id)
         else:
             library.files.remove(file.id)
     session().notice = _("{files} removed from the list.").format(files=labels.count(len(gone), "file"))
+
+
+def _unreadable(file: FileRow) -> bool:
+    return not _unlockable(file) and not file.passed_over
 
 
 def _unlockable(file: FileRow) -> bool:
@@ -108,7 +114,7 @@ def _row(file: FileRow) -> dict[str, object]:
             "left_out": [f"{said(part.what)} {said(part.hint)}" for part in file.left_out],
             "details": file.problem.details if ": " in file.problem.details else "",  # a bare name says nothing more
         }
-    state = "active" if file.active else file.stage.value
+    state = file.state
     return {
         "id": file.id,
         "name": file.name,

@@ -19,7 +19,7 @@ from ragcore.schema import Document
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif")
 
 SMALL = 1000  # pixels of the longer side; smaller pictures are enlarged, as letters must be 20 pixels high to be read
 ENLARGED = 2.5
@@ -47,7 +47,7 @@ def _without_text(name: str, report: recognition.RecognitionReport) -> NoTextErr
 
 def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionReport) -> Iterator[str]:
     with _opened(path, options.name) as picture:
-        count = getattr(picture, "n_frames", 1)
+        count = 1 if picture.format == "GIF" else getattr(picture, "n_frames", 1)  # one that moves shows the same
         for frame in range(count):
             picture.seek(frame)
             upright = _upright(picture, options.name)

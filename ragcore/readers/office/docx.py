@@ -20,7 +20,7 @@ from ragcore.readers.encodings import clean, decode
 from ragcore.readers.losses import Losses
 from ragcore.readers.office.docx_formatting import Formatting, new_run
 from ragcore.readers.office.docx_numbering import Numbers
-from ragcore.readers.office.drawings import chart_text, diagram_text
+from ragcore.readers.office.drawings import alternative_text, chart_text, diagram_text
 from ragcore.readers.office.package import Package, core_properties, package
 from ragcore.readers.office.symbol_fonts import unicode_sign
 from ragcore.readers.web.html_text import html_text
@@ -74,18 +74,25 @@ class _Preparation:
         self._write_drawings(root, part)
 
     def _write_drawings(self, root: _Element, part: str) -> None:
-        """The words of charts and diagrams as text boxes in their place."""
+        """The words of charts and diagrams, and those that stand for pictures, as text boxes in their place."""
         links: dict[str, tuple[str, str]] = {}
         for drawn in list(root.iter("{*}chart", "{*}relIds")):
             links = links or self._parts.links(part)
             is_diagram = local(drawn) == "relIds"
             path = links.get(attribute(drawn, "dm" if is_diagram else "id") or "", ("", ""))[1]
             if path in self._parts:
-                text = diagram_text(self._parts, path) if is_diagram else chart_text(self._parts, path)
-                box, paragraph = (root.makeelement(kind, {}, None) for kind in ("txbxContent", "p"))
-                paragraph.append(new_run(root, text))
-                box.append(paragraph)
-                drawn.append(box)
+                _write_box(root, drawn, diagram_text(self._parts, path) if is_diagram else chart_text(self._parts, path))
+        for properties in list(root.iter("{*}docPr")):
+            around = properties.getparent()
+            if around is not None and next(around.iter("{*}pic"), None) is not None and (text := alternative_text(properties)):
+                _write_box(root, properties, text)
+
+
+def _write_box(root: _Element, drawn: _Element, text: str) -> None:
+    box, paragraph = (drawn.makeelement(kind, {}, None) for kind in ("txbxContent", "p"))
+    paragraph.append(new_run(root, text))
+    box.append(paragraph)
+    drawn.append(box)
 
 
 def _blocks(element: Iterable[_Element], parts: Package, part: str) -> Iterator[str]:

@@ -72,13 +72,15 @@ class Formatting:
 
     def _of_style(self, identity: str | None) -> Effects:
         """Its effects, with those of the styles that it is based on."""
-        if not identity:
-            return Effects()
-        if identity not in self._effects:
+        chain: list[str] = []
+        while identity and identity not in self._effects:
             self._effects[identity] = Effects()  # in case that styles are based on each other in a circle
-            style = self._styles.get(identity)
-            self._effects[identity] = _effects(child(style, "rPr")).over(self._of_style(setting(style, "basedOn")))
-        return self._effects[identity]
+            chain.append(identity)
+            identity = setting(self._styles.get(identity), "basedOn")
+        found = self._effects[identity] if identity else Effects()
+        for each in reversed(chain):
+            found = self._effects[each] = _effects(child(self._styles.get(each), "rPr")).over(found)
+        return found
 
 
 def new_run(near: _Element, text: str) -> _Element:

@@ -15,6 +15,8 @@ from ragcore.readers.web.safe_xml import attribute, child, children, local, whol
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".emf", ".wmf", ".svg", ".tif", ".tiff")
+
 
 def elements(parts: Package, part: str) -> Iterator[_Element]:
     """Every element of a part in its order, none of it twice; none where it is damaged, as other parts can still be read."""
@@ -65,6 +67,12 @@ def _run_text(words: _Element) -> str:
     if attribute(properties, "strike") in ("sngStrike", "dblStrike"):
         text = typography.mark(typography.STRUCK, text)
     return text
+
+
+def alternative_text(properties: _Element | None) -> str:
+    """What a picture shows, in the words of its author; "" where that is only the name of a file."""
+    text = " ".join((attribute(properties, "descr") or "").split())
+    return "" if text.lower().endswith(_PICTURES) else text
 
 
 def linked_texts(parts: Package, part: str) -> Iterator[str]:

@@ -19,11 +19,13 @@ from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".epub",)
 
+_PAGES = (".xhtml", ".html", ".htm")
+
 
 def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as parts:
         book = _package_part(parts, options.name)
-        chapters, metadata = _spine(parts, book, options.name)
+        chapters, missing, metadata = _spine(parts, book, options.name)
         _refuse_locked(parts, chapters, options.name)
         pages: list[tuple[str, str]] = []
         losses, css = Losses(), _style_sheets(parts)
@@ -40,6 +42,8 @@ def read(path: Path, options: ReadOptions) -> Document:
             f"{options.name} is an e-book with no text in it.", hint="Its pages are pictures: have their text recognised (OCR)."
         )
     losses.report(options)
+    if missing:
+        options.left_out(_without(missing, options.name))
     return Document(text, metadata=metadata, pages=stretches, page_word="chapter")
 
 
@@ -65,7 +69,8 @@ def _package_part(parts: Package, name: str) -> str:
     return found
 
 
-def _spine(parts: Package, book: str, name: str) -> tuple[list[str], dict[str, Scalar]]:
+def _spine(parts: Package, book: str, name: str) -> tuple[list[str], list[str], dict[str, Scalar]]:
+    """The chapters, those that are named and are not there, and what is said of the book."""
     folder = posixpath.dirname(book)
     items: dict[str, str] = {}
     order: list[str] = []
@@ -79,10 +84,17 @@ def _spine(parts: Package, book: str, name: str) -> tuple[list[str], dict[str, S
             order.append(element.get("idref") or "")
         elif kind in ("title", "creator") and (element.text or "").strip():
             metadata.setdefault("title" if kind == "title" else "author", " ".join((element.text or "").split()))
-    chapters = [items[identity] for identity in order if items.get(identity, "") in parts]
-    return chapters or [
-        path for path in items.values() if path in parts and path.endswith((".xhtml", ".html", ".htm"))
-    ], metadata
+    named = [items.get(identity, identity) for identity in order]
+    chapters = [path for path in named if path in parts]
+    missing = [path for path in named if path not in parts]
+    return chapters or [path for path in items.values() if path in parts and path.endswith(_PAGES)], missing, metadata
+
+
+def _without(missing: list[str], name: str) -> DamagedFileError:
+    return DamagedFileError(
+        f"Chapters of {name} are missing in the file: {', '.join(missing)}.",
+        hint="Download or copy the book again, or save it again in the program it comes from.",
+    )
 
 
 def _refuse_locked(parts: Package, chapters: list[str], name: str) -> None:

@@ -12,7 +12,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
-from ragcore.readers.office.drawings import elements, linked_texts, paragraph_text, paragraphs
+from ragcore.readers.office.drawings import alternative_text, elements, linked_texts, paragraph_text, paragraphs
 from ragcore.readers.office.package import Package, core_properties, package
 from ragcore.readers.page_spans import joined
 from ragcore.readers.pdf.line_joining import is_item
@@ -94,6 +94,8 @@ def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str 
             (titles if placeholder in _TITLES else others).append(text)
         elif kind == "tbl":
             others.append(_table(shape))
+        elif kind == "pic":
+            others.append(alternative_text(child(child(shape, "nvPicPr"), "cNvPr")))
     return [text for text in (*titles, *others, *linked_texts(parts, part)) if text.strip()]
 
 

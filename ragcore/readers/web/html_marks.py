@@ -25,7 +25,7 @@ MOST_TRIALS = 20_000_000  # of a rule on an element; the rules beyond are not ap
 MOST_PARTS = 50  # elements and texts within raised or lowered letters
 LEAST_SHOWN = 0.05  # of a page's text; where less is left, a program in the browser shows the rest
 
-_HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.I)
+HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.I)
 _SHOWS = re.compile(r"display\s*:\s*(?!none)\w|visibility\s*:\s*visible", re.I)
 _SHIFTS = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.I)
 _STRIKES = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.I)
@@ -138,11 +138,11 @@ def _each_once(nodes: Iterable[LexborNode]) -> dict[int, LexborNode]:
 
 def _remove_hidden(tree: LexborHTMLParser, styles: _Styles) -> int:
     marked = tree.css("[hidden]:not([hidden='until-found']), dialog:not([open]), .katex-html")
-    hidden = _each_once([*(node for node, _ in styles.nodes(_HIDES)), *marked])
+    hidden = _each_once([*(node for node, _ in styles.nodes(HIDES)), *marked])
     if not hidden:
         return 0
     for node, _ in styles.nodes(_SHOWS):
-        if not _HIDES.search(node.attributes.get("style") or ""):
+        if not HIDES.search(node.attributes.get("style") or ""):
             hidden.pop(node.mem_id, None)
     for node in _opened_by_a_click(tree, hidden):
         hidden.pop(node.mem_id)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "-comment"}) | {
     "ix:header"  # figures for programs, in the reports of companies (Inline XBRL)
 }
+_WITHOUT_WORDS = frozenset(
+    {"hidden", "password", "submit", "button", "reset", "image", "checkbox", "radio", "file", "color", "range"}
+)
 _BLOCK_NAMES = (
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p pre section summary table tbody tfoot thead tr ul"
@@ -56,8 +59,10 @@ def parse_page(html: str, *, css: str = "") -> tuple[LexborHTMLParser, int]:
 
 
 def page_text(page: LexborHTMLParser) -> str:
-    """The text of what `parse_page` gives."""
-    return _text(page.root) if page.root is not None else ""
+    """The text of what `parse_page` gives; of a page that a program builds, what it says to those without programs."""
+    if page.root is None or (text := _text(page.root)):
+        return text if page.root is not None else ""
+    return "\n\n".join(text for node in page.css("body noscript") if (text := html_text(node.inner_html or "")))
 
 
 def page_html(page: LexborHTMLParser) -> str:
@@ -121,6 +126,11 @@ def _walk(root: LexborNode, out: list[str]) -> None:
             continue
         if tag == "img":
             out.append(node.attributes.get("alt") or "")
+            continue
+        if tag == "input":
+            if (node.attributes.get("type") or "text").lower() not in _WITHOUT_WORDS:
+                out.append(" " if out and not out[-1].endswith(" ") else "")
+                out.append(node.attributes.get("value") or "")
             continue
         if tag == "table" and (rows := _table(node)):
             out.append("\x02" + "\x01".join(rows) + "\x02")

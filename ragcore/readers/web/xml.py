@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, NoTextError
 from ragcore.readers.base import ReadOptions, decoded
 from ragcore.readers.encodings import clean
 from ragcore.readers.web import safe_xml
+from ragcore.readers.web.html_marks import HIDES
 from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 SUFFIXES = (".xml", ".rss", ".atom", ".opml", ".svg")
 
@@ -32,9 +37,20 @@ def read(path: Path, options: ReadOptions) -> Document:
     return Document(clean(found), metadata={"file_name": options.name})
 
 
+def _is_unseen(node: _Element) -> bool:
+    """Whether nothing of this part of a drawing is shown: what is for programs, and what is hidden."""
+    hidden = node.get("display") == "none" or node.get("visibility") in ("hidden", "collapse")
+    return hidden or safe_xml.local(node) in ("style", "script", "metadata") or bool(HIDES.search(node.get("style") or ""))
+
+
 def _lines(data: bytes, name: str) -> list[str]:
     lines = []
-    for text in safe_xml.parse(data, name).itertext():
+    root = safe_xml.parse(data, name)
+    if safe_xml.local(root) == "svg":
+        for node in list(root.iter()):
+            if _is_unseen(node):
+                node.clear(keep_tail=True)
+    for text in root.itertext():
         line = " ".join(str(text).split())
         if _ESCAPED.search(line):  # a feed carries its articles as escaped HTML
             line = html_text(line)

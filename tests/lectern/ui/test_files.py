@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from lectern.ui.widgets.files import _counted
+from lectern.jobs.file_rows import FileRow, Stage
+from lectern.ui import labels
+from lectern.ui.widgets.files import _counted, _unreadable
+from ragcore.errors import PassedOverError, Problem, UnreadableFileError
 
 
 def test_those_that_wait_for_a_password_are_counted_apart_from_those_that_cannot_be_read() -> None:
@@ -13,3 +16,13 @@ def test_those_that_wait_for_a_password_are_counted_apart_from_those_that_cannot
     assert _counted(tally, 4)[2:] == ["4 could not be read", "2 wait for a password"]
     assert _counted(tally, 6)[2:] == ["6 could not be read"]
     assert _counted(Counter(ready=9), 0) == ["9 files", "9 ready"]
+
+
+def test_a_row_that_says_what_was_passed_over_has_neither_failed_nor_been_read() -> None:
+    def row(problem: Problem) -> FileRow:
+        return FileRow("1", "project", "", "", 0, 0.0, Stage.FAILED, 0, 0, 0, 0, problem)
+
+    passed = row(Problem.of(PassedOverError("One file in project was passed over.", hint="Add it by itself.")))
+    assert (passed.state, labels.file_facts(passed), _unreadable(passed)) == ("passed", "Passed over", False)
+    failed = row(Problem.of(UnreadableFileError("It is empty.", hint="Save it again.")))
+    assert (failed.state, labels.file_facts(failed), _unreadable(failed)) == ("failed", "Could not be read", True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib.util
 import mailbox
+import sys
 import zipfile
 from datetime import date
 from email.message import EmailMessage
@@ -675,7 +676,9 @@ def test_files_with_wrong_endings_are_read_as_what_they_are(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"GIF89a" + bytes(50), "picture"),
+        (b"MZ\x90\0" + b"This program cannot be run in DOS mode. " * 500, "a program"),
+        (b"\x7fELF\2\1\1\0" + b"words " * 500, "a program"),
+        (b"\xcf\xfa\xed\xfe\7\0\0\1" + b"words " * 500, "a program"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(50), "7-Zip"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100) + "WordDocument".encode("utf-16-le"), "old Word document"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "HwpSummaryInformation".encode("utf-16-le"), "Hangul document"),
@@ -683,9 +686,30 @@ def test_files_with_wrong_endings_are_read_as_what_they_are(tmp_path: Path) -> N
     ],
 )
 def test_what_no_reader_takes_is_called_by_its_name(data: bytes, said: str, tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(data)
-    with pytest.raises(UnsupportedFileError, match=said):
-        read(tmp_path / "a.pdf")
+    for name in ("a.pdf", "a.txt", "a"):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(UnsupportedFileError, match=said):
+            read(tmp_path / name)
+
+
+def test_a_chapter_that_is_missing_in_a_book_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(making.make_epub(tmp_path / "a.epub", [("One", "Lamps."), ("Two", "Ferries.")])) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    gone = next(name for name, data in parts.items() if b"Ferries" in data)
+    making.make_zip(tmp_path / "b.epub", {name: data for name, data in parts.items() if name != gone})
+    left_out: list[RagError] = []
+    assert read_file(tmp_path / "b.epub", ReadOptions("b.epub", left_out=left_out.append)).text == "One\n\nLamps."
+    assert [error.what for error in left_out] == [f"Chapters of b.epub are missing in the file: {gone}."]
+
+
+def test_a_package_that_is_missing_is_named_and_the_file_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = making.make_xlsx(tmp_path / "a.xlsx", {"One": TABLE})
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(UnreadableFileError, match="the package openpyxl is not installed") as error:
+        read(path)
+    assert error.value.hint == "Install it with: pip install openpyxl"
 
 
 def test_a_hangul_document_without_its_beginning_is_said_to_be_damaged_and_text_in_its_place_is_read(tmp_path: Path) -> None:

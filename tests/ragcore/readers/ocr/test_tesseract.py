@@ -55,7 +55,7 @@ def scanned(path: Path, *pages: str) -> Path:
 
 
 @with_tesseract
-@pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif", ".bmp", ".webp"])
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif", ".bmp", ".webp", ".gif"])
 def test_the_text_of_a_picture_is_read(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"photo{suffix}"
     drawn(*SENTENCES).save(path)

@@ -106,3 +106,11 @@ def test_charts_and_diagrams_are_read_in_their_place_and_pictures_and_objects_ar
     text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
     assert text == "Before.\n\nNorth\nSpring | North: 7\n\nBehind."
     assert [each[-9:] for each in found] == ["ures: 1).", "mber: 1)."]
+
+
+def test_styles_that_are_based_on_two_thousand_others_or_in_a_circle_are_read(tmp_path: Path) -> None:
+    style = '<w:style w:type="paragraph" w:styleId="{}"><w:basedOn w:val="{}"/>{}</w:style>'.format
+    styles = "".join(style(f"S{number}", f"S{number + 1}", "") for number in range(2000))
+    styles += style("S2000", "", "<w:rPr><w:strike/></w:rPr>") + style("A", "B", "") + style("B", "A", "")
+    body = paragraph("Old.", '<w:pStyle w:val="S0"/>') + paragraph("New.", '<w:pStyle w:val="A"/>')
+    assert read(make_docx(tmp_path / "a.docx", body, styles=styles)) == "~~Old.~~\n\nNew."
