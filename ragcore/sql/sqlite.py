@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from ragcore.errors import DamagedStoreError, StoreError
@@ -212,12 +213,7 @@ class SQLiteDatabase:
         if version > VERSION:
             raise newer_version(f"The library file {self.path}", version)
         if only_read:
-            if version < VERSION:
-                raise StoreError(
-                    f"The library file {self.path} was made by an earlier version of Lectern, and cannot be brought up to date"
-                    " because it cannot be written.",
-                    hint="Copy the library's folder to where you may write, and open the copy.",
-                )
+            self._prepare_to_read(connection, version)
             return
         if not connection.execute("PRAGMA page_count").fetchone()[0]:  # an old file would not listen, and wait for writers
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -242,12 +238,32 @@ class SQLiteDatabase:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}").fetchall()
 
+    @cached_property
+    def _wanted(self) -> dict[tuple[str, str], str]:
+        return columns_of(self._schemas)
+
+    def _prepare_to_read(self, connection: sqlite3.Connection, version: int) -> None:
+        """Let the tables that a file of an earlier version lacks be read as empty ones. StoreError where it lacks a column."""
+        wanted, present = self._wanted, columns_in(connection)
+        tables = {table for table, _ in present}
+        if version < VERSION or any(table in tables for table, _ in wanted.keys() - present.keys()):
+            raise StoreError(
+                f"The library file {self.path} was made by an earlier version of Lectern, and cannot be brought up to date"
+                " because it cannot be written.",
+                hint="Copy the library's folder to where you may write, and open the copy.",
+            )
+        connection.execute("PRAGMA temp_store = MEMORY")
+        for lacking in {table for table, _ in wanted} - tables:
+            columns = ", ".join(f'"{column}"' for table, column in wanted if table == lacking)
+            connection.execute(f'CREATE TEMP TABLE "{lacking}" ({columns})')
+        connection.execute("PRAGMA query_only = ON")  # or what is written to a temporary table would be lost in silence
+
     def _add_new_columns(self, connection: sqlite3.Connection) -> None:
         """Give a file of an earlier version the columns it lacks: those that may be empty or have a default."""
         tables = {table for table, _ in columns_in(connection)}
         if not tables:
             return
-        wanted = {place: definition for place, definition in columns_of(self._schemas).items() if place[0] in tables}
+        wanted = {place: definition for place, definition in self._wanted.items() if place[0] in tables}
         if wanted.keys() <= columns_in(connection).keys():
             return
         connection.execute("BEGIN IMMEDIATE")  # another process may be at it too

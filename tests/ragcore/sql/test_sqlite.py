@@ -305,6 +305,33 @@ def test_a_file_of_an_earlier_version_is_given_the_columns_it_lacks(tmp_path: Pa
     later.close()
 
 
+def test_what_a_file_of_an_earlier_version_lacks_is_empty_while_its_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, earlier, new = (
+        tmp_path / "library.db",
+        "CREATE TABLE IF NOT EXISTS a (id TEXT)",
+        "CREATE TABLE IF NOT EXISTS b (id TEXT)",
+    )
+    database = SQLiteDatabase(path, earlier)
+    with database.transaction() as db:
+        db.execute("INSERT INTO a VALUES ('one')")
+    database.close()
+    monkeypatch.setattr("ragcore.sql.sqlite.ROOM", sys.maxsize)
+    database = SQLiteDatabase(path, earlier, new)
+    with database.snapshot() as db:
+        assert [row["id"] for row in db.execute("SELECT id FROM a UNION ALL SELECT id FROM b")] == ["one"]
+    for table in ("a", "b"):
+        with pytest.raises(StoreError, match="no room"), database.transaction() as db:
+            db.execute(f"INSERT INTO {table} VALUES ('two')")
+    with pytest.raises(StoreError, match="made by an earlier version"):
+        SQLiteDatabase(path, "CREATE TABLE IF NOT EXISTS a (id TEXT, more TEXT)").connection()
+    monkeypatch.undo()
+    with database.transaction() as db:
+        db.execute("INSERT INTO b VALUES ('two')")
+    database.close()
+
+
 def test_a_file_that_lacks_what_cannot_be_added_says_which_version_opens_it(tmp_path: Path) -> None:
     path = tmp_path / "library.db"
     earlier = SQLiteDatabase(path, SCHEMA)
