@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import streamlit as st
@@ -18,6 +19,7 @@ from lectern.ui.widgets.passage import citation_clicks
 from lectern.ui.widgets.problem import Choice, problem
 from ragcore.errors import Problem, RagError
 
+LISTED = 200  # conversations, the latest
 LOOK_SECONDS = 0.6  # between two looks at answers that grow
 LOOKS = ("passage", "calls")  # the closer looks at an answer that change nothing: it is one of a row
 
@@ -73,7 +75,12 @@ def anew(wanted: bool) -> None:
 
 
 def conversation_picker() -> None:
-    titles = {one.id: one.title or _("New conversation") for one in library.conversations.all("chat")}
+    titles: dict[str, str] = {}
+    repeated: Counter[str] = Counter()
+    for one in library.conversations.all("chat")[:LISTED]:
+        title = one.title or _("New conversation")
+        repeated[title] += 1  # the field knows its entries by their words
+        titles[one.id] = title if repeated[title] == 1 else f"{title} ({repeated[title]})"
     if not titles:
         st.page_link(places.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:")
         return
