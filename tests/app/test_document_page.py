@@ -106,6 +106,7 @@ def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, 
     page.get_by_role("button", name="By month").click()
     page.get_by_role("button", name="By year").click()
     grid.locator("[role=columnheader]", has_text="Year").wait_for(state="attached")
+    page.keyboard.press("Escape")
     box = page.get_by_role("textbox", name="Search in this document")
     box.fill("28,914")
     box.press("Enter")
