@@ -100,19 +100,20 @@ def test_the_headings_of_a_text_are_its_contents_and_lead_there(page: Page, app:
 
 def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, app: App) -> None:
     opened(page, app, SHEETS.name)
-    grid = page.get_by_test_id("stDataFrame").get_by_role("grid")
-    grid.get_by_role("columnheader", name="Month").wait_for(state="attached")
-    grid.get_by_role("gridcell", name="28,914", exact=True).wait_for(state="attached")
+    grid = page.locator("[data-testid=stDataFrame] canvas [role=grid]")  # what stands for the drawn one
+    grid.locator("[role=columnheader]", has_text="Month").wait_for(state="attached")
+    grid.locator("[role=gridcell]", has_text="28,914").wait_for(state="attached")
     page.get_by_role("button", name="By month").click()
     page.get_by_role("button", name="By year").click()
-    grid.get_by_role("columnheader", name="Year").wait_for(state="attached")
+    grid.locator("[role=columnheader]", has_text="Year").wait_for(state="attached")
+    page.keyboard.press("Escape")
     box = page.get_by_role("textbox", name="Search in this document")
     box.fill("28,914")
     box.press("Enter")
     page.locator(".st-key-found_0 button").click()
     page.locator(".text mark").filter(has_text="28,914").wait_for()
     page.get_by_text("As text").click()
-    grid.get_by_role("columnheader", name="Month").wait_for(state="attached")
+    grid.locator("[role=columnheader]", has_text="Month").wait_for(state="attached")
 
 
 def test_a_document_is_put_into_a_new_group_and_a_chat_asks_the_group(page: Page, app: App) -> None:
