@@ -14,7 +14,7 @@ from lectern.ui.widgets.settings_answers import answer_settings
 from lectern.ui.widgets.settings_ingest import limit_settings, passage_settings
 from lectern.ui.widgets.settings_model import is_model_unsaved, model_settings
 from lectern.ui.widgets.settings_price import limits_of_answers
-from lectern.ui.widgets.settings_privacy import library_place, stored_key_list, what_leaves
+from lectern.ui.widgets.settings_privacy import details, library_place, what_leaves
 from lectern.ui.widgets.settings_prompts import is_prompt_unsaved, prompt_settings
 
 _UNSAVED = component("unsaved", "<span hidden></span>")
@@ -48,8 +48,9 @@ def reading() -> None:
 def privacy() -> None:
     language_choice()
     what_leaves()
-    stored_key_list()
     library_place()
+    with st.expander(_("More"), type="compact"):
+        details()
 
 
 def prompts() -> None:

@@ -33,6 +33,11 @@ def what_leaves() -> None:
         else _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere.")
     )
     st.markdown(f"{read} {_sent_to_the_model(library)}")
+    _keys()
+
+
+def details() -> None:
+    """What else is sent, or is not."""
     rest = [
         said(describe_confinement()),
         _("No figures about how Lectern is used are collected, and the pages load nothing from elsewhere."),
@@ -41,8 +46,7 @@ def what_leaves() -> None:
             " nothing else is told about it."
         ),
     ]
-    with st.expander(_("More"), type="compact"):
-        st.markdown("\n".join(f"- {line}" for line in rest))
+    st.markdown("\n".join(f"- {line}" for line in rest))
 
 
 def _sent_to_the_model(library: Library) -> str:
@@ -66,9 +70,8 @@ def _sent_to_the_model(library: Library) -> str:
     return _("There is no language model, so nothing at all leaves this computer.")
 
 
-def stored_key_list() -> None:
+def _keys() -> None:
     """The keys of language models, none of which is shown whole, each to be forgotten."""
-    st.header(_("Keys"), anchor=False)
     stored = stored_keys(resources.library().folder)
     keys = [(provider, name, stored[provider]) for provider, (name, _about) in provider_names().items() if provider in stored]
     if models_are_locked() or not keys:
@@ -95,8 +98,8 @@ def library_place() -> None:
             "Documents, passages, conversations and settings are in one folder on this computer, {size} so far. "
             "Delete the folder and everything is gone."
         )
-    st.markdown(kept.format(size=labels.size(status.bytes_on_disk)))
-    st.code(status.name, language=None, wrap_lines=True)
+    place = status.name.replace("`", "")
+    st.markdown(f"{kept.format(size=labels.size(status.bytes_on_disk))}  \n`{place}`")
     st.markdown(
         _("A copy holds everything but keys and passwords. Drop it where you drop documents, here or on another computer.")
     )

@@ -78,7 +78,7 @@ def _list(open_prompt: Callable[[str], None]) -> None:
     changed, drafts = resources.library().prompts.current(), session().settings.prompt_drafts
     with st.container(key="prompt_list", gap=None):
         for name, (title, used_for) in titles().items():
-            with st.container(horizontal=True, vertical_alignment="center"):
+            with st.container(key=f"prompt_row_{name}", horizontal=True, vertical_alignment="center"):
                 st.button(title, key=f"open_prompt_{name}", type="tertiary", width=230, on_click=open_prompt, args=(name,))
                 states = [_("Not saved yet")] * (name in drafts) + [_("changed")] * (name in changed)
                 st.caption(" · ".join([*(f"**{state}**" for state in states), used_for]))
