@@ -57,6 +57,8 @@ def test_the_address_says_which_page_is_shown(page: Page, app: App) -> None:
     until(page, lambda: page.url == f"{app.url}/settings?s=prompts.tree_summarize")
     page.go_back()
     page.get_by_role("button", name="Just talk").wait_for()
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
     page.get_by_role("link", name="Settings").click()
     page.locator(".st-key-llm_provider").wait_for()
     assert chosen(page) == "Model"
@@ -73,7 +75,7 @@ def test_what_is_not_saved_on_one_page_is_warned_of_on_another(page: Page, app: 
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     show(page, f"{app.url}/settings")
     page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
-    page.get_by_text("Not saved yet").wait_for()
+    page.get_by_text("Test shows the models of the server: choose one.").wait_for()
     page.locator(".st-key-settings_page").get_by_text("Answers").click()
     page.locator(".st-key-set_top_k").wait_for()
     settled(page)
