@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.app.conftest import App, Watch, settled, until
-from tests.app.test_languages import tab, text
+from tests.app.test_languages import tab
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PARTS = ("model", "answers", "reading", "privacy", "prompts", "prompts.react", "prompts.faithfulness")
+PROVIDERS = ("none", "llama_cpp", "ollama", "openai", "openai_compatible")  # in the order of the screen
 HEIGHT = """document.querySelector('[data-testid="stMainBlockContainer"]').scrollHeight"""
 
 
@@ -36,8 +37,8 @@ def test_no_page_is_higher_than_a_screen(browser: Browser, watch: Watch, app: Ap
             show(page, f"{app.url}/settings?s={part}")
             heights[part] = page.evaluate(HEIGHT)
         page.goto(f"{app.url}/settings")
-        for provider in (text(language[:2], "On this computer"), "Ollama", text(language[:2], "Other")):
-            page.locator(".st-key-llm_provider").get_by_text(provider, exact=True).click()
+        for provider in ("llama_cpp", "ollama", "openai", "openai_compatible"):
+            page.locator(".st-key-llm_provider button").nth(PROVIDERS.index(provider)).click()
             settled(page)
             heights[provider] = page.evaluate(HEIGHT)
     assert {name: height for name, height in heights.items() if height > 900} == {}
