@@ -1,91 +1,101 @@
-"""Settings: which language model writes the answers, how answers and passages are made, and where everything is kept."""
+"""Settings: five short pages, of which the chosen one is drawn, and named in the address."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from lectern.ui import places
 from lectern.ui.i18n import _
+from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.library_copy import library_copy
 from lectern.ui.widgets.page_language import language_choice
 from lectern.ui.widgets.recorded_demo import stage_switch
 from lectern.ui.widgets.settings_answers import answer_settings
 from lectern.ui.widgets.settings_ingest import limit_settings, passage_settings
-from lectern.ui.widgets.settings_model import model_settings
-from lectern.ui.widgets.settings_price import price_settings
-from lectern.ui.widgets.settings_privacy import storage_place, what_leaves
-from lectern.ui.widgets.settings_prompts import prompt_settings, unsaved
+from lectern.ui.widgets.settings_model import is_model_unsaved, model_settings
+from lectern.ui.widgets.settings_price import limits_of_answers
+from lectern.ui.widgets.settings_privacy import details, library_place, what_leaves
+from lectern.ui.widgets.settings_prompts import is_prompt_unsaved, prompt_settings
 
 _UNSAVED = component("unsaved", "<span hidden></span>")
-
-SECTIONS = {
-    "model": _("Language model"),
-    "answers": _("Answers"),
-    "prompts": _("Prompts"),
-    "price": _("What answers may take"),
-    "passages": _("Passages"),
-    "limits": _("Limits"),
-    "language": _("Language"),
-    "privacy": _("Privacy"),
-    "demonstrations": _("Demonstrations"),
-    "storage": _("Where things are kept"),
-    "copy": _("A copy of the library"),
+MOVED = {  # sections of the former long page, by which old links name them
+    "answers": "answers",
+    "price": "answers",
+    "demonstrations": "answers",
+    "passages": "reading",
+    "limits": "reading",
+    "language": "privacy",
+    "privacy": "privacy",
+    "storage": "privacy",
+    "copy": "privacy",
+    "prompts": "prompts",
 }
 
 
-def section(name: str) -> None:
-    """Begin a section, to which the contents at the top lead."""
-    if name != "model":
-        st.divider()
-    st.header(SECTIONS[name], anchor=name)
+def answers() -> None:
+    answer_settings()
+    with st.expander(_("More"), type="compact"):
+        limits_of_answers()
+        stage_switch()
 
+
+def reading() -> None:
+    passage_settings()
+    with st.expander(_("More"), type="compact"):
+        limit_settings()
+
+
+def privacy() -> None:
+    language_choice()
+    what_leaves()
+    library_place()
+    with st.expander(_("More"), type="compact"):
+        details()
+
+
+def prompts() -> None:
+    prompt_settings(opened, open_prompt)
+
+
+PARTS = {
+    "model": (_("Model"), model_settings),
+    "answers": (_("Answers"), answers),
+    "reading": (_("Reading files"), reading),
+    "privacy": (_("Privacy and keys"), privacy),
+    "prompts": (_("Prompts"), prompts),
+}
+
+
+def choose() -> None:
+    settings = session().settings
+    settings.page, settings.prompt_problem = str(widget("settings_page")), None
+
+
+def open_prompt(name: str) -> None:
+    """A callback; "" leads back to the list."""
+    settings = session().settings
+    settings.page, settings.prompt_problem = f"prompts.{name}" if name else "prompts", None
+
+
+state = session()
+came_from_elsewhere = state.address.letter != "s"
+shown = places.from_address("s", None if came_from_elsewhere else state.settings.page) or "model"
+part, _dot, opened = shown.partition(".")
+if part not in PARTS:
+    shown = part = "model"
+state.settings.page = "" if shown == "model" else shown
+places.to_address("s", state.settings.page, "")
 
 st.title(_("Settings"), anchor=False)
-with st.container(key="contents"):
-    st.markdown(" ".join(f"[{title}](#{name})" for name, title in SECTIONS.items()))
-
-section("model")
-dirty = model_settings()
-
-section("answers")
-answer_settings()
-
-section("prompts")
-st.markdown(
-    _(
-        "What is said to the language model, word for word. Every version is kept, and an answer's calls show which words were"
-        " used. Without a language model your documents are quoted, whatever is said here."
-    )
+fill_widget("settings_page", part)
+st.segmented_control(
+    _("Settings"),
+    list(PARTS),
+    key="settings_page",
+    format_func=lambda name: PARTS[name][0],
+    required=True,
+    label_visibility="collapsed",
+    on_change=choose,
 )
-prompt_settings()
-
-section("price")
-price_settings()
-
-section("passages")
-passage_settings()
-
-section("limits")
-limit_settings()
-
-section("language")
-language_choice()
-
-section("privacy")
-st.markdown(what_leaves())
-
-section("demonstrations")
-stage_switch()
-
-section("storage")
-storage_place()
-
-section("copy")
-st.markdown(
-    _(
-        "All documents, passages, conversations, prompts and question sets in one file, to keep or to take to another computer."
-        " Keys and passwords are left out. Drop the file where you drop documents, and all that is in it is added."
-    )
-)
-library_copy()
-_UNSAVED(key="unsaved", data={"dirty": dirty or unsaved()})
+PARTS[part][1]()
+_UNSAVED(key="unsaved", data={"dirty": is_model_unsaved() or is_prompt_unsaved(), "moved": MOVED})

@@ -38,8 +38,8 @@ def go_to_chat(conversation_id: str | None) -> NoReturn:
     st.switch_page(CHAT, query_params={**_index(), **({"c": conversation_id} if conversation_id else {})})
 
 
-def go_to_settings() -> NoReturn:
-    st.switch_page(SETTINGS)
+def go_to_settings(page: str = "") -> NoReturn:
+    st.switch_page(SETTINGS, query_params={**_index(), **({"s": page} if page else {})})
 
 
 def go_onward() -> None:

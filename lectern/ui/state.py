@@ -154,6 +154,7 @@ class EvaluateState:
 
 @dataclass
 class SettingsState:
+    page: str = ""  # of the settings: "answers", or "prompts.refine" with one prompt open; "": the first
     report: ConnectionReport | None = None  # of the last connection test
     model_problem: Problem | None = None  # why a model was not downloaded or deleted
     prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # texts that are not saved, by prompt

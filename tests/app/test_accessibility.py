@@ -362,9 +362,13 @@ def test_on_a_phone_a_finger_finds_everything_of_settings_and_evaluate(page: Pag
     page.locator(".st-key-llm_provider").get_by_text("Other").click()
     page.get_by_text("More", exact=True).click()
     page.get_by_label("Temperature", exact=True).wait_for()
-    page.get_by_role("button", name="Download a copy").wait_for()
     settled(page)
     assert page.evaluate(SMALL) == []
+    for part in ("answers", "reading", "privacy", "prompts"):
+        page.goto(f"{app.url}/settings?s={part}")
+        page.locator(".st-key-settings_page").wait_for()
+        settled(page)
+        assert page.evaluate(SMALL) == [], part
 
 
 # Notes whatever moves for longer than an eye can see, in each picture that is drawn.

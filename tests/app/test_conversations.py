@@ -363,7 +363,7 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     page.get_by_label("Name of this conversation").fill("The lock")
     page.get_by_label("Name of this conversation").press("Enter")
     button(page, "The lock").wait_for()
-    page.goto(f"{empty_app.url}/settings")
+    page.goto(f"{empty_app.url}/settings?s=reading")
     page.get_by_role("spinbutton", name="Length in tokens").fill("40")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Rebuild the index (").click()

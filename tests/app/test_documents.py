@@ -489,7 +489,7 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
     page.goto(empty_app.url)
     drop(page, payload("harbour.txt", b"The harbour was built in 1902 by the town. " * 100))
     wait_until_read(page)
-    page.goto(f"{empty_app.url}/settings")
+    page.goto(f"{empty_app.url}/settings?s=reading")
     page.get_by_text("Passages are searched with the embedder “Built-in, for English”.").wait_for()
     page.get_by_role("spinbutton", name="Length in tokens").fill("60")
     page.keyboard.press("Enter")
@@ -502,7 +502,7 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
 
 
 def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, app: App, empty_app: App, tmp_path: Path) -> None:
-    page.goto(f"{app.url}/settings")
+    page.goto(f"{app.url}/settings?s=privacy")
     with page.expect_download() as begun:
         page.get_by_role("button", name="Download a copy").click()
     copy = tmp_path / begun.value.suggested_filename
@@ -529,7 +529,7 @@ def test_a_copy_whose_page_is_closed_while_it_is_made_does_not_stay_on_the_disk(
     drop(page, noise)
     row(page, "noise.bin").wait_for()
     wait_until_read(page)
-    page.goto(f"{empty_app.url}/settings")
+    page.goto(f"{empty_app.url}/settings?s=privacy")
     incoming = empty_app.home / "incoming"
     page.get_by_role("button", name="Download a copy").click()
     deadline = time.monotonic() + 30

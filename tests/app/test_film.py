@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lectern.settings import AppSettings, LLMSettings, PriceSettings, read_settings, write_settings
 from tests.app.conftest import App, Look, answered, settled, until
 from tests.app.test_chat import ask as ask_in_chat
+from tests.app.test_model import open_settings
 from tests.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -177,9 +178,7 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
 
 
 def test_the_limits_are_kept_as_they_are_set(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/settings")
-    page.get_by_role("heading", name="What answers may take").wait_for()
-    settled(page)
+    open_settings(page, app.url, "answers", more=True)
     with set_to(app, read_settings(app.home)):
         box = page.get_by_label("Ask above so many calls", exact=True)
         box.fill("7")

@@ -18,7 +18,7 @@ PAGES = (  # and what is drawn last on each
     ("query", ".st-key-query_ask button"),
     ("indexes", ".st-key-document_table th.name"),
     ("evaluate", ".st-key-make_set button"),
-    ("settings", ".st-key-set_top_k input"),
+    ("settings?s=answers", ".st-key-set_top_k input"),
 )
 KEPT = ":is(.st-key-dropzone, .st-key-files, .st-key-document_table):not(:has([data-drawn]))"  # a place without what it is for
 MOVED = """

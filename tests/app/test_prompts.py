@@ -9,7 +9,7 @@ import pytest
 
 from ragcore.prompts.wording import TEXT_QA
 from tests.app.conftest import App, Look, answered, settled, until
-from tests.app.test_model import connected, server, settings
+from tests.app.test_model import connected, open_settings, server, settings
 from tests.app.test_query import ask
 from tests.scripted_server import ScriptedServer
 
@@ -52,6 +52,8 @@ def save(page: Page) -> None:
 
 def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Page, app: App, look: Look) -> None:
     wrong = "From {kontext_str}: {query_str}"
+    open_settings(settings, app.url, "prompts")
+    settings.get_by_role("button", name="Answer from passages").click()
     type_in(settings, wrong)
     save(settings)
     report = settings.locator(".st-key-problem_prompt")
@@ -61,7 +63,9 @@ def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Pa
     settings.get_by_role("link", name="Evaluate").click()
     settings.get_by_role("heading", name="Evaluate").wait_for()
     settings.get_by_role("link", name="Settings").click()
-    settings.get_by_role("heading", name="Settings", exact=True).wait_for()
+    settings.locator(".st-key-settings_page").get_by_text("Prompts").click()
+    settings.locator(".st-key-prompt_list").get_by_text("Not saved yet").wait_for()
+    settings.get_by_role("button", name="Answer from passages").click()
     until(settings, lambda: message(settings).input_value() == wrong)
     settings.locator(".st-key-discard_prompt button").click()
     until(settings, lambda: message(settings).input_value() == SAID)
@@ -72,6 +76,7 @@ def test_the_next_answer_says_the_new_words_and_the_earlier_ones_come_back(
     connected: ScriptedServer, settings: Page, app: App, own_wording: None
 ) -> None:
     server = connected
+    open_settings(settings, app.url, "prompts.text_qa")
     message(settings).fill(f"Think of a ZEBRA first.\n{SAID}")
     save(settings)  # pressed once, and the field is still being typed in
     settings.locator(".st-key-prompt_versions").get_by_text("versions").wait_for()
@@ -85,7 +90,7 @@ def test_the_next_answer_says_the_new_words_and_the_earlier_ones_come_back(
     answered(settings)
     assert "ZEBRA" in server.requests[-1].body["messages"][-1]["content"]
 
-    settings.goto(f"{app.url}/settings")
+    open_settings(settings, app.url, "prompts.text_qa")
     settings.locator(".st-key-prompt_versions").get_by_text("2 versions").click()
     settings.locator(".st-key-restore_text_qa_0 button").click()
     settings.locator(".st-key-prompt_versions").get_by_text("3 versions").wait_for()

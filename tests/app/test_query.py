@@ -52,7 +52,7 @@ def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_wan
     before = read_settings(app.home)
     hits, question = page.locator('[class*="st-key-hit_"]'), "How many steps has the Herring Stair?"
     try:
-        page.goto(f"{app.url}/settings")
+        page.goto(f"{app.url}/settings?s=answers")
         page.locator(".st-key-set_weaker").get_by_text("Weaker passages, too").click()
         until(page, lambda: read_settings(app.home).answers.weaker)
         open_query(page, app)

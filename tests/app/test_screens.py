@@ -173,6 +173,11 @@ class Walk:
         page.get_by_label("Temperature", exact=True).wait_for()
         settled(page)
         self.look("settings")
+        for name in ("answers", "reading", "privacy", "prompts"):
+            page.goto(f"{self.app.url}/settings?s={name}")
+            page.locator(".st-key-settings_page").wait_for()
+            settled(page)
+            self.look(f"settings {name}")
         switch(page, self.empty_app, on=True)
         self.see("stage", self.empty_app.url, ".st-key-recorded_home button")
         switch(page, self.empty_app, on=False)

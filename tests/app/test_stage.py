@@ -11,6 +11,7 @@ from lectern.runs.recorded_demo import recordings
 from ragcore.text.citations import MARKS
 from tests.app.conftest import App, answered, settled, until
 from tests.app.test_chat import ask, transcript
+from tests.app.test_model import open_settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -22,7 +23,7 @@ USUAL = AS_RECORDED["condense_plus_context", 0], AS_RECORDED["condense_plus_cont
 
 
 def switch(page: Page, app: App, on: bool) -> None:
-    page.goto(f"{app.url}/settings")
+    open_settings(page, app.url, "answers", more=True)
     toggle = page.get_by_role("checkbox", name="Stage mode").or_(page.get_by_role("switch", name="Stage mode"))
     toggle.wait_for(state="attached")
     settled(page)

@@ -30,6 +30,7 @@ from ragcore.errors import Problem, RagError
 if TYPE_CHECKING:
     from lectern.model_download import Download
 
+SHOWN = 3  # models, so that the page fits a screen; those that are there or being downloaded are always shown
 LOOK_SECONDS = 1.0  # between two looks at a download
 
 Use = Callable[[str], None]  # takes the name that the settings have for a model
@@ -45,18 +46,26 @@ def local_models(use: Use) -> None:
     catalogue = resources.model_downloads().catalogue
     first = suggested_model(free, catalogue)
     with st.container(key="local_models"):
-        for model in sorted(catalogue, key=lambda model: model.memory > free):
-            installed = there.pop(model.file, None)
-            with st.container(key=f"local_{model.file}"):
-                if installed is not None:
-                    _installed_row(installed, use, free)
-                else:
-                    _download_row(model, free, primary=model is first and not there)
-        for other in there.values():
-            with st.container(key=f"local_{other.setting}"):
-                _installed_row(other, use, free)
+        for each in there.values():
+            with st.container(key=f"local_{each.setting}"):
+                _installed_row(each, use, free)
+        to_get = sorted((model for model in catalogue if model.file not in there), key=lambda model: model.memory > free)
+        begun = [model for model in to_get if resources.model_downloads().state(model) is not None]
+        shown = list(dict.fromkeys([*begun, *to_get[: max(0, SHOWN - len(there))]]))
+        for model in shown:
+            _catalogue_row(model, free, primary=model is first and not there)
+        if len(shown) < len(to_get):
+            with st.expander(_("Other models"), type="compact"):
+                for model in to_get:
+                    if model not in shown:
+                        _catalogue_row(model, free, primary=False)
     folder = label(str(models_folder(resources.home())))
     st.caption(_("You can also put a GGUF file of your own into {folder}.").format(folder=folder))
+
+
+def _catalogue_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
+    with st.container(key=f"local_{model.file}"):
+        _download_row(model, free, primary=primary)
 
 
 def download_bar(model: CatalogueModel) -> None:

@@ -70,8 +70,14 @@ def language_choice() -> None:
     """In the settings; kept with the first index, for all of them."""
     names = {"": _("As the browser says"), **LANGUAGES}
     fill_widget("set_language", resources.chosen_language())
-    st.selectbox(_("Language of the screens"), list(names), key="set_language", format_func=names.__getitem__, on_change=_keep)
-    st.caption(_("Answers come in the language of the question, whatever is chosen here."))
+    st.selectbox(
+        _("Language of the screens"),
+        list(names),
+        key="set_language",
+        format_func=names.__getitem__,
+        on_change=_keep,
+        help=_("Answers come in the language of the question, whatever is chosen here."),
+    )
 
 
 def _keep() -> None:

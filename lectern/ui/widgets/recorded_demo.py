@@ -51,4 +51,4 @@ def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) ->
         st.caption(_("Recorded:"), width="content")
         for number, question in enumerate(questions):
             st.button(label(question), key=f"recorded_{key}_{number}", on_click=take, args=(question,))
-        st.page_link(places.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:")
+        st.page_link(places.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:", query_params={"s": "answers"})

@@ -18,6 +18,7 @@ from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.local_models import local_models
 from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.settings_price import token_prices
 from ragcore.errors import Problem, RagError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def model_settings() -> bool:
             _key(provider)
         _more(provider)
     draft, typed_key = _drafted(), str(widget("llm_key") or "").strip()
-    dirty = draft != library.settings.llm or bool(typed_key)
+    dirty = is_model_unsaved()
     nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # no question could be answered
     test = _buttons(provider, draft, dirty=dirty, nameless=nameless)
     if state.report is not None and provider != "none":
@@ -61,15 +62,26 @@ def model_settings() -> bool:
     return dirty
 
 
+def is_model_unsaved() -> bool:
+    """Whether something that was typed is not saved, also while another page of the settings is shown."""
+    if models_are_locked() or widget("llm_provider") is None:
+        return False
+    if widget("llm_provider") == "llama_cpp" and not widget("llm_model"):
+        return False
+    return _drafted() != resources.library().settings.llm or bool(str(widget("llm_key") or "").strip())
+
+
 def _locked(llm: LLMSettings) -> None:
     """What is set, for who may not change it."""
-    name = _providers()[llm.provider][0]
+    name = provider_names()[llm.provider][0]
     st.markdown(f"**{label(name)}**" + (f" · {label(model_name(llm.model))}" if llm.model else ""))
     locked = _("Whoever runs this server has locked the language model, with LECTERN_MODEL_SETTINGS.")
     st.caption(f":material/lock: {label(locked)}")
+    with st.expander(_("More"), type="compact"):
+        token_prices()
 
 
-def _providers() -> Mapping[Provider, tuple[str, str]]:
+def provider_names() -> Mapping[Provider, tuple[str, str]]:
     """What each is called, and what it means."""
     return {
         "none": (_("None"), _("Answers quote your documents word for word. Nothing to install.")),
@@ -84,13 +96,13 @@ def _providers() -> Mapping[Provider, tuple[str, str]]:
 
 
 def _provider() -> Provider:
-    providers = _providers()
+    names = provider_names()
     provider: Provider = (
         st.segmented_control(
             _("Who writes the answers"),
-            list(providers),
+            list(names),
             key="llm_provider",
-            format_func=lambda name: providers[name][0],
+            format_func=lambda name: names[name][0],
             required=True,
             label_visibility="collapsed",
             on_change=_change_provider,
@@ -98,7 +110,7 @@ def _provider() -> Provider:
         )
         or "none"
     )
-    st.caption(providers[provider][1])
+    st.caption(names[provider][1])
     return provider
 
 
@@ -158,7 +170,7 @@ def _key(provider: Provider) -> None:
         told = _("The stored key was given for {address}, and is sent nowhere else. Type the one for the address above.")
         st.caption(told.format(address=label(other.origin)))
     if stored or other is not None:
-        st.button(_("Forget the stored key"), key="forget_key", type="tertiary", on_click=_forget_key, args=(provider,))
+        st.button(_("Forget the stored key"), key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
 
 
 def _more(provider: Provider) -> None:
@@ -209,6 +221,7 @@ def _more(provider: Provider) -> None:
                 persist_state="session",
                 help=_("Some models can ask for a search by themselves. Then chats can be answered “By functions”."),
             )
+        token_prices()
 
 
 def _calls(provider: Provider) -> None:
@@ -371,7 +384,7 @@ def _discard() -> None:
     session().settings.report = None
 
 
-def _forget_key(provider: Provider) -> None:
+def forget_key(provider: Provider) -> None:
     write_key(resources.library().folder, provider, "")
     session().notice = _("The key is forgotten.")
 

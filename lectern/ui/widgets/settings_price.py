@@ -10,7 +10,8 @@ from lectern.ui.state import fill_widget
 from lectern.ui.widgets.settings_field import keep_field
 
 
-def price_settings() -> None:
+def limits_of_answers() -> None:
+    """Above which the person is asked first."""
     price = resources.library().settings.price
     st.markdown(
         _(
@@ -27,20 +28,23 @@ def price_settings() -> None:
             10_000,
             _("A token is about ¾ of a word; what is sent and what is written both count. 0 never asks."),
         )
-    with st.expander(_("What tokens cost"), type="compact"):
-        st.markdown(_("For a model that is paid for by the token. Its maker's price list says how much. 0: it costs nothing."))
-        with st.container(horizontal=True):
-            _number("prompt_million", _("A million tokens sent"), price.prompt_million, 0.1)
-            _number("completion_million", _("A million tokens written"), price.completion_million, 0.1)
-            fill_widget("price_currency", price.currency)
-            st.text_input(
-                _("Currency sign"),
-                key="price_currency",
-                max_chars=5,
-                on_change=keep_field,
-                args=("price", "currency", "price_currency"),
-                width=130,
-            )
+
+
+def token_prices() -> None:
+    price = resources.library().settings.price
+    st.markdown(_("For a model that is paid for by the token. Its maker's price list says how much. 0: it costs nothing."))
+    with st.container(horizontal=True):
+        _number("prompt_million", _("A million tokens sent"), price.prompt_million, 0.1)
+        _number("completion_million", _("A million tokens written"), price.completion_million, 0.1)
+        fill_widget("price_currency", price.currency)
+        st.text_input(
+            _("Currency sign"),
+            key="price_currency",
+            max_chars=5,
+            on_change=keep_field,
+            args=("price", "currency", "price_currency"),
+            width=130,
+        )
 
 
 def _number(field: str, name: str, value: int | float, step: int | float, meaning: str | None = None) -> None:

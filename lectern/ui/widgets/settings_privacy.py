@@ -1,18 +1,55 @@
-"""Settings: what is sent where, and where everything is kept."""
+"""Settings: what is sent where, the keys of language models, and where everything is kept."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from lectern.jobs.confinement import describe_confinement
+from lectern.keys import mask, stored_keys
+from lectern.settings import models_are_locked
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, said
 from lectern.ui.safetext import label
+from lectern.ui.widgets.library_copy import library_copy
+from lectern.ui.widgets.settings_model import forget_key, provider_names
+
+if TYPE_CHECKING:
+    from lectern.library import Library
 
 
-def what_leaves() -> str:
-    """What is sent where, as a list; of the model in use, not of what is typed above."""
+def what_leaves() -> None:
+    """What is sent where, by the model in use, not by what is typed on the page Model."""
     library = resources.library()
+    st.header(_("Privacy"), anchor=False)
+    read = (
+        _(
+            "Your documents are kept on the server that is named under *Where things are kept*, and are read and cut into"
+            " passages on this computer, or on another one that works for the same library. For that nothing is sent anywhere"
+            " else."
+        )
+        if library.shared
+        else _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere.")
+    )
+    st.markdown(f"{read} {_sent_to_the_model(library)}")
+    _keys()
+
+
+def details() -> None:
+    """What else is sent, or is not."""
+    rest = [
+        said(describe_confinement()),
+        _("No figures about how Lectern is used are collected, and the pages load nothing from elsewhere."),
+        _(
+            "A web link or a storage that you add, and a language model that you download, is fetched from where it is, and"
+            " nothing else is told about it."
+        ),
+    ]
+    st.markdown("\n".join(f"- {line}" for line in rest))
+
+
+def _sent_to_the_model(library: Library) -> str:
     llm = library.settings.llm
     where = {
         "none": "",
@@ -21,42 +58,36 @@ def what_leaves() -> str:
         "openai": "OpenAI",
         "openai_compatible": llm.base_url,
     }[llm.provider]
-    lines = [
-        _(
-            "Your documents are kept on the server that is named under *Where things are kept*, and are read and cut into"
-            " passages on this computer, or on another one that works for the same library. For that nothing is sent anywhere"
-            " else."
-        )
-        if library.shared
-        else _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere."),
-        said(describe_confinement()),
-        _("No figures about how Lectern is used are collected, and the pages load nothing from elsewhere."),
-    ]
     if where:
-        lines.append(
-            _(
-                "A language model is set: for each answer the question, the passages found for it, what was said before in the"
-                " chat, and the prompts above are sent to **{where}**. Whole documents are not, unless everything is read."
-            ).format(where=label(where))
-        )
-    elif llm.provider == "llama_cpp":
-        lines.append(_("The language model runs on this computer: nothing is sent to another one for an answer."))
-    elif library.shared:
-        lines.append(_("There is no language model, so nothing is sent to one."))
-    else:
-        lines.append(_("There is no language model, so nothing at all leaves this computer."))
-    lines.append(
-        _(
-            "A web link or a storage that you add, and a language model that you download, is fetched from where it is, and"
-            " nothing else is told about it."
-        )
-    )
-    return "\n".join(f"- {line}" for line in lines)
+        return _(
+            "For each answer the question, the passages found for it, what was said before in the chat, and the prompts are"
+            " sent to the language model at **{where}**. Whole documents are not, unless everything is read."
+        ).format(where=label(where))
+    if llm.provider == "llama_cpp":
+        return _("The language model runs on this computer: nothing is sent to another one for an answer.")
+    if library.shared:
+        return _("There is no language model, so nothing is sent to one.")
+    return _("There is no language model, so nothing at all leaves this computer.")
 
 
-def storage_place() -> None:
+def _keys() -> None:
+    """The keys of language models, none of which is shown whole, each to be forgotten."""
+    stored = stored_keys(resources.library().folder)
+    keys = [(provider, name, stored[provider]) for provider, (name, _about) in provider_names().items() if provider in stored]
+    if models_are_locked() or not keys:
+        st.markdown(_("No key is stored. A language model that needs one asks for it on the page Model."))
+        return
+    for provider, name, key in keys:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{label(name)}** {label(mask(key.key))} · {label(key.origin)}", width="content")
+            st.button(_("Forget"), key=f"forget_{provider}", type="tertiary", on_click=forget_key, args=(provider,))
+
+
+def library_place() -> None:
+    """Where everything is kept, and a copy of it to take away."""
     library = resources.library()
     status = library.status()
+    st.header(_("Where things are kept"), anchor=False)
     if library.shared:
         kept = _(
             "Documents, passages, conversations and settings are in one database on a server, {size} so far. "
@@ -67,5 +98,9 @@ def storage_place() -> None:
             "Documents, passages, conversations and settings are in one folder on this computer, {size} so far. "
             "Delete the folder and everything is gone."
         )
-    st.markdown(kept.format(size=labels.size(status.bytes_on_disk)))
-    st.code(status.name, language=None, wrap_lines=True)
+    place = status.name.replace("`", "")
+    st.markdown(f"{kept.format(size=labels.size(status.bytes_on_disk))}  \n`{place}`")
+    st.markdown(
+        _("A copy holds everything but keys and passwords. Drop it where you drop documents, here or on another computer.")
+    )
+    library_copy()

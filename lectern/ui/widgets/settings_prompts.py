@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 
 import streamlit as st
@@ -10,14 +10,14 @@ import streamlit as st
 from lectern.db.prompt_versions import EDITABLE, PromptVersion, WordingError, fits
 from lectern.ui import resources
 from lectern.ui.i18n import _, day_and_time, ngettext
-from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.problem import problem
 from ragcore.errors import Problem
 from ragcore.text.word_diff import legible, word_differences
 
 AROUND = 60  # characters of what stayed the same, shown on each side of a change
 LINE = 21  # pixels
-MOST_LINES = 16
+MOST_LINES = 12  # of one message; a longer one is scrolled, so that the page fits a screen
 
 
 def titles() -> Mapping[str, tuple[str, str]]:
@@ -62,23 +62,34 @@ def variables() -> Mapping[str, str]:
     }
 
 
-def prompt_settings() -> None:
-    kept, state = resources.library().prompts, session().settings
-    named, changed = titles(), kept.current()
+def prompt_settings(opened: str, open_prompt: Callable[[str], None]) -> None:
+    """The list, or the prompt `opened`. `open_prompt` is a callback that opens one; "" shows the list."""
+    if opened in EDITABLE:
+        st.button(_("All prompts"), icon=":material/arrow_back:", type="tertiary", on_click=open_prompt, args=("",))
+        _prompt(opened)
+    else:
+        _list(open_prompt)
+
+
+def _list(open_prompt: Callable[[str], None]) -> None:
+    st.markdown(_("What is said to the language model, word for word. Every version is kept."))
     if len(resources.all_indexes().all()) > 1:
         st.caption(_("Each index has its own. These are those of the one that is open."))
-    fill_new_widget("prompt_name", "text_qa")
-    st.selectbox(
-        _("Prompt"),
-        list(EDITABLE),
-        key="prompt_name",
-        format_func=lambda name: named[name][0] + (f" · {_('changed')}" if name in changed else ""),
-        persist_state="session",
-        on_change=_forget_problem,
-    )
-    name = str(widget("prompt_name"))
-    history = kept.history(name)
-    st.caption(f"{named[name][1]} ({name})")
+    changed, drafts = resources.library().prompts.current(), session().settings.prompt_drafts
+    with st.container(key="prompt_list", gap=None):
+        for name, (title, used_for) in titles().items():
+            with st.container(key=f"prompt_row_{name}", horizontal=True, vertical_alignment="center"):
+                st.button(title, key=f"open_prompt_{name}", type="tertiary", width=230, on_click=open_prompt, args=(name,))
+                states = [_("Not saved yet")] * (name in drafts) + [_("changed")] * (name in changed)
+                st.caption(" · ".join([*(f"**{state}**" for state in states), used_for]))
+
+
+def _prompt(name: str) -> None:
+    state = session().settings
+    history = resources.library().prompts.history(name)
+    title, used_for = titles()[name]
+    st.header(title, anchor=False)
+    st.caption(f"{used_for} ({name})")
     _explained(name)
     _texts(name, history[0])
     if state.prompt_problem is not None:
@@ -99,7 +110,7 @@ def prompt_settings() -> None:
                     _version(version, before, used=version is history[0])
 
 
-def unsaved() -> bool:
+def is_prompt_unsaved() -> bool:
     """Whether any prompt has text that is not saved."""
     return bool(session().settings.prompt_drafts)
 
@@ -131,10 +142,6 @@ def _draft(name: str) -> None:
         state.prompt_drafts.pop(name, None)
     else:
         state.prompt_drafts[name] = typed
-
-
-def _forget_problem() -> None:
-    session().settings.prompt_problem = None
 
 
 def _save(name: str) -> None:

@@ -1,0 +1,84 @@
+"""The five pages of the settings: each within one screen, named in its address, and reached by old links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.app.conftest import App, Watch, settled, until
+from tests.app.test_languages import tab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PARTS = ("model", "answers", "reading", "privacy", "prompts", "prompts.react", "prompts.faithfulness")
+PROVIDERS = ("none", "llama_cpp", "ollama", "openai", "openai_compatible")  # in the order of the screen
+HEIGHT = """document.querySelector('[data-testid="stMainBlockContainer"]').scrollHeight"""
+
+
+def show(page: Page, address: str) -> None:
+    page.goto(address)
+    page.locator(".st-key-settings_page").wait_for()
+    settled(page)
+
+
+def chosen(page: Page) -> str:
+    return page.locator('.st-key-settings_page [aria-checked="true"]').inner_text()
+
+
+@pytest.mark.parametrize("language", ["en-GB", "de-DE"])
+def test_no_page_is_higher_than_a_screen(browser: Browser, watch: Watch, app: App, language: str) -> None:
+    heights = {}
+    with tab(browser, watch, language) as page:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.on("dialog", lambda dialog: dialog.accept())
+        for part in PARTS:
+            show(page, f"{app.url}/settings?s={part}")
+            heights[part] = page.evaluate(HEIGHT)
+        page.goto(f"{app.url}/settings")
+        for provider in ("llama_cpp", "ollama", "openai", "openai_compatible"):
+            page.locator(".st-key-llm_provider button").nth(PROVIDERS.index(provider)).click()
+            settled(page)
+            heights[provider] = page.evaluate(HEIGHT)
+    assert {name: height for name, height in heights.items() if height > 900} == {}
+
+
+def test_the_address_says_which_page_is_shown(page: Page, app: App) -> None:
+    show(page, f"{app.url}/settings")
+    assert chosen(page) == "Model"
+    page.locator(".st-key-settings_page").get_by_text("Reading").click()
+    page.get_by_label("Length in tokens", exact=True).wait_for()
+    until(page, lambda: page.url == f"{app.url}/settings?s=reading")
+    page.reload()
+    page.get_by_label("Length in tokens", exact=True).wait_for()
+    assert page.locator(".st-key-llm_provider, .st-key-set_top_k").count() == 0
+    page.locator(".st-key-settings_page").get_by_text("Prompts").click()
+    page.get_by_role("button", name="Sum up").click()
+    until(page, lambda: page.url == f"{app.url}/settings?s=prompts.tree_summarize")
+    page.go_back()
+    page.get_by_role("button", name="Just talk").wait_for()
+    page.get_by_role("link", name="Chat").click()
+    page.get_by_role("heading", name="Ask your documents").wait_for()
+    page.get_by_role("link", name="Settings").click()
+    page.locator(".st-key-llm_provider").wait_for()
+    assert chosen(page) == "Model"
+
+
+def test_a_link_to_a_section_of_the_former_long_page_leads_to_where_it_is_now(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings#copy")
+    page.get_by_role("button", name="Download a copy").wait_for()
+    assert page.url == f"{app.url}/settings?s=privacy"
+
+
+def test_what_is_not_saved_on_one_page_is_warned_of_on_another(page: Page, app: App) -> None:
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    show(page, f"{app.url}/settings")
+    page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
+    page.get_by_text("Test shows the models of the server: choose one.").wait_for()
+    page.locator(".st-key-settings_page").get_by_text("Answers").click()
+    page.locator(".st-key-set_top_k").wait_for()
+    settled(page)
+    page.reload()
+    assert asked == ["beforeunload"]
