@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError
-from ragcore.readers import typography
+from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.losses import Losses
@@ -15,6 +16,10 @@ from ragcore.schema import Document
 
 SUFFIXES = (".rtf",)
 
+# Noncharacters that stand for the marks of a table while it is read. The words before them end what a parser skips.
+_CELL, _ROW, _BEGIN = "\ufde0", "\ufde1", "\ufde2"
+_MARKS = {"cell": f"\\intbl {_CELL}", "row": f"\\intbl {_ROW}", "trowd": f"\\trowd {_BEGIN}", "intbl": f"\\intbl {_BEGIN}"}
+_MARK = re.compile(r"\\\\|\\(cell|row|trowd|intbl)(?![a-z])(?:-?\d+)? ?")
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
 
 
@@ -26,7 +31,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise DamagedFileError(f"{options.name} is no rich text inside.", hint="Save it again from the program it comes from.")
     losses = Losses()
     rtf, losses.hidden = with_marks(_without_binary(data).decode("latin-1"))
-    text = typography.plain(clean(_plain(rtf)).replace("\x0b", "\n")).strip()
+    written = clean(_plain(_MARK.sub(lambda found: _MARKS.get(found[1], found[0]), rtf))).replace("\x0b", "\n")
+    text = typography.plain("\n".join(_with_tables(written))).strip()
     if not text:
         raise NoTextError(
             f"{options.name} has no text in it.",
@@ -40,6 +46,31 @@ def _plain(rtf: str) -> str:
     from striprtf import striprtf
 
     return str(striprtf.rtf_to_text(rtf, errors="replace"))  # type: ignore[no-untyped-call]
+
+
+def _with_tables(text: str) -> Iterator[str]:
+    """The text with each table as `table_rows` writes it; cell by cell where it only places things on the page."""
+    *pieces, rest = text.split(_ROW)
+    rows: list[list[str]] = []
+    for piece in pieces:
+        first, *others = piece.split(_CELL)
+        before, begin, inside = first.partition(_BEGIN)
+        if not begin:
+            before, _, inside = ("", "", first) if rows else first.rpartition("\n")
+        if before.strip():
+            yield from _table(rows)
+            yield before
+            rows = []
+        *cells, end = (cell.replace(_BEGIN, "") for cell in (inside, *others))
+        rows.append([*cells, end] if end.strip() else cells)
+    yield from _table(rows)
+    yield rest.replace(_BEGIN, "").replace(_CELL, "\n")
+
+
+def _table(rows: list[list[str]]) -> Iterator[str]:
+    if rows:
+        is_layout = all(len(row) < 2 for row in rows)
+        yield from ["", *("\n".join(row) for row in rows if is_layout), *(() if is_layout else table_rows.lines(rows)), ""]
 
 
 def _without_binary(data: bytes) -> bytes:

@@ -24,6 +24,7 @@ SECRET = 1 << 13  # a field for a password
 FREE_TEXT, WIDGET, PINNED_FILE = 3, 20, 17
 COMMENTS = frozenset({1, *range(4, 16), PINNED_FILE})  # notes, marks on the text, drawings, stamps
 TICKED, CHOSEN, LISTED, SIGNED = 2, 3, 5, 7  # kinds of fields
+NOT_TICKED = "not ticked"
 _YES = frozenset({"", "yes", "on", "1", "true", "ja", "oui", "x"})
 
 
@@ -37,7 +38,8 @@ def load_fields(pdf: pypdfium2.PdfDocument) -> None:
 
 
 def annotation_texts(page: pypdfium2.PdfPage) -> Iterator[str]:
-    """`name: value` for each field of a form that is filled in, and each comment, in their order on the page."""
+    """`name: value` for each field of a form that is filled in, for each box whether it is ticked, and each comment, in their
+    order on the page."""
     import pypdfium2.raw as pdfium
 
     for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
@@ -106,10 +108,14 @@ def _field(form: Any, annotation: Any) -> Iterator[str]:
     label = _wide(lambda *at: pdfium.FPDFAnnot_GetFormFieldAlternateName(raw, annotation, *at))
     name = label or _wide(lambda *at: pdfium.FPDFAnnot_GetFormFieldName(raw, annotation, *at))
     if kind in (TICKED, CHOSEN):
-        if not pdfium.FPDFAnnot_IsChecked(raw, annotation):
-            return
         value = _wide(lambda *at: pdfium.FPDFAnnot_GetFormFieldExportValue(raw, annotation, *at))
-        value = "yes" if value.lower() in _YES else value
+        is_plain = value.lower() in _YES
+        if pdfium.FPDFAnnot_IsChecked(raw, annotation):
+            value = "yes" if is_plain else value
+        elif kind == TICKED and name:
+            value = NOT_TICKED if is_plain else f"{value} {NOT_TICKED}"
+        else:  # of several of which one is chosen
+            return
     elif kind == LISTED:
         options = range(pdfium.FPDFAnnot_GetOptionCount(raw, annotation))
         chosen = [option for option in options if pdfium.FPDFAnnot_IsOptionSelected(raw, annotation, option)]

@@ -16,7 +16,7 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.ocr import recognition
 from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.page_spans import joined
-from ragcore.readers.pdf.annotations import annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
+from ragcore.readers.pdf.annotations import NOT_TICKED, annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
 from ragcore.readers.pdf.attached_files import AttachedFiles
 from ragcore.readers.pdf.directions import text_page
 from ragcore.readers.pdf.layout import page_lines
@@ -108,7 +108,7 @@ def _pages(
         try:
             lines, added = _lines(pdf[index], index, labels[-1], reading)
             lines = [*lines, *(Line(text, row=True) for text in added)]
-            notes += len(added)
+            notes += sum(not text.endswith(NOT_TICKED) for text in added)  # others may be entered in the data of XFA
         except pypdfium2.PdfiumError:
             reading.broken.append(labels[-1])
         pages.append(lines)

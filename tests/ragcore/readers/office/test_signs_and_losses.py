@@ -85,3 +85,41 @@ def test_notes_comments_and_margins_of_rich_text_are_read(tmp_path: Path) -> Non
     text, _ = _read(path)
     for words in ("Harbour office\n", "Page of 1907\n", "[ Paid since 1998.] in May", "[Comment: Ask Vera.]."):
         assert words in text
+
+
+@pytest.mark.parametrize("defined", ["before", "behind"])
+def test_rows_of_a_rich_text_table_carry_the_names_of_their_columns(defined: str, tmp_path: Path) -> None:
+    def row(*cells: str) -> str:
+        return r"\trowd\cellx2000\cellx4000\pard\intbl " + "".join(cell + r"\cell " for cell in cells) + r"{\trowd\row}"
+
+    table = (
+        row("Station", "Opened", "Sign")
+        + row(r"Cliff\par Top", "1871", r"{\strike A}\u8364")
+        + row("Low Rock", "1902", r"\\cell|")
+    )
+    layout = row(r"A letter.\par Of two paragraphs.") + row("And its end.")
+    if defined == "behind":  # its cells, as some programs write it
+        table, layout = (re.sub(r"\\trowd\\cellx2000\\cellx4000", "", each) for each in (table, layout))
+    path = tmp_path / "a.rtf"
+    path.write_text(rf"{{\rtf1\ansi Before.\par {table}\pard Between.\par {layout}\pard Behind.\par}}")
+    assert _read(path)[0].split("\n") == [
+        "Before.",
+        "",
+        "Station | Opened | Sign",
+        "Station: Cliff Top; Opened: 1871; Sign: ~~A~~€",
+        r"Station: Low Rock; Opened: 1902; Sign: \cell|",
+        "",
+        "Between.",
+        "",
+        "A letter.",
+        "Of two paragraphs.",
+        "And its end.",
+        "",
+        "Behind.",
+    ]
+
+
+def test_words_behind_the_last_cell_of_a_rich_text_row_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.rtf"
+    path.write_text(r"{\rtf1\ansi \trowd\intbl Fare\cell 30\cell stray\row\pard Behind.\par}")
+    assert _read(path)[0] == "Fare | 30 | stray\n\nBehind."

@@ -42,10 +42,34 @@ def test_values_of_a_form_are_read_with_the_names_of_their_fields(tmp_path: Path
         "surname: Penrose",
         "Town of birth: Harbour Town",
         "Brings a dog: yes",
+        "bicycle: not ticked",
         "class: second",
         "station: Low Rock",
     ]
     assert left_out == []
+
+
+def test_of_several_boxes_with_one_name_each_says_which_it_is(tmp_path: Path) -> None:
+    content = b"BT /F1 12 Tf 60 700 Td (Delivery) Tj ET"
+    boxes = [("Express", "Express"), ("Parcel", "Off")]
+    widgets = [
+        f"<< /Type /Annot /Subtype /Widget /Parent 6 0 R /Rect [60 {600 - 40 * at} 80 {620 - 40 * at}] /AS /{state}"
+        f" /AP << /N << /{value} 5 0 R /Off 5 0 R >> >> >>".encode()
+        for at, (value, state) in enumerate(boxes)
+    ]
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] >> >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Annots [7 0 R 8 0 R] /Resources << /Font"
+        b" << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+        b"<< /Length %d >> stream\n%s\nendstream" % (len(content), content),
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 20 20] /Length 0 >> stream\n\nendstream",
+        b"<< /FT /Btn /T (post) /V /Express /Kids [7 0 R 8 0 R] >>",
+        *widgets,
+    ]
+    body = b"".join(b"%d 0 obj\n%s\nendobj\n" % (number, each) for number, each in enumerate(objects, 1))
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\n" + body + b"trailer << /Root 1 0 R /Size 9 >>\n%%EOF\n")
+    assert read(tmp_path / "a.pdf")[0] == "Delivery\n\npost: Express\npost: Parcel not ticked"
 
 
 def test_comments_are_read_and_say_what_they_are(tmp_path: Path) -> None:
@@ -112,6 +136,15 @@ def test_a_form_of_xfa_gives_its_values_and_says_that_it_is_one(value: str, tmp_
     assert left_out == [
         "a.pdf is a form that is laid out by XFA: what was entered in it was read, but not the form itself.",
     ]
+
+
+def test_a_box_that_is_not_ticked_keeps_no_values_of_xfa_out(tmp_path: Path) -> None:
+    data = "<xfa:datasets xmlns:xfa='x'><xfa:data><form><surname>Penrose</surname></form></xfa:data></xfa:datasets>"
+    box = b"<< /Type /Annot /Subtype /Widget /FT /Btn /T (dog) /Rect [60 600 80 620] /AS /Off >>"
+    whole = xfa(data).replace(b"/Fields []", b"/Fields [7 0 R]").replace(b"/Contents 4", b"/Annots [7 0 R] /Contents 4")
+    whole = whole.replace(b"trailer", b"7 0 obj\n" + box + b"\nendobj\ntrailer").replace(b"/Size 7", b"/Size 8")
+    (tmp_path / "a.pdf").write_bytes(whole)
+    assert read(tmp_path / "a.pdf")[0] == "Please wait\n\ndog: not ticked\nsurname: Penrose"
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is not None, reason="it recognises them")
