@@ -15,7 +15,7 @@ state = session()
 state.evaluate.question_set = places.from_address("s", state.evaluate.question_set)
 
 st.title(_("Evaluate"), anchor=False)
-st.markdown(_("Ask many questions at once, of which it is known where the answer stands, and see which settings find it."))
+st.markdown(_("Ask many questions whose answers you know, and see which settings find them."))
 if state.evaluate.problem is not None and problem(state.evaluate.problem, [Choice(_("Dismiss"), "dismiss")], key="evaluate"):
     state.evaluate.problem = None
     st.rerun()

@@ -186,7 +186,7 @@ class Session:
 
 
 def open_index(index_id: str) -> None:
-    """Begin anew with another index: nothing of the one before is shown any more."""
+    """Start over with another index: nothing of the one before is shown any more."""
     before = session()
     anew = Session(
         language=before.language,

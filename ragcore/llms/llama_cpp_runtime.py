@@ -36,7 +36,7 @@ SMALLEST_CONTEXT = 4096  # tokens, to which a context is cut where memory is sho
 RESERVE = 256 * 2**20  # bytes that are left free for this process
 END_SECONDS = 5.0  # that it may take to end
 LOAD_SECONDS = 600.0  # to load a model
-NAME, DOWN_HINT = "The language model", "Ask again: it is started anew."
+NAME, DOWN_HINT = "The language model", "Ask again: it is being restarted."
 
 _lock = threading.Lock()
 _runtimes: dict[tuple[Path, int, int | None], LlamaCPPRuntime] = {}

@@ -223,7 +223,7 @@ def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> 
     database.close()
     evaluate.reload()
     evaluate.get_by_text("Another language model is set now.").wait_for()
-    evaluate.get_by_role("button", name="Begin anew").click()
+    evaluate.get_by_role("button", name="Start over").click()
     until(evaluate, lambda: len(figures(evaluate)) == 2, 60)
     until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
     settled(evaluate)

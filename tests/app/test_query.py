@@ -53,7 +53,7 @@ def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_wan
     hits, question = page.locator('[class*="st-key-hit_"]'), "How many steps has the Herring Stair?"
     try:
         page.goto(f"{app.url}/settings?s=answers")
-        page.locator(".st-key-set_weaker").get_by_text("Weaker passages, too").click()
+        page.locator(".st-key-set_weaker").get_by_text("Include weaker passages").click()
         until(page, lambda: read_settings(app.home).answers.weaker)
         open_query(page, app)
         answer_by(page, "Passages only")
@@ -61,8 +61,8 @@ def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_wan
         answered(page)
         assert hits.count() == 6
         first = page.url
-        page.get_by_role("button", name=re.compile("6 passages · weaker ones, too")).click()
-        page.locator(".st-key-query_weaker").get_by_text("Weaker passages, too").click()
+        page.get_by_role("button", name=re.compile("6 passages · including weaker ones")).click()
+        page.locator(".st-key-query_weaker").get_by_text("Include weaker passages").click()
         settled(page)
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Ask", exact=True).click()

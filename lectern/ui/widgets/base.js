@@ -38,7 +38,7 @@ function giveKeyboard(root, at) {
   root.querySelector(`[data-at="${CSS.escape(at)}"]`)?.focus({ preventScroll: true });
 }
 
-// Draw anew without taking the keyboard from who is at an element whose `data-at` the new drawing has too.
+// Draw it again without taking the keyboard from who is at an element whose `data-at` the new drawing has too.
 function drawAnew(root, draw) {
   const at = root.getRootNode().activeElement?.dataset.at;
   draw();

@@ -167,7 +167,7 @@ def described(ask: Ask) -> str:
     if how.reranker:
         parts.append(_("put in order by {model}").format(model=how.reranker))
     if how.weaker:
-        parts.append(_("weaker ones, too"))
+        parts.append(_("including weaker ones"))
     if how.diverse:
         parts.append(_("different passages"))
     return " · ".join(parts)
@@ -205,7 +205,7 @@ def _new_setting() -> None:
     )
     if widget("setting_balance") == "own":
         st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5, persist_state="session")
-    st.toggle(_("Weaker passages, too"), key="setting_weaker", help=weaker_help(), persist_state="session")
+    st.toggle(_("Include weaker passages"), key="setting_weaker", help=weaker_help(), persist_state="session")
     st.toggle(
         _("Different passages"),
         key="setting_diverse",
@@ -336,7 +336,7 @@ def _ended(run: EvalRun) -> None:
         told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
         st.markdown(told.format(name=label(_named(run.name)), number=numeral(run.done)))
         anew = run.done > 0 and _has_another_model(run)
-        st.button(_("Begin anew") if anew else _("Go on"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
+        st.button(_("Start over") if anew else _("Go on"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
         if not run.done:
             delete = resources.library().evaluations.delete_run
             st.button(_("Remove"), key=f"drop_{run.id}", type="tertiary", on_click=delete, args=(run.id,))

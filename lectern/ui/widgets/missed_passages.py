@@ -53,7 +53,7 @@ def why(message: Message, number: int) -> None:
             _("What did you expect to find?"),
             key=f"expected_{message.id}",
             placeholder=_("A name, a number, or a sentence of the document"),
-            help=_("With a few words of it, the very passage can be looked for."),
+            help=_("A few words from it are enough to look for the exact passage."),
             persist_state="session",
         )
     with place:
@@ -250,7 +250,7 @@ _SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
     Cause.FILTERED: lambda missed: _("**{file} was left out.** The question was put to other documents only.").format(
         file=_place(missed)
     ),
-    Cause.CUT_OFF: lambda missed: _("**It scores less than the least score that was set**, and so it was left out."),
+    Cause.CUT_OFF: lambda missed: _("**It scores below the minimum score**, and so it was left out."),
     Cause.WEAKER: lambda missed: _("**It scores far less than the best passage**, and so it was left out."),
     Cause.REORDERED: lambda missed: _("**A later step put other passages before it**, after the search had found it."),
     Cause.SUMMARY: lambda missed: _(
@@ -284,8 +284,8 @@ _BUTTONS: Mapping[Cause, Callable[[Missed], str]] = {
     Cause.NOT_LOOKED: lambda missed: _("Look in my documents"),
     Cause.USED: lambda missed: _("Ask each passage on its own"),
     Cause.FILTERED: lambda missed: _("Ask all documents"),
-    Cause.CUT_OFF: lambda missed: _("Ask without a least score"),
-    Cause.WEAKER: lambda missed: _("Ask with weaker passages, too"),
+    Cause.CUT_OFF: lambda missed: _("Ask without a minimum score"),
+    Cause.WEAKER: lambda missed: _("Ask again, including weaker passages"),
     Cause.REORDERED: lambda missed: _("Ask without that step"),
     Cause.SUMMARY: _with_its_words,
     Cause.CONDENSED: lambda missed: _("Ask with my exact words"),

@@ -76,7 +76,7 @@ def language_choice() -> None:
         key="set_language",
         format_func=names.__getitem__,
         on_change=_keep,
-        help=_("Answers come in the language of the question, whatever is chosen here."),
+        help=_("The language of the screens. Answers are asked for in the language of the question."),
     )
 
 

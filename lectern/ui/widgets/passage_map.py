@@ -91,7 +91,7 @@ def _progress(was_drawing: bool) -> None:
         with st.container(key="map_old", horizontal=True, vertical_alignment="center"):
             age = _age(time.time() - made.made)
             st.caption(_("The documents have changed since this map was drawn, {age}.").format(age=age), width="content")
-            if st.button(_("Draw anew"), key="draw_map", type="tertiary", icon=":material/refresh:"):
+            if st.button(_("Draw it again"), key="draw_map", type="tertiary", icon=":material/refresh:"):
                 surveys.start()
                 st.rerun()
 

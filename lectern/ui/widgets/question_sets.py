@@ -257,7 +257,7 @@ def expected(question: Question) -> str:
     """Where the answer stands, and what it is, as far as that is known."""
     where = "; ".join(_where(wanted) for wanted in question.wanted)
     right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
-    return " · ".join(filter(None, (where, right))) or _("nothing is known of its answer: only the answer's own quality counts")
+    return " · ".join(filter(None, (where, right))) or _("no expected answer: only the quality of the answer itself counts")
 
 
 def _where(wanted: Wanted) -> str:

@@ -34,7 +34,7 @@ def _rebuilding(drawn: str) -> None:
     if not plan.changes or not plan.passages_now:
         return
     changes = label(", ".join(map(said, plan.changes)))
-    st.markdown(_("Your documents still have the passages of before ({changes}).").format(changes=changes))
+    st.markdown(_("Your documents are still cut as before ({changes}).").format(changes=changes))
     about = f"{labels.count(plan.passages, 'passage')}, {labels.duration(plan.seconds)}"
     rebuild = _("Rebuild the index ({about})").format(about=about)
     if st.button(rebuild, key="rebuild", help=_("Questions are answered all the while, as before.")):

@@ -60,7 +60,7 @@ def search_options(files: Mapping[str, str]) -> None:
             help=_("At most how many passages the answer is made from."),
             persist_state="session",
         )
-        st.toggle(_("Weaker passages, too"), key="query_weaker", help=weaker_help(), persist_state="session")
+        st.toggle(_("Include weaker passages"), key="query_weaker", help=weaker_help(), persist_state="session")
         st.multiselect(
             _("Only in these documents"),
             list(files),
@@ -117,7 +117,7 @@ def _summary() -> str:
     count, documents = int(widget("query_top_k")), len(widget("query_files") or ())
     said = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
     if widget("query_weaker"):
-        said.append(_("weaker ones, too"))
+        said.append(_("including weaker ones"))
     if documents:
         said.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
     if int(widget("query_balance")) != USUAL:

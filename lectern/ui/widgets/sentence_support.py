@@ -40,7 +40,7 @@ def read_checks(conversation_id: str | None) -> None:
 def sentence_marks(message: Message) -> list[Mark]:
     """For the sentences of an answer that its passages do not, or not wholly, bear out; none where it was never checked."""
     told = {
-        "weak": _("Weak: the passages say something alike, but not all of it."),
+        "weak": _("Weak: the passages say something similar, but not all of it."),
         "absent": _("Not in the passages."),
     }
     found = session().answers.checks.get(message.id, ())

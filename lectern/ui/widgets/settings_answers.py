@@ -27,10 +27,10 @@ def answer_settings() -> None:
         key="set_top_k",
         on_change=keep_field,
         args=("answers", "top_k", "set_top_k"),
-        help=_("At most how many passages are looked at for each answer. More see more of your documents, and take longer."),
+        help=_("The most passages that an answer is made from. More cover more of your documents, and take longer."),
     )
     st.toggle(
-        _("Weaker passages, too"),
+        _("Include weaker passages"),
         key="set_weaker",
         on_change=keep_field,
         args=("answers", "weaker", "set_weaker"),

@@ -90,7 +90,7 @@ def provider_names() -> Mapping[Provider, tuple[str, str]]:
         "openai": ("OpenAI", _("Questions and the passages found for them are sent to OpenAI. Needs a key.")),
         "openai_compatible": (
             _("Other"),
-            _("Any server that speaks OpenAI's language: LM Studio, vLLM, llama.cpp, a company's own."),
+            _("Any server with OpenAI's API: LM Studio, vLLM, llama.cpp, or your company's own."),
         ),
     }
 
