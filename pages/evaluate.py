@@ -1,4 +1,4 @@
-"""Evaluate: questions with known places in the documents, and how well each way of finding and answering does on them."""
+"""Evaluate: questions whose answers are known, and how well each way of finding and answering does on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ state = session()
 state.evaluate.question_set = places.from_address("s", state.evaluate.question_set)
 
 st.title(_("Evaluate"), anchor=False)
-st.markdown(_("Ask many questions whose answers you know, and see which settings find them."))
 if state.evaluate.problem is not None and problem(state.evaluate.problem, [Choice(_("Dismiss"), "dismiss")], key="evaluate"):
     state.evaluate.problem = None
     st.rerun()

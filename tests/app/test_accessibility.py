@@ -315,7 +315,7 @@ def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: Ap
     page.keyboard.type("By keys")
     tab_to(page, "Save the setting", most=15)
     page.keyboard.press("Tab")  # what is opened lies at the end of the page
-    until(page, lambda: focused(page).startswith("Answer the questions too"))
+    until(page, lambda: "Measure" in focused(page))
     page.get_by_role("button", name="New setting").focus()
     for wanted in ("New setting", "Name"):  # closed, and opened again
         page.keyboard.press("Enter")

@@ -23,6 +23,12 @@ May I bring my dog?,,visitor-questions-2025.html,
 What do five strokes of the bell mean?,clear the line,,
 """
 
+MINE = [  # question, document, page
+    ("How many steps has the Herring Stair?", "history-of-the-railway.pdf", "2"),
+    ("May I bring my dog?", "visitor-questions-2025.html", ""),
+]
+WORTH = "figures are higher than in real use"
+
 
 @pytest.fixture
 def evaluate(page: Page, app: App) -> Iterator[Page]:
@@ -59,12 +65,12 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
     settled(evaluate)
 
     upload(evaluate, "mine.csv", TABLE)
-    evaluate.get_by_text("4 questions · uploaded").wait_for()
+    evaluate.get_by_text("4 questions · your own").wait_for()
     evaluate.locator(".st-key-problem_evaluate").wait_for(state="detached")
     evaluate.get_by_text("Look at the questions").click()
     evaluate.get_by_text("visitor-questions-2025.html", exact=True).wait_for()
     evaluate.locator('[class*="st-key-remove_"] button').last.click()
-    evaluate.get_by_text("3 questions · uploaded").wait_for()
+    evaluate.get_by_text("3 questions · your own").wait_for()
     evaluate.locator('[class*="st-key-edit_"] button').last.click()
     evaluate.get_by_label("Right answers, one a line").fill("Dogs on a lead")
     evaluate.get_by_label("Right answers, one a line").press("Control+Enter")
@@ -80,6 +86,48 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
     (row,) = figures(evaluate)
     assert row[0] == "As in Settings"
     assert float(row[1].split()[0]) > 0.5
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_typed_questions_are_measured_and_the_figures_are_seen_without_scrolling(
+    evaluate: Page, width: int, height: int
+) -> None:
+    from playwright.sync_api import expect
+
+    evaluate.set_viewport_size({"width": width, "height": height})
+    evaluate.get_by_role("button", name="Use these questions").click()
+    evaluate.locator(".st-key-problem_evaluate").get_by_text("No question is typed yet.").wait_for()
+    settled(evaluate)
+    for row, (question, document, page) in enumerate(MINE, 1):
+        evaluate.get_by_role("textbox", name=f"Question {row}", exact=True).fill(question)
+        evaluate.keyboard.press("Tab")
+        evaluate.keyboard.type(document)
+        evaluate.keyboard.press("Enter")
+        settled(evaluate)
+        evaluate.get_by_label(f"Page with the answer to question {row}", exact=True).fill(page)
+    evaluate.get_by_role("button", name="Use these questions").click()  # the last field is still being typed in
+    evaluate.get_by_text("2 questions · your own").wait_for()
+    evaluate.locator(".st-key-problem_evaluate").wait_for(state="detached")
+    settled(evaluate)
+
+    measure = evaluate.locator(".st-key-measure button")
+    expect(measure).to_be_in_viewport(ratio=1)
+    measure.click()
+    evaluate.locator(".st-key-figures").wait_for(timeout=60_000)
+    until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
+    settled(evaluate)
+    expect(measure).to_be_in_viewport(ratio=1)  # nothing was scrolled
+    expect(evaluate.locator(".st-key-figures tbody tr").first).to_be_in_viewport()
+    assert evaluate.get_by_text(WORTH).count() == 0
+    (row,) = figures(evaluate)
+    assert float(row[1].split()[0]) == 1
+
+    evaluate.get_by_text("Look at the questions").click()
+    evaluate.get_by_text("history-of-the-railway.pdf, p. 2", exact=True).wait_for()
+    evaluate.get_by_text("visitor-questions-2025.html", exact=True).wait_for()
+    evaluate.get_by_role("button", name="New questions").click()
+    first = evaluate.get_by_role("textbox", name="Question 1", exact=True)
+    until(evaluate, lambda: first.count() == 1 and first.input_value() == "")
 
 
 def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> None:
@@ -163,6 +211,7 @@ def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(ev
     assert [row[0] for row in figures(evaluate)] == ["One passage", "As in Settings"]
     heads = evaluate.locator(".st-key-figures th").all_inner_texts()
     assert heads == ["Setting", "Found", "How high", "Order", "Answered", "Faithful", "To the point", "Seconds"]
+    assert evaluate.get_by_text(WORTH).count() == 1
     one, usual = (float(row[1].split()[0]) for row in figures(evaluate))
     assert 0 <= one <= usual <= 1
     evaluate.locator('[data-testid="stVegaLiteChart"] canvas, [data-testid="stVegaLiteChart"] svg').first.wait_for()
@@ -239,7 +288,7 @@ def test_a_measurement_that_takes_more_than_the_limit_is_agreed_to_first(evaluat
         write_settings(app.home, limited)
         try:
             upload(evaluate, "mine.csv", b"question\nHow many steps has the Herring Stair?\nWho built the cliff railway?\n")
-            evaluate.get_by_text("2 questions · uploaded").wait_for()
+            evaluate.get_by_text("2 questions · your own").wait_for()
             settled(evaluate)
             evaluate.locator(".st-key-measure button").click()
             evaluate.locator(".st-key-confirm_price").get_by_text("The 2 answers take 6 calls").wait_for()

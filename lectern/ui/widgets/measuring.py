@@ -18,7 +18,7 @@ from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.comparing import comparison
 from lectern.ui.widgets.problem import problem
-from lectern.ui.widgets.question_sets import missing_documents
+from lectern.ui.widgets.question_sets import missing_documents, worth
 from lectern.ui.widgets.search_options import USUAL, weaker_help
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.errors import Problem, RagError
@@ -64,7 +64,6 @@ def metric_names() -> Mapping[str, tuple[str, str]]:
 
 def measurements(chosen: QuestionSet) -> None:
     runs = resources.library().evaluations.runs(chosen.id)
-    st.header(_("Measure"), anchor=False)
     if chosen.origin == "upload":
         missing_documents(chosen)
     _start(chosen)
@@ -72,6 +71,8 @@ def measurements(chosen: QuestionSet) -> None:
     shown = _shown(runs)
     if shown:
         st.header(_("Results"), anchor=False)
+        if chosen.origin == "documents":
+            st.caption(worth())
         _table(shown)
         _drawing(shown)
         _remove(shown)
@@ -107,6 +108,15 @@ def _start(chosen: QuestionSet) -> None:
         )
         with st.popover(_("New setting"), icon=":material/tune:", key=f"new_setting_{session().evaluate.new_settings}"):
             _new_setting()
+        st.button(
+            _("Measure"),
+            key="measure",
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=not widget("evaluate_with"),
+            on_click=_measure,
+            args=(chosen.id, [settings[name] for name in widget("evaluate_with")]),
+        )
     for name in widget("evaluate_with"):
         with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
             what = described(settings[name].ask)
@@ -120,30 +130,18 @@ def _start(chosen: QuestionSet) -> None:
                     args=(settings[name].id,),
                 )
     st.toggle(
-        _("Answer the questions too, and judge the answers"),
+        _("Answer them too, and judge the answers"),
         key="evaluate_answering",
         persist_state="session",
         help=_("Takes longer. Without it, only what is found is measured."),
     )
     if widget("evaluate_answering"):
         st.caption(_judge(chosen, len(widget("evaluate_with"))))
-    st.button(
-        _("Measure"),
-        key="measure",
-        type="primary",
-        icon=":material/play_arrow:",
-        disabled=not widget("evaluate_with"),
-        on_click=_measure,
-        args=(chosen.id, [settings[name] for name in widget("evaluate_with")]),
-    )
 
 
 def _judge(chosen: QuestionSet, settings: int) -> str:
     if resources.library().settings.llm.provider == "none":
-        return _(
-            "There is no language model: answers quote your documents, and the judge compares words and meaning by plain rules."
-            " That is coarse, but the same every time."
-        )
+        return _("No language model is set: answers are quotes, and simple rules judge them, roughly but always alike.")
     calls = 3 * chosen.size * max(settings, 1)
     told = ngettext(
         "Your language model answers, and judges its answers: at least {number} call.",
@@ -369,9 +367,9 @@ def _table(shown: Sequence[Shown]) -> None:
     with st.expander(_("What the figures mean"), type="compact"):
         st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
         st.markdown(
-            _("All but the seconds are 0 to 1, higher is better. Behind ± is the half of the range in which the figure would"
-              " fall for 95 of 100 other sets of such questions (bootstrap). Seconds are those of finding and answering one"
-              " question, without judging.")
+            _("All figures but the seconds go from 0 to 1; higher is better. ± is half of the range in which 95 of 100 other"
+              " sets of such questions would fall (bootstrap). Seconds are the time to find and answer one question, without"
+              " judging.")
         )  # fmt: skip
 
 

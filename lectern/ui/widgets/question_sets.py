@@ -1,4 +1,4 @@
-"""The question sets of the evaluate page: made from the documents or uploaded, looked through, corrected, deleted."""
+"""The question sets of the evaluate page: typed, uploaded or made from the documents, looked through, corrected, deleted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from lectern.ui import places, resources
 from lectern.ui.i18n import _, day, day_and_time, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
+from lectern.ui.widgets.own_questions import own_questions
 from lectern.ui.widgets.problem import Choice, problem
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question, Wanted, as_csv, as_jsonl, read_set
@@ -25,9 +26,10 @@ def question_set() -> QuestionSet | None:
     """The chosen set with all that can be done with it; None while there is none."""
     kept, state = resources.library().evaluations, session()
     sets = {one.id: one for one in kept.sets()}
-    st.header(_("Questions"), anchor=False)
     if not sets:
-        st.markdown(_("There are no questions yet. Let some be made from your documents, or bring your own."))
+        st.markdown(_("Ask questions whose answers you know, and see how often each setting finds them."))
+        st.header(_("Questions"), anchor=False)
+        st.markdown(_("There are no questions yet. Type three whose answers you know, and say where each answer is."))
         _new()
         return None
     chosen = sets.get(state.evaluate.question_set or "") or next(iter(sets.values()))
@@ -38,13 +40,14 @@ def question_set() -> QuestionSet | None:
             _("Question set"), list(sets), key="evaluate_set", format_func=lambda id_: sets[id_].name, on_change=_choose
         )
         # A key of its own for each number of sets: making one closes the form, which would cover it.
-        with st.popover(_("New questions"), icon=":material/add:", key=f"new_set_{len(sets)}"):
-            _new()
+        with st.popover(_("New questions"), icon=":material/add:", key=f"new_set_{len(sets)}", on_change="rerun") as anew:
+            if anew.open:
+                _new()
         with st.popover(_("More"), key=f"set_more_{chosen.id}"):
             _more(chosen)
     _about(chosen)
     if chosen.size:
-        with st.expander(_("Look at the questions"), key=f"look_{chosen.id}", on_change="rerun") as looked:
+        with st.expander(_("Look at the questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun") as looked:
             if looked.open:
                 _questions(chosen)
     return chosen if chosen.size and chosen.state != "running" else None
@@ -56,32 +59,44 @@ def _choose() -> None:
 
 
 def _new() -> None:
-    library = resources.library()
-    model = library.settings.llm.provider != "none"
-    fill_new_widget("make_number", USUAL)
-    if len(library.store):
-        with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
-            st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
-            st.button(_("Make questions from my documents"), key="make_set", type="primary", on_click=_make_some)
-        st.caption(
-            _("Your language model writes them, one call for each question.")
-            if model
-            else _("Made by plain rules, as there is no language model. Look through them, and remove those that ask nothing.")
-        )
-    else:
+    if not len(resources.library().store):
         st.page_link(places.HOME, label=_("Add a document first"), icon=":material/upload_file:")
+    else:
+        own_questions()
     key = f"upload_set_{session().evaluate.uploads}"
     st.file_uploader(
-        _("Or upload your own"),
+        _("Or upload a table of questions"),
         type=["csv", "jsonl"],
         key=key,
         on_change=_upload,
         args=(key,),
         help=_(
-            "A table (CSV) or JSON Lines with the columns question, answer, document and pages. Only the question must be"
-            " there; without a document or an answer it cannot be said whether the right passages were found."
+            "A table (CSV) or JSON Lines with the columns question, answer, document and pages. Only the question is required;"
+            " without a document or an answer, nobody can tell whether the right passages were found."
         ),
     )
+    if len(resources.library().store):
+        _from_documents()
+
+
+def _from_documents() -> None:
+    fill_new_widget("make_number", USUAL)
+    with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
+        st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
+        st.button(_("Make questions from my documents"), key="make_set", on_click=_make_some)
+    st.caption(
+        f"{worth()} "
+        + (
+            _("Your language model writes them, one call for each question.")
+            if resources.library().settings.llm.provider != "none"
+            else _("No language model is set, so simple rules make them. Look through them and remove any that make no sense.")
+        )
+    )
+
+
+def worth() -> str:
+    """What is to be thought of figures on questions that were made from the documents."""
+    return _("Questions made from the documents use their words, so figures are higher than in real use.")
 
 
 def _make_some() -> None:
@@ -132,7 +147,7 @@ def _about_now(set_id: str, state_before: str) -> None:
         stop = resources.current_index().measuring.stop_set
         st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=stop, args=(set_id,))
         return
-    made = _("made from your documents") if now.origin == "documents" else _("uploaded")
+    made = _("made from your documents") if now.origin == "documents" else _("your own")
     number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
     stopped = [_("stopped before all were made")] if now.state == "stopped" else []
     st.caption(" · ".join([number, made, day(now.created), *stopped]))
@@ -257,7 +272,7 @@ def expected(question: Question) -> str:
     """Where the answer stands, and what it is, as far as that is known."""
     where = "; ".join(_where(wanted) for wanted in question.wanted)
     right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
-    return " · ".join(filter(None, (where, right))) or _("no expected answer: only the quality of the answer itself counts")
+    return " · ".join(filter(None, (where, right))) or _("no document or answer given: only the reply itself is judged")
 
 
 def _where(wanted: Wanted) -> str:

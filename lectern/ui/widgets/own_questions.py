@@ -1,0 +1,73 @@
+"""Questions of one's own for a question set, typed in: each with the document and the page where its answer is."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from lectern.ui import resources
+from lectern.ui.i18n import _, day_and_time
+from lectern.ui.state import fill_widget, session, widget
+from ragcore.errors import Problem
+from ragcore.evaluation.question_sets import Question, Wanted
+
+ROWS = 3
+
+
+def own_questions() -> None:
+    files = [file.name for file in resources.library().files.all() if file.ready]
+    for row in range(1, ROWS + 1):
+        with st.container(key=f"own_{row}", horizontal=True, vertical_alignment="center", gap="small"):
+            st.text_input(
+                _("Question {number}").format(number=row),
+                key=f"own_text_{row}",
+                placeholder=_("Question {number}").format(number=row),
+                label_visibility="collapsed",
+                persist_state="session",
+            )
+            st.selectbox(
+                _("Document with the answer to question {number}").format(number=row),
+                files,
+                index=None,
+                key=f"own_document_{row}",
+                placeholder=_("Document with the answer"),
+                label_visibility="collapsed",
+                persist_state="session",
+                width=250,
+            )
+            st.text_input(
+                _("Page with the answer to question {number}").format(number=row),
+                key=f"own_page_{row}",
+                placeholder=_("Page"),
+                label_visibility="collapsed",
+                persist_state="session",
+                width=90,
+            )
+    st.button(_("Use these questions"), key="use_own", type="primary", on_click=_use)
+
+
+def _use() -> None:
+    """Make a set of what is typed, and empty the fields."""
+    state = session().evaluate
+    questions = [question for row in range(1, ROWS + 1) if (question := _typed(row))]
+    if not questions:
+        state.problem = Problem(
+            _("No question is typed yet."), _("Type at least one, and choose the document that has the answer.")
+        )
+        return
+    name = _("My questions, {when}").format(when=day_and_time(time.time()))
+    made = resources.library().evaluations.add_set(name, questions)
+    state.question_set, state.question_page, state.problem, session().panel = made.id, 1, None, ""
+    for row in range(1, ROWS + 1):
+        fill_widget(f"own_text_{row}", "")
+        fill_widget(f"own_document_{row}", None)
+        fill_widget(f"own_page_{row}", "")
+
+
+def _typed(row: int) -> Question | None:
+    """What stands in a row; None for one without a question."""
+    text = " ".join(str(widget(f"own_text_{row}") or "").split())
+    document, page = widget(f"own_document_{row}"), str(widget(f"own_page_{row}") or "")
+    pages = tuple(part.strip() for part in page.split(",") if part.strip())
+    return Question(text, wanted=(Wanted(document, pages),) if document else ()) if text else None
