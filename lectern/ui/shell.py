@@ -26,30 +26,7 @@ def frame() -> None:
     session().language = resources.chosen_language() or known(st.context.locale) or "en"
     st.set_page_config(page_icon=str(HERE / "static" / "icon.png"), layout="wide")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
-    page = st.navigation(
-        {
-            "": [
-                st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
-                st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
-                st.Page(
-                    places.NOTES,
-                    title=_("Notes"),
-                    icon=":material/bookmark:",
-                    visibility="visible" if is_any_kept() else "hidden",
-                ),
-                st.Page(places.DOCUMENT, title=_("Document"), icon=":material/description:", visibility="hidden"),
-                st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
-            ],
-            _("Lab"): [
-                st.Page(places.QUERY, title=_("Compare"), icon=":material/splitscreen_left:"),
-                st.Page(places.REPLAY, title=_("Modes"), icon=":material/forum:"),
-                st.Page(places.MAP, title=_("Map"), icon=":material/scatter_plot:"),
-                st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
-                st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
-            ],
-        },
-        expanded=True,
-    )
+    page = st.navigation(_pages(), expanded=True)
     if page.url_path != "chat":  # whose title is that of the conversation
         places.title_tab(page.title)
     places.settle_page(page.url_path)
@@ -69,6 +46,24 @@ def frame() -> None:
     damage(resources.library())
     page.run()
     resources.warm_embedder()
+
+
+def _pages() -> list[st.Page]:
+    """In one list, as Streamlit's sections are no list for screen readers; the style sheet sets the lab's apart."""
+    return [
+        st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
+        st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
+        st.Page(
+            places.NOTES, title=_("Notes"), icon=":material/bookmark:", visibility="visible" if is_any_kept() else "hidden"
+        ),
+        st.Page(places.DOCUMENT, title=_("Document"), icon=":material/description:", visibility="hidden"),
+        st.Page(places.QUERY, title=_("Compare"), icon=":material/splitscreen_left:"),
+        st.Page(places.REPLAY, title=_("Modes"), icon=":material/forum:"),
+        st.Page(places.MAP, title=_("Map"), icon=":material/scatter_plot:"),
+        st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
+        st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
+        st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
+    ]
 
 
 def index_picker() -> None:

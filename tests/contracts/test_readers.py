@@ -127,8 +127,8 @@ def test_the_same_file_reads_the_same_twice(suffix: str, tmp_path: Path) -> None
 
 def test_every_reader_is_covered_here() -> None:
     covered = {
-        id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png", ".doc")
-    }  # pictures: tests/ragcore/readers/ocr/test_tesseract.py; old Office files: tests/ragcore/readers/test_formats.py
+        id(reader_for(f"x{suffix}")) for suffix in (*MAKERS, ".png", ".doc", ".ics", ".vcf")
+    }  # tests/ragcore/readers: ocr/test_tesseract.py, test_formats.py (old Office files), test_calendars_and_cards.py
     assert {suffix for suffix in supported_suffixes() if id(reader_for(f"x{suffix}")) not in covered} == set()
 
 

@@ -4,6 +4,7 @@ let scheme, words;
 
 export default function ({ data }) {
   document.documentElement.lang = data.language;
+  document.documentElement.style.setProperty("--lectern-lab", JSON.stringify(data.lab));
   const app = document.querySelector('[data-testid="stApp"]');
   const tell = () => { document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme; };
   scheme?.disconnect();

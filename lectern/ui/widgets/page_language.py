@@ -19,7 +19,7 @@ def page_language() -> None:
     """On every page."""
     english = language() == "en"
     words, labels = ({}, {}) if english else (_streamlits_words(), _streamlits_labels())
-    _PAGE_LANGUAGE(key="page_language", data={"language": language(), "words": words, "labels": labels})
+    _PAGE_LANGUAGE(key="page_language", data={"language": language(), "words": words, "labels": labels, "lab": _("Lab")})
 
 
 def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
