@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -411,6 +412,11 @@ def payload(name: str, content: bytes) -> FilePayload:
 
 def row(page: Page, name: str) -> Locator:
     return page.locator("li.row", has=page.locator(".name", has_text=name))
+
+
+def mode_option(page: Page, way: str) -> Locator:
+    """A chat mode in its menu, which has its name in the literature beside it."""
+    return page.get_by_test_id("stRadio").get_by_text(re.compile(rf"^{re.escape(way)} \w+$"))
 
 
 def facts_of(page: Page, number: int = -1) -> str:

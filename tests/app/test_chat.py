@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lectern.db.conversations import Conversations
 from lectern.schema import Ask
 from ragcore.sql.sqlite import SQLiteDatabase
-from tests.app.conftest import App, Watch, answered, drop, facts_of, payload, row, settled, until, wait_until_read
+from tests.app.conftest import App, Watch, answered, drop, facts_of, mode_option, payload, row, settled, until, wait_until_read
 from tests.app.test_query import choose
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def options(page: Page) -> str:
 
 def set_options(page: Page, way: str, document: str) -> None:
     page.locator(".st-key-mode_popover button").first.click()
-    page.get_by_test_id("stRadio").get_by_text(way, exact=True).click()
+    mode_option(page, way).click()
     page.keyboard.press("Escape")
     settled(page)
     page.locator(".st-key-scope_popover button").first.click()
@@ -267,9 +267,9 @@ def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed
     settled(page)
     page.locator(".st-key-mode_popover button").first.click()
     page.get_by_text(re.compile(r"^For each question at most: 1 call, about [\d,]+ tokens, ")).wait_for()
-    page.get_by_test_id("stRadio").get_by_text("Step by step", exact=True).click()
+    mode_option(page, "Step by step").click()
     page.get_by_text(re.compile(r"^For each question at most: 3 calls, about [\d,]+ tokens")).wait_for()
-    page.get_by_test_id("stRadio").get_by_text("Follow-ups and documents", exact=True).click()
+    mode_option(page, "Follow-ups and documents").click()
     page.get_by_text("For each question at most: 1 call,").wait_for()
 
 

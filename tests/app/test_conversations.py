@@ -16,7 +16,20 @@ from lectern.export.transcript import from_json
 from lectern.schema import Ask
 from lectern.settings import LLMSettings, read_settings, write_settings
 from ragcore.sql.sqlite import SQLiteDatabase
-from tests.app.conftest import App, Look, answered, choose_more, drop, facts_of, payload, row, settled, until, wait_until_read
+from tests.app.conftest import (
+    App,
+    Look,
+    answered,
+    choose_more,
+    drop,
+    facts_of,
+    mode_option,
+    payload,
+    row,
+    settled,
+    until,
+    wait_until_read,
+)
 from tests.app.test_chat import ask, ask_anew, transcript
 from tests.scripted_server import ScriptedServer
 
@@ -431,7 +444,7 @@ def test_a_model_that_calls_functions_looks_by_itself_and_its_sources_open(
         page.goto(f"{app.url}/chat")
         page.locator(".st-key-mode_popover button").first.click()
         page.get_by_text("Needs a model that calls functions.").last.wait_for()
-        assert page.get_by_test_id("stRadio").get_by_text("By functions", exact=True).count() == 0  # it cannot be chosen
+        assert mode_option(page, "By functions").count() == 0  # it cannot be chosen
 
         connected(server, calls_functions=True)
         page.reload()
@@ -450,7 +463,7 @@ def test_a_model_that_calls_functions_looks_by_itself_and_its_sources_open(
 def set_way(page: Page, way: str) -> None:
     settled(page)
     page.locator(".st-key-mode_popover button").first.click()
-    page.get_by_test_id("stRadio").get_by_text(way, exact=True).click()
+    mode_option(page, way).click()
     settled(page)
     page.keyboard.press("Escape")
     settled(page)

@@ -69,7 +69,7 @@ def test_a_number_in_brackets_in_the_name_of_a_file_cites_nothing() -> None:
     assert message.text == "**alpha \\[1\\].pdf**\n\nIt is. [1]\n\n**beta \\[2\\].pdf**\n\nIt is. [2]"
     sources = tuple(Source(number, "n", "f", "f", 0, 2, "It", 1.0) for number in (1, 2))
     page = as_html(Transcript(Conversation("c", "chat", "t", 0.0, 0.0), (replace(message, sources=sources),)))
-    assert "<b>alpha [1].pdf</b>" in page
+    assert "<strong>alpha [1].pdf</strong>" in page
     assert page.count(">[1]</a>") == page.count(">[2]</a>") == 1
 
 
