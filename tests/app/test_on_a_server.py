@@ -49,7 +49,7 @@ def test_a_screen_goes_on_by_itself_when_the_server_was_away(page: Page, served:
         assert header is not None
         assert notice is not None
         assert notice["y"] >= header["y"] + header["height"]
-    page.get_by_text("One question on its own").wait_for()
+    page.get_by_text("Ask one question in several ways").wait_for()
     assert page.get_by_text("does not answer").count() == 0
     assert [line for line in served.log().splitlines() if line.endswith("does not answer.")]
 
