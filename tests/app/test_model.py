@@ -240,7 +240,8 @@ def stop(page: Page) -> Locator:
 def whole_answer(page: Page) -> str:
     """The first answer, once all of it is drawn: its facts come last, and its passages in a frame of their own."""
     before, now = "", transcript(page)[1]
-    while before != now or "· tiny" not in now:
+    told = page.locator('[class*="st-key-facts_"] a[title*="tiny"]')
+    while before != now or not told.count():
         page.wait_for_timeout(700)
         before, now = now, transcript(page)[1]
     return now

@@ -85,6 +85,9 @@ def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Pa
     assert page.get_by_text("6 calls").count() >= 1  # accumulate, as it was
     assert USUAL[0].facts.model in page.locator(".st-key-compare_common").inner_text()
     page.get_by_role("link", name="Stage mode is on").click()
+    page.locator(".st-key-settings_page").wait_for()
+    settled(page)
+    page.get_by_test_id("stExpander").get_by_text("More", exact=True).click()
     page.get_by_text("Each says which model wrote it.").wait_for()
     switch(page, empty_app, False)
     page.goto(empty_app.url)
