@@ -10,7 +10,7 @@ import pytest
 from lectern.db.conversations import Conversations
 from lectern.settings import AnswerSettings, AppSettings, LLMSettings, read_settings, write_settings
 from ragcore.sql.sqlite import SQLiteDatabase
-from tests.app.conftest import App, settled
+from tests.app.conftest import App, choose_more, settled
 from tests.app.test_chat import ask_anew
 from tests.scripted_server import ScriptedServer
 
@@ -74,7 +74,7 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
     ask_anew(page, app, "How many steps has the Herring Stair?")
     assert SECOND not in last_sources(app, page)
 
-    page.get_by_role("button", name="Why wasn’t it found?").click()
+    choose_more(page, "Why wasn’t it found?")
     cause = page.locator(".st-key-why_cause")
     cause.get_by_text("Too few passages were looked at.").wait_for()
     assert "rank 2" in cause.inner_text()
