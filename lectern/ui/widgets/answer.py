@@ -241,8 +241,8 @@ def _unread(message: Message) -> None:
     if message.facts is None or not (unread := message.facts.files_unread):
         return
     told = ngettext(
-        "{number} document was still being read. Answer again to have it looked at, too.",
-        "{number} documents were still being read. Answer again to have them looked at, too.",
+        "{number} document was still being read. Try again to include it.",
+        "{number} documents were still being read. Try again to include them.",
         unread,
     )
     st.caption(told.format(number=numeral(unread)))

@@ -29,7 +29,7 @@ def draw_call_graph(message: Message, opened: int) -> None:
     try:
         shown = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
-        st.markdown(_("The calls of this answer were not kept. Answer again to see them."))
+        st.markdown(_("The calls of this answer were not kept. Try again to see them."))
         return
     st.markdown(_sentence(shown))
     if message.facts is not None and message.facts.extractive and shown.calls:

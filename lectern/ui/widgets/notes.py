@@ -42,8 +42,8 @@ def keep_answer(message: Message) -> None:
 
 def keep_quote(source: Source, answer: str) -> None:
     """What the answer cites the passage for, or all of it."""
-    quotes = [source.text[start:end] for start, end in quoted_places(answer, source.number, source.text)]
-    _keep(f"{quoted_markdown(chr(10).join(quotes) or source.text)} [1]", [replace(source, number=1)])
+    quotes = "\n".join(source.text[start:end] for start, end in quoted_places(answer, source.number, source.text))
+    _keep(f"{quoted_markdown(quotes or source.text)} [1]", [replace(source, number=1)])
 
 
 def _keep(text: str, sources: Sequence[Source], *, question: str = "") -> None:
