@@ -217,23 +217,26 @@ class Message:
     @property
     def shown_numbers(self) -> dict[int, int]:
         """The number that a reader sees for each citation of a chat: 1, 2, 3 … in the order of the text, the same for passages
-        of one place. In the lab, where all passages are listed, each keeps its own.
+        of one page. In the lab, where all passages are listed or answers are compared, each keeps its own.
 
         >>> source = Source(4, "a", "f", "lease.pdf", 0, 9, "The rent.", page_label="2")
         >>> Message("m", "c", "assistant", "It is 980 [4].", sources=(source,), ask=Ask("?")).shown_numbers
         {4: 1}
         """
-        if self.ask is None or self.ask.chat_mode is None:
+        in_lab = self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id  # the last: of a replay
+        if in_lab:
             return {source.number: source.number for source in self.sources}
-        places: dict[tuple[str, str | None], int] = {}
+        places: dict[tuple[str, str], int] = {}
         return {
-            source.number: places.setdefault((source.file_id, source.page_label), len(places) + 1)
+            source.number: places.setdefault((source.file_id, source.page_label or source.node_id), len(places) + 1)
             for source in [*self.cited, *self.sources]
         }
 
     @property
     def as_shown(self) -> Message:
         """With the numbers that a reader sees, the cited passages of a place as one: what is copied, exported and kept."""
+        if not self.sources:
+            return self
         numbers = self.shown_numbers
         shown: dict[int, Source] = {}
         for source in self.cited or self.sources:

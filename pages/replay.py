@@ -77,7 +77,7 @@ def anew(wanted: bool) -> None:
 def conversation_picker() -> None:
     titles: dict[str, str] = {}
     repeated: Counter[str] = Counter()
-    for one in library.conversations.all("chat")[:LISTED]:
+    for one in library.conversations.all("chat", limit=LISTED):
         title = one.title or _("New conversation")
         repeated[title] += 1  # the field knows its entries by their words
         titles[one.id] = title if repeated[title] == 1 else f"{title} ({repeated[title]})"

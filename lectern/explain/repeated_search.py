@@ -88,7 +88,8 @@ class RepeatedSearch:
     def report_used(self, node: TextNode) -> Missed:
         """The answer was made from it, and said something else; each passage can be asked on its own."""
         ask = replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None
-        number = next((source.number for source in self.message.sources if source.node_id == node.id_), None)
+        numbers = self.message.shown_numbers
+        number = next((numbers[source.number] for source in self.message.sources if source.node_id == node.id_), None)
         return self.report(Cause.USED, node, number, ask=ask)
 
     def source_of(self, node: TextNode) -> Source:

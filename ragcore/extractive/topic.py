@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePath
 
+from ragcore.extractive.summary_requests import topic_of
 from ragcore.text.keywords import content_words
 
 NAMED = 0.65
@@ -53,7 +54,7 @@ def called(topic: str, documents: Iterable[str]) -> set[str]:
 
 def quoted_names(message: str, documents: Iterable[str]) -> set[str]:
     """Those of these names of files that stand in the message word for word, with or without their ending; of one within
-    another only the longer. Without its ending a name must say more than what kind of text it is.
+    another only the longer. Without its ending a name must say more than the kind of text, or that a summary is asked for.
 
     >>> sorted(quoted_names("Summarise Lease 2024 and photo.png", ["Lease.pdf", "Lease 2024.pdf", "photo.png"]))
     ['Lease 2024.pdf', 'photo.png']
@@ -61,7 +62,9 @@ def quoted_names(message: str, documents: Iterable[str]) -> set[str]:
     said, places = message.casefold(), dict[str, tuple[int, int]]()
     for name in documents:
         stem = PurePath(name).stem
-        for called in (name, *([stem] if content_words(_KIND.sub(" ", stem)) else [])):
+        if stem.casefold() not in said:
+            continue
+        for called in (name, *([stem] if content_words(_KIND.sub(" ", topic_of(stem))) else [])):
             if found := re.search(rf"(?<![\w.]){re.escape(called.casefold())}(?!\.?[a-z0-9_])", said):
                 places[name] = found.span()
                 break

@@ -76,7 +76,7 @@ def true_suffix(path: Path, name: str, named: str) -> str:
         return _compound_suffix(path, name)
     if head.startswith(b"{\\rtf"):
         return ".rtf"
-    if head.startswith(_PROGRAMS) and b"\0" in head[:64]:  # before the rest may pass for text
+    if head.startswith(_PROGRAMS) and b"\0" in head[3:8]:  # before the rest may pass for text
         _refuse(name, "a program", _WHAT_TO_DO["other"])
     is_text = holds_text(path)
     if b"%PDF-" in head[:1024] and (named == ".pdf" or head.lstrip().startswith(b"%PDF-") or not is_text):

@@ -65,16 +65,21 @@ def test_a_chat_about_a_document_asks_it_alone(page: Page, app: App) -> None:
 
 
 def test_a_long_text_is_read_on_to_its_end(page: Page, app: App) -> None:
+    from playwright.sync_api import expect
+
     name = "history of a long road.txt"
     page.goto(app.url)
     drop(page, payload(name, ("A line about the road. " * 40 + "\n").encode() * 30 + b"Here the road ends."))
     row(page, name).wait_for()
     wait_until_read(page)
     opened(page, app, name)
-    while page.locator(".st-key-document_on button").count():
-        page.locator(".st-key-document_on button").click()
+    shown, on = page.locator(".text"), page.locator(".st-key-document_on button")
+    while on.count():
+        before = shown.inner_text()
+        on.click()
+        expect(shown).not_to_have_text(before)
         settled(page)
-    page.locator(".text", has_text="Here the road ends.").wait_for()
+    expect(shown).to_contain_text("Here the road ends.")
 
 
 def test_the_headings_of_a_text_are_its_contents_and_lead_there(page: Page, app: App) -> None:

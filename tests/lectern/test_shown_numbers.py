@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lectern.schema import Ask, Message, Source
 from lectern.ui.safetext import answer_md
 
@@ -35,3 +37,17 @@ def test_two_passages_of_one_place_are_one_citation_where_they_stand_together() 
     assert answer_md(shown.text, links, numbers=shown.shown_numbers) == (
         "Both [1](#passage-m.2), then [2](#passage-m.3)[1](#passage-m.2)."
     )
+
+
+def test_passages_of_a_file_without_pages_can_each_be_opened() -> None:
+    sources = tuple(replace(source(number, "1"), page_label=None) for number in (1, 2))
+    assert replace(message("Both [2] [1]."), sources=sources).shown_numbers == {2: 1, 1: 2}
+
+
+def test_what_a_person_typed_stays_as_it_is() -> None:
+    asked = Message("m", "c", "user", "What does x[0][0] mean, and [1, 2]?", "done", 0.0)
+    assert asked.as_shown == asked
+
+
+def test_in_a_replay_the_numbers_are_those_of_the_grid() -> None:
+    assert replace(message("The rent [4]."), conversation_id="c.1.context").shown_numbers == {1: 1, 2: 2, 3: 3, 4: 4}

@@ -33,7 +33,8 @@ async def conversation_file(request: Request) -> Response:
     except RagError as error:
         return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
     if transcript is not None and form == PRINT:
-        return HTMLResponse(as_html(transcript, labels()), headers={"Cache-Control": "no-store"})
+        page = await anyio.to_thread.run_sync(as_html, transcript, labels())
+        return HTMLResponse(page, headers={"Cache-Control": "no-store"})
     if transcript is None or form not in FORMS:
         return PlainTextResponse(_("This conversation is no longer here."), status_code=404)
     write, media_type = FORMS[form]

@@ -208,18 +208,23 @@ def _row_caption(text: str) -> str:
 
 
 def _chips(sources: Sequence[Source], message: Message, *, numbered: bool = True) -> list[str]:
-    """One for each place, in the order of their numbers."""
+    """One for each place, in the order of their numbers: of a file without pages one, with all its numbers."""
     numbers = message.shown_numbers
-    places: dict[int, Source] = {}
-    for source in sources:
-        places.setdefault(numbers.get(source.number, source.number), source)
-    return [_chip(places[number], address(message, places[number]), number if numbered else None) for number in sorted(places)]
+    places: dict[tuple[str, str | None], dict[int, Source]] = {}
+    for source in sorted(sources, key=lambda source: numbers.get(source.number, source.number)):
+        place = places.setdefault((source.file_id, source.page_label), {})
+        place.setdefault(numbers.get(source.number, source.number), source)
+    return [_chip(next(iter(place.values())), message, list(place) if numbered else []) for place in places.values()]
 
 
-def _chip(source: Source, leads_to: str, number: int | None) -> str:
-    """Number, name and page; a name that is too long for the screen is cut, the page is not."""
-    whole, page = label(labels.place(source)).replace('"', "&quot;"), labels.page(source)
-    told = (f"**{number}** " if number else "") + f"*{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
+def _chip(source: Source, message: Message, numbers: Sequence[int]) -> str:
+    """Numbers, name and page; a name that is too long for the screen is cut, the page is not."""
+    whole, page, leads_to = label(labels.place(source)).replace('"', "&quot;"), labels.page(source), address(message, source)
+    told = (
+        (f"**{' '.join(map(str, numbers))}** " if numbers else "")
+        + f"*{label(source.file_name)}*"
+        + (f" · {label(page)}" if page else "")
+    )
     return f'[{told}]({leads_to} "{whole}")'
 
 

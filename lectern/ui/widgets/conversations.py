@@ -25,12 +25,12 @@ LISTED = 60  # conversations at first, and as many again each time that more are
 def conversation_list(open_id: str | None, search: str = "") -> int:
     """Draw the list, and act on it; gives how many it has."""
     conversations, room = resources.library().conversations, LISTED + session().chat.more_listed
-    pinned = conversations.all("chat", search, pinned=True, limit=room)
-    others = conversations.all("chat", search, pinned=False, limit=room - len(pinned) + 1)  # one tells that there are more
-    groups = [(_("Pinned conversations"), pinned)] if pinned else []
-    groups += by_day(others[: room - len(pinned)], datetime.now(_zone()))
+    pinned = conversations.all("chat", search, pinned=True, limit=room + 1)
+    others = conversations.all("chat", search, pinned=False, limit=max(0, room - len(pinned) + 1))  # one tells of more
+    groups = [(_("Pinned conversations"), pinned[:room])] if pinned else []
+    groups += by_day(others[: max(0, room - len(pinned))], datetime.now(_zone()))
     items = [
-        {"id": one.id, "title": one.title or _("New conversation"), "group": name, "pinned": group is pinned}
+        {"id": one.id, "title": one.title or _("New conversation"), "group": name, "pinned": one in pinned}
         for name, group in groups
         for one in group
     ]

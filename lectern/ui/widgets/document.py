@@ -23,6 +23,7 @@ from ragcore.text.table_facts import Grid, grids_in
 TABLES = ("CSV", "TSV")  # beside those that have sheets
 HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*?)[\s#]*$")
 AROUND = 60  # characters shown on each side of what was found
+PARTS = 500  # listed in the contents
 FOUND = 50  # places listed
 STRETCH = 6000  # characters of text shown on each side of a place
 TABLE_STRETCH = 100_000  # characters of a table's text whose rows are shown at once
@@ -137,8 +138,10 @@ def _contents(file: FileRow, document: Document) -> None:
     if not parts:
         return
     at = document.page_at(session().documents.place[0]) if several else None
-    with st.popover(label(at.label) if at else _("Contents"), icon=":material/toc:"):
-        for number, (name, start) in enumerate(parts):
+    with st.popover(
+        label(at.label) if at else _("Contents"), icon=":material/toc:", key="document_contents", on_change="rerun"
+    ) as contents:
+        for number, (name, start) in enumerate(parts[:PARTS] if contents.open else ()):
             st.button(label(name), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(start, start))
 
 
@@ -168,5 +171,5 @@ def _hits(document: Document, words: str) -> None:
 
 def _go_to(start: int, end: int) -> None:
     session().documents.place = (start, end)
-    if end > start:  # words that were found, which are marked in the text
+    if end > start and widget("document_as_text") is not None:  # words that were found, which are marked in the text
         fill_widget("document_as_text", True)

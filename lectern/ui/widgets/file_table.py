@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
@@ -90,8 +91,12 @@ def _table(message: Message, rows: Sequence[FileAnswer], sources: Sequence[Sourc
 
 
 def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
+    numbers = replace(message, sources=tuple(known.values())).shown_numbers
+
     def link(number: int) -> str:
-        return f' <a href="{escape(address(message, known[number]))}">{number}</a>' if number in known else f" [{number}]"
+        if number not in known:
+            return f" [{number}]"
+        return f' <a href="{escape(address(message, known[number]))}">{numbers[number]}</a>'
 
     text = said(row.text) if row.found == "failed" else _answer(row)
     answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace("\n", "<br>")

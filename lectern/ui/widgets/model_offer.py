@@ -76,6 +76,8 @@ def unlock() -> None:
     """The one press by which a language model comes: to use the one that is here, to install one, or the settings."""
     if models_are_locked():
         return
+    if (error := session().settings.model_problem) is not None:
+        problem(error, key="unlock")
     installed = first_usable_model(resources.home())
     if installed is not None:
         use = _("Use {name}").format(name=label(model_name(installed.setting)))

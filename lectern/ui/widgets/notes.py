@@ -17,6 +17,7 @@ from lectern.ui.i18n import _, day, ngettext, numeral, said
 from lectern.ui.safetext import answer_md, label
 from lectern.ui.state import fill_widget, session, widget
 from ragcore.errors import RagError
+from ragcore.text.citations import renumber
 from ragcore.text.quote_places import quoted_places
 
 SEARCH_FROM = 8  # notes; fewer are found by looking
@@ -36,8 +37,10 @@ def can_be_kept(message: Message) -> bool:
 
 
 def keep_answer(message: Message) -> None:
-    shown = message.as_shown
-    _keep(shown.text, shown.cited, question=message.ask.question if message.ask else "")
+    """Each cited passage on its own, as each can be opened."""
+    numbers = {source.number: number for number, source in enumerate(message.cited, 1)}
+    sources = [replace(source, number=numbers[source.number]) for source in message.cited]
+    _keep(renumber(message.text, numbers), sources, question=message.ask.question if message.ask else "")
 
 
 def keep_quote(source: Source, answer: str) -> None:
@@ -103,16 +106,20 @@ def export_notes(notes: Sequence[Note]) -> None:
     if not notes:
         return
     with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="notes_export"):
-        st.checkbox(_("Choose notes"), key="notes_choosing")
+        st.checkbox(_("Choose notes"), key="notes_choosing", persist_state="session")
         chosen = [note for note in notes if widget(_tick(note))] if widget("notes_choosing") else notes
         count = ngettext("{number} note", "{number} notes", len(chosen)).format(number=numeral(len(chosen)))
         st.caption(count if chosen else _("Tick the notes in the list."))
         title = _("Notes")
-        markdown = notes_markdown(chosen, title=title, passages=_("Passages"), place=labels.place)
+        place, passages = labels.place, _("Passages")
+
+        def markdown() -> str:
+            return notes_markdown(chosen, title=title, passages=passages, place=place)
+
         created = max((note.created for note in chosen), default=0.0)
         with st.container(horizontal=True, gap="small"):
             st.download_button(
-                "Word", lambda: as_word(markdown, title=title, created=created), file_name=f"{title}.docx", mime=MEDIA_TYPE,
+                "Word", lambda: as_word(markdown(), title=title, created=created), file_name=f"{title}.docx", mime=MEDIA_TYPE,
                 key="notes_word", on_click="ignore", disabled=not chosen,
             )  # fmt: skip
             st.download_button(
@@ -146,7 +153,7 @@ def draw_notes(notes: Sequence[Note]) -> None:
 
 def _question(note: Note) -> None:
     if widget("notes_choosing"):
-        st.checkbox(label(labels.excerpt(note.question)) or _("This note"), key=_tick(note))
+        st.checkbox(label(labels.excerpt(note.question)) or _("This note"), key=_tick(note), persist_state="session")
     elif note.question:
         st.markdown(f"**{label(labels.excerpt(note.question))}**")
 
@@ -174,7 +181,9 @@ def _place(source: Source) -> str:
 
 
 def _edited(note: Note) -> None:
-    st.text_area(_("Text of the note, in Markdown"), key=_field(note), height="content", max_chars=TEXT_CHARS)
+    st.text_area(
+        _("Text of the note, in Markdown"), key=_field(note), height="content", max_chars=TEXT_CHARS, persist_state="session"
+    )
     with st.container(horizontal=True, gap="small"):
         st.button(_("Save"), key=f"save_{note.id}", type="primary", on_click=_save, args=(note,))
         st.button(_("Cancel"), key=f"cancel_{note.id}", type="tertiary", on_click=_stop_editing)

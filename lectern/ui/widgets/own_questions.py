@@ -16,7 +16,7 @@ ROWS = 3
 
 
 def own_questions() -> None:
-    files = [file.name for file in resources.library().files.all() if file.ready]
+    files = sorted(set(resources.library().files.ready_names().values()))
     for row in range(1, ROWS + 1):
         with st.container(key=f"own_{row}", horizontal=True, vertical_alignment="center", gap="small"):
             st.text_input(

@@ -74,13 +74,14 @@ def _keys() -> None:
     """The keys of language models, none of which is shown whole, each to be forgotten."""
     stored = stored_keys(resources.library().folder)
     keys = [(provider, name, stored[provider]) for provider, (name, _about) in provider_names().items() if provider in stored]
-    if models_are_locked() or not keys:
+    if not keys:
         st.markdown(_("No key is stored. A language model that needs one asks for it on the page Model."))
         return
     for provider, name, key in keys:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{label(name)}** {label(mask(key.key))} · {label(key.origin)}", width="content")
-            st.button(_("Forget"), key=f"forget_{provider}", type="tertiary", on_click=forget_key, args=(provider,))
+            if not models_are_locked():
+                st.button(_("Forget"), key=f"forget_{provider}", type="tertiary", on_click=forget_key, args=(provider,))
 
 
 def library_place() -> None:

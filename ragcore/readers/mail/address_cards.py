@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ragcore.errors import NoTextError
 from ragcore.readers.base import ReadOptions, decoded
 from ragcore.readers.encodings import clean
-from ragcore.readers.mail.content_lines import content_lines, unfolded
+from ragcore.readers.mail.content_lines import content_lines, unescaped, unfolded
 from ragcore.schema import Document
 
 SUFFIXES = (".vcf", ".vcard")
@@ -31,9 +32,14 @@ _SHOWN = {
 }
 
 
+_IN_PARTS = ("ORG", "ADR")
+_BEGINS = re.compile(r"^BEGIN:VCARD", re.IGNORECASE | re.MULTILINE)
+
+
 def read(path: Path, options: ReadOptions) -> Document:
-    text = decoded(unfolded(path.read_bytes()), options)
-    if "BEGIN:VCARD" in text.upper():  # the variants of a genome have the same ending
+    data = path.read_bytes()
+    text = decoded(unfolded(data) if b"BEGIN:V" in data.upper() else data, options)
+    if _BEGINS.search(text):  # the variants of a genome have the same ending
         text = clean(cards_text(text))
     if not text.strip():
         raise NoTextError(
@@ -44,17 +50,20 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 def cards_text(cards: str) -> str:
     """A line for each thing that is known of a person, with an empty line between people."""
-    found: list[list[str]] = [[]]
-    name = ""  # in its parts, for a card that has it in no other way
+    found: list[dict[str, None]] = [{}]
+    named: list[str] = [""]  # in its parts, for a card that has its name in no other way
     for line in content_lines(cards):
         if line.name == "BEGIN":
-            found.append([])
-            name = ""
+            found.append({})
+            named.append("")
         elif line.name == "N":
-            family, given, *_ = *line.fields, "", ""
-            name = " ".join(filter(None, (given, family)))
-        elif line.name == "END" and name and not any(each.startswith("Name: ") for each in found[-1]):
-            found[-1].insert(0, f"Name: {name}")
-        elif line.name in _SHOWN and (value := ", ".join(filter(None, line.fields))):
-            found[-1].append(f"{_SHOWN[line.name]}: {value.removeprefix('tel:').removeprefix('mailto:')}")
-    return "\n\n".join("\n".join(card) for card in found if card)
+            family, given, middle, before, after = (*line.fields, *[""] * 5)[:5]
+            named[-1] = " ".join(filter(None, (before, given, middle, family, after)))
+        elif line.name in _SHOWN:
+            fields = line.fields if line.name in _IN_PARTS else [unescaped(line.value)]
+            if value := ", ".join(filter(None, fields)):
+                found[-1][f"{_SHOWN[line.name]}: {value.removeprefix('tel:').removeprefix('mailto:')}"] = None
+    for card, name in zip(found, named, strict=True):
+        if name and not any(each.startswith("Name: ") for each in card):
+            card[f"Name: {name}"] = None
+    return "\n\n".join("\n".join(sorted(card, key=lambda each: not each.startswith("Name: "))) for card in found if card)

@@ -8,15 +8,17 @@ from pathlib import Path
 from ragcore.errors import NoTextError
 from ragcore.readers.base import ReadOptions, decoded
 from ragcore.readers.encodings import clean
-from ragcore.readers.mail.content_lines import content_lines, unescaped, unfolded
+from ragcore.readers.mail.content_lines import ContentLine, content_lines, unescaped, unfolded
 from ragcore.schema import Document
 
-SUFFIXES = (".ics", ".ical", ".ifb")
+SUFFIXES = (".ics", ".ical")
 
 _SHOWN = {
     "SUMMARY": "Event",
+    "STATUS": "Status",
     "DTSTART": "Begins",
     "DTEND": "Ends",
+    "DURATION": "Lasts",
     "DUE": "Due",
     "RRULE": "Repeats",
     "LOCATION": "Place",
@@ -28,13 +30,16 @@ _SHOWN = {
     "COMMENT": "Comment",
 }
 _EVENTS = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
+_TIMES = ("DTSTART", "DTEND", "DUE")
+_BEGINS = re.compile(r"^BEGIN:VCALENDAR", re.IGNORECASE | re.MULTILINE)
+_MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
 _NOT_SHOWN = frozenset({"VALARM", "VTIMEZONE"})
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(?:\d\d)?(Z)?)?")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
     text = decoded(unfolded(path.read_bytes()), options)
-    if "BEGIN:VCALENDAR" in text.upper():
+    if _BEGINS.search(text):
         text = clean(event_text(text))
     if not text.strip():
         raise NoTextError(f"{options.name} is a calendar without events.", hint="Export it again from your calendar program.")
@@ -46,22 +51,25 @@ def event_text(calendar: str) -> str:
     is no event."""
     events: list[list[str]] = [[]]
     within: list[str] = []
-    for name, value in content_lines(calendar):
+    for line in content_lines(calendar):
+        name, value = line.name, line.value
         if name == "BEGIN":
-            within.append(value.upper())
-            if within[-1] in _EVENTS:
+            if value.upper() in _EVENTS:  # which stand in no other, so that one without its end does not hold the next
                 events.append([])
+                within = []
+            within.append(value.upper())
         elif name == "END":
             within = within[:-1]
         elif name in _SHOWN and value and not _NOT_SHOWN.intersection(within):
-            events[-1].append(f"{_SHOWN[name]}: {_value(name, value)}")
+            events[-1].append(f"{_SHOWN[name]}: {_value(line)}")
     return "\n\n".join("\n".join(event) for event in events if event)
 
 
-def _value(name: str, value: str) -> str:
+def _value(line: ContentLine) -> str:
+    name, value = line.name, line.value
     if name in ("ORGANIZER", "ATTENDEE"):
-        return value.removeprefix("mailto:").removeprefix("MAILTO:")
-    if time := _TIME.fullmatch(value):
+        return " ".join(filter(None, (line.person, _MAILTO.sub("", value))))
+    if name in _TIMES and (time := _TIME.fullmatch(value)):
         year, month, day, hour, minute, universal = time.groups()
         clock = f" {hour}:{minute}{' UTC' if universal else ''}" if hour else ""
         return f"{year}-{month}-{day}{clock}"

@@ -19,6 +19,7 @@ from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".epub",)
 
+LISTED = 5  # missing chapters that are named
 _PAGES = (".xhtml", ".html", ".htm")
 
 
@@ -86,13 +87,14 @@ def _spine(parts: Package, book: str, name: str) -> tuple[list[str], list[str], 
             metadata.setdefault("title" if kind == "title" else "author", " ".join((element.text or "").split()))
     named = [items.get(identity, identity) for identity in order]
     chapters = [path for path in named if path in parts]
-    missing = [path for path in named if path not in parts]
+    missing = [path for path in named if path not in parts and ":/" not in path and path] if chapters else []
     return chapters or [path for path in items.values() if path in parts and path.endswith(_PAGES)], missing, metadata
 
 
-def _without(missing: list[str], name: str) -> DamagedFileError:
+def _without(chapters: list[str], name: str) -> DamagedFileError:
+    missing = ", ".join(chapters[:LISTED]) + (", …" if len(chapters) > LISTED else "")
     return DamagedFileError(
-        f"Chapters of {name} are missing in the file: {', '.join(missing)}.",
+        f"Chapters of {name} are missing in the file: {missing}.",
         hint="Download or copy the book again, or save it again in the program it comes from.",
     )
 

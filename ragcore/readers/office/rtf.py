@@ -57,7 +57,7 @@ def _with_tables(text: str) -> Iterator[str]:
         before, begin, inside = first.partition(_BEGIN)
         if not begin:
             before, _, inside = ("", "", first) if rows else first.rpartition("\n")
-        if before.strip():
+        if before.strip() or (rows and "\n" in before):
             yield from _table(rows)
             yield before
             rows = []

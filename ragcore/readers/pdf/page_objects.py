@@ -11,6 +11,7 @@ from ragcore.readers.pdf.directions import Corners
 if TYPE_CHECKING:
     import pypdfium2
 
+COMPARED = 2**20  # bytes of a picture as it is stored; of a larger one only its size is compared with others
 MOST = 3_000  # objects of a form that are looked at; more are a drawing
 
 _Matrix = tuple[float, float, float, float, float, float]
@@ -29,7 +30,7 @@ class PlacedImage(NamedTuple):
 
     corners: Corners
     pixels: int
-    key: tuple[int, int, int]
+    key: tuple[int, int, int, int]
 
 
 def page_objects(page: pypdfium2.PdfPage) -> PageObjects:
@@ -78,8 +79,11 @@ def _placed(image: Any, around: list[_Matrix]) -> PlacedImage:
     width, height = ctypes.c_uint(), ctypes.c_uint()
     pdfium.FPDFImageObj_GetImagePixelSize(image, width, height)
     size = pdfium.FPDFImageObj_GetImageDataRaw(image, None, 0)
+    stored = ctypes.create_string_buffer(size if size <= COMPARED else 0)
+    if stored:
+        pdfium.FPDFImageObj_GetImageDataRaw(image, stored, size)
     corners = (min(across), min(up), max(across), max(up))
-    return PlacedImage(corners, width.value * height.value, (width.value, height.value, size))
+    return PlacedImage(corners, width.value * height.value, (width.value, height.value, size, hash(stored.raw)))
 
 
 def _matrix(drawn: Any) -> _Matrix:

@@ -36,14 +36,14 @@ LISTED = 5  # pages of many that a message names
 
 @dataclass
 class _Reading:
-    """What is collected, page by page: of the pages in `broken` and `unread` the labels."""
+    """What is collected, page by page: the labels of pages in `broken`, `scans` and `pictured`."""
 
     options: ReadOptions
     files: AttachedFiles
     report: recognition.RecognitionReport
     pictures: PagePictures = field(default_factory=PagePictures)
     broken: list[str] = field(default_factory=list)
-    scans: list[str] = field(default_factory=list)  # which nothing could be recognised on
+    scans: list[str] = field(default_factory=list)  # without an engine that recognises text
     pictured: list[str] = field(default_factory=list)  # pages with text, in whose pictures nothing could be recognised
 
 

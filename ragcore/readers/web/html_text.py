@@ -39,6 +39,9 @@ def html_title(html: str) -> str:
     return " ".join(found.text().split()) if found else ""
 
 
+_NOSCRIPT = re.compile(r"</?noscript\b[^>]*>", re.IGNORECASE)
+
+
 def _ignore(count: int) -> None: ...
 
 
@@ -60,9 +63,10 @@ def parse_page(html: str, *, css: str = "") -> tuple[LexborHTMLParser, int]:
 
 def page_text(page: LexborHTMLParser) -> str:
     """The text of what `parse_page` gives; of a page that a program builds, what it says to those without programs."""
-    if page.root is None or (text := _text(page.root)):
-        return text if page.root is not None else ""
-    return "\n\n".join(text for node in page.css("body noscript") if (text := html_text(node.inner_html or "")))
+    text = _text(page.root) if page.root is not None else ""
+    if text or page.body is None or page.css_first("body noscript") is None:
+        return text
+    return html_text(_NOSCRIPT.sub(" ", page.body.html or ""))
 
 
 def page_html(page: LexborHTMLParser) -> str:

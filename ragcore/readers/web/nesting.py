@@ -30,7 +30,7 @@ _FOREIGN = ("svg", "math")
 _MARKUP = re.compile(r"""<!--(?>.*?-->)|<(/?)([a-zA-Z][^\s/>]*)(?>[^>=]+|=\s*(?:"[^"]*"|'[^']*'|))*+>?""", re.S)
 
 _ATTRIBUTES = re.compile(  # as many of a tag as are read
-    rf"""<[^\s/>]+(?:[\s/]*+[^\s/>=][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s>]*+))?+){{{MOST_ATTRIBUTES}}}"""
+    rf"""<[^\s/>]+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s>]*+))?+){{{MOST_ATTRIBUTES}}}"""
 )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.extractive.topic import called, in_first_person, named
+from ragcore.extractive.topic import called, in_first_person, named, quoted_names
 
 PLANS = ["Northwind_Health_Plus_Details.pdf", "Northwind_Standard_Details.pdf", "employee_handbook.docx"]
 
@@ -57,3 +57,9 @@ def test_the_name_of_the_only_document_tells_nothing() -> None:
 )
 def test_what_is_asked_of_the_author_is_asked_as_the_author_would(question: str, own: str) -> None:
     assert in_first_person(question) == own
+
+
+def test_a_file_called_summary_is_not_meant_by_every_wish_for_one() -> None:
+    names = ["Summary.pdf", "Lease.pdf"]
+    assert quoted_names("Give me a summary of all my documents", names) == set()
+    assert quoted_names("Summarise Summary.pdf", names) == {"Summary.pdf"}

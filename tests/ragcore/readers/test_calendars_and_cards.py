@@ -33,7 +33,7 @@ def read(folder: Path, name: str, data: bytes) -> str:
 def test_a_calendar_says_what_when_and_where_with_whole_words(tmp_path: Path) -> None:
     data = CALENDAR.encode().replace("ü".encode(), b"\xc3\r\n \xbc")  # folded inside of a letter
     assert read(tmp_path, "team.ics", data) == (
-        "Begins: 2024-05-07 09:30\nEvent: Board meeting, Zürich\nAttendee: ada@example.org\n\nEvent: Paint\nDue: 2024-06-01"
+        "Begins: 2024-05-07 09:30\nEvent: Board meeting, Zürich\nAttendee: Ada ada@example.org\n\nEvent: Paint\nDue: 2024-06-01"
     )
 
 
@@ -52,3 +52,33 @@ def test_a_card_is_read_without_its_photograph_and_with_its_letters(tmp_path: Pa
 def test_variants_of_a_genome_with_the_ending_of_cards_stay_as_they_are(tmp_path: Path) -> None:
     genome = "##fileformat=VCFv4.3\n#CHROM\tPOS\tID\n20\t14370\trs6054257\n"
     assert read(tmp_path, "exome.vcf", genome.encode()) == genome
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ("DESCRIPTION:C:\\\\new\\\\notes\\nBring it", "Description: C:\\new\\notes\nBring it"),
+        ("SUMMARY:20301234\nSTATUS:CANCELLED\nDURATION:PT1H", "Event: 20301234\nStatus: CANCELLED\nLasts: PT1H"),
+        ('ORGANIZER;CN="Ann Meyer":Mailto:ann@example.org', "Organizer: Ann Meyer ann@example.org"),
+        ("SUMMARY:data: review", "Event: data: review"),
+    ],
+)
+def test_what_an_event_says_stays_as_it_was_meant(lines: str, text: str, tmp_path: Path) -> None:
+    assert read(tmp_path, "a.ics", f"BEGIN:VCALENDAR\nBEGIN:VEVENT\n{lines}\nEND:VEVENT\nEND:VCALENDAR\n".encode()) == text
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ("N:Smith;John;Quentin;Dr.;Jr.\nTEL:1", "Name: Dr. John Quentin Smith Jr.\nTelephone: 1"),
+        ("FN:A\nURL:https://x.org/p;s=1?a=1;b=2", "Name: A\nWebsite: https://x.org/p;s=1?a=1;b=2"),
+        ("FN:A\nNOTE;ENCODING=QUOTED-PRINTABLE:Call the=\n bakery", "Name: A\nNote: Call the bakery"),
+    ],
+)
+def test_what_a_card_says_stays_as_it_was_meant_also_without_its_end(lines: str, text: str, tmp_path: Path) -> None:
+    assert read(tmp_path, "a.vcf", f"BEGIN:VCARD\n{lines}\n".encode()) == text
+
+
+def test_a_text_that_speaks_of_calendars_is_a_text(tmp_path: Path) -> None:
+    text = "A calendar begins with BEGIN:VCALENDAR."
+    assert read(tmp_path, "a.ics", text.encode()) == text

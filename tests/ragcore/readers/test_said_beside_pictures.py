@@ -9,6 +9,7 @@ from PIL import Image
 
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
+from ragcore.readers.web.html_text import html_text
 from tests.ragcore.readers.packages import make_docx
 
 
@@ -56,3 +57,7 @@ def test_what_is_said_of_a_picture_on_a_slide_is_read(tmp_path: Path) -> None:
     picture._element.nvPicPr.cNvPr.set("descr", "The pier at noon")
     deck.save(str(tmp_path / "a.pptx"))
     assert read(tmp_path / "a.pptx") == "The pier at noon"
+
+
+def test_noscript_within_noscript_is_read_once() -> None:
+    assert html_text("<body>" + "<p></p><noscript>" * 60 + "hi" + "</noscript>" * 60).split() == ["hi"]
