@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 512
 MOST_ATTRIBUTES = 1_000  # of one element; a parser compares each with all before it
+MOST_OPTIONS = 500  # of one list to choose from; a parser counts all of them at each
 MOST_STYLES = 32  # open at once; a parser opens all of them again in every paragraph that closes none
 
 # Elements that nest in none of their kind, whether they are closed or not. Inside of these two the rules are others.
@@ -44,7 +45,8 @@ def parse_html(html: str) -> LexborHTMLParser:
 @lru_cache(maxsize=1)  # a page is parsed several times
 def flatten(html: str) -> str:
     """The same page without the tags of elements that stand in DEEPEST others, and of styles in MOST_STYLES others. What is in
-    them stays. An element keeps its first MOST_ATTRIBUTES attributes.
+    them stays. An element keeps its first MOST_ATTRIBUTES attributes, and a `<select>` of more than MOST_OPTIONS is made
+    several.
 
     >>> flatten("<div>" * 600 + "deep") == "<div>" * 512 + "deep"
     True
@@ -59,6 +61,9 @@ def flatten(html: str) -> str:
         if markup[2] and not (nesting.close if markup[1] else nesting.open)(markup[2].lower()):
             pieces.append(html[end : markup.start()])
             end = markup.end()
+        elif nesting.begins_list(markup[1], markup[2]):
+            pieces += [html[end : markup.start()], "</select><select>"]
+            end = markup.start()
         elif markup.end() - markup.start() > 2 * MOST_ATTRIBUTES and (first := _ATTRIBUTES.match(markup[0])):
             pieces += [html[end : markup.start()], first[0], "/>" if markup[0].endswith("/>") else ">"]
             end = markup.end()
@@ -73,6 +78,7 @@ class _Nesting:
         self._kept: list[bool] = []
         self._opened: Counter[str] = Counter()
         self._styles = 0
+        self._options = 0  # of the list that is open
 
     def open(self, name: str) -> bool:
         """Whether its tag stays."""
@@ -95,6 +101,13 @@ class _Nesting:
             self._styles -= last in _STYLES
             if last == name:
                 return kept
+
+    def begins_list(self, slash: str, name: str) -> bool:
+        """Whether this tag is that of one option more than a list has."""
+        if not name or name.lower() not in ("select", "option") or slash:
+            return False
+        self._options = self._options + 1 if name.lower() == "option" and self._opened["select"] else 0
+        return self._options > 0 and self._options % MOST_OPTIONS == 0
 
     def _is_flat(self, name: str) -> bool:
         return name in _FLAT and not any(self._opened[foreign] for foreign in _FOREIGN)

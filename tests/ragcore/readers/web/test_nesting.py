@@ -66,6 +66,19 @@ def test_an_element_keeps_its_first_attributes() -> None:
     assert flatten(f"<p{''.join(names)}>word</p>") == f"<p{''.join(names)}>word</p>"
 
 
+def test_a_list_of_ten_thousands_of_options_is_read_whole_in_seconds() -> None:
+    cities = [f"City {number}" for number in range(100_000)]
+    began = time.process_time()
+    text = html_text(f"<p>Where?<select>{''.join(f'<option>{city}</option>' for city in cities)}</select>Then on.")
+    assert [line for line in text.split("\n") if line] == ["Where?", *cities, "Then on."]
+    assert time.process_time() - began < 20
+
+
+def test_short_lists_of_options_stay_as_they_are() -> None:
+    page = "<select><option>one<option>two</select>" * 500
+    assert flatten(page) == page
+
+
 def test_a_page_of_ten_thousands_of_rules_and_elements_is_read_in_seconds() -> None:
     rules = "".join(f".c{number}{{display:none}}" for number in range(25_000))
     began = time.process_time()
