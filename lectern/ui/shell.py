@@ -36,6 +36,7 @@ def frame() -> None:
     if state.notice:
         st.toast(label(state.notice), duration="long")
         state.notice = ""
+    damage(resources.library())  # before anything may fail by it
     with st.sidebar:
         index_picker()
         reading_bar()
@@ -43,7 +44,6 @@ def frame() -> None:
         page_language()
         popovers()
     confirmation()
-    damage(resources.library())
     page.run()
     resources.warm_embedder()
 

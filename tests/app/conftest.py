@@ -100,6 +100,7 @@ class App:
     process: subprocess.Popen[bytes] | None = None
     files: frozenset[str] = frozenset()  # ids of those that all its tests share
     environment: dict[str, str] = field(default_factory=dict)  # beyond that of the tests
+    within: Sequence[str] = ()  # a command that starts the application
 
     @property
     def url(self) -> str:
@@ -118,7 +119,7 @@ class App:
         environment |= self.environment
         with (self.home.parent / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "lectern.cli", "--port", str(self.port)],
+                [*self.within, sys.executable, "-m", "lectern.cli", "--port", str(self.port)],
                 cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         deadline = time.monotonic() + 90

@@ -1,0 +1,103 @@
+"""What the screens say of a disk that is full and of a library that is damaged."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lectern.access import access_token
+from lectern.keys import write_key
+from lectern.settings import AppSettings, LLMSettings, write_settings
+from tests.app.conftest import App, answered, settled
+from tests.app.test_chat import ask
+from tests.faults.test_damaged_library import overwrite_page
+from tests.faults.test_full_disk import ALONE, disks_can_be_made
+from tests.scripted_server import ScriptedServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+QUESTION = "How long is the line of the Cliff Railway?"
+ANSWER = "The line is 240 metres long."
+ON_A_DISK = 'mount -t tmpfs -o size=64m none "$1" && cp -a "$2/." "$1" && shift 2 && exec "$@"'
+
+
+@pytest.fixture
+def waiting_server() -> Iterator[tuple[ScriptedServer, threading.Event]]:
+    """A language model that answers when it is told to."""
+    told = threading.Event()
+
+    def reply(messages: object) -> str:
+        told.wait(60)
+        return ANSWER
+
+    with ScriptedServer(reply) as server:
+        yield server, told
+        told.set()
+
+
+@pytest.mark.skipif(not disks_can_be_made(), reason="a small disk cannot be mounted here")
+def test_an_answer_that_finds_no_room_is_shown_as_not_saved_until_there_is_some(
+    page: Page, sample: Path, tmp_path: Path, waiting_server: tuple[ScriptedServer, threading.Event]
+) -> None:
+    server, told = waiting_server
+    disk, home = tmp_path / "disk", tmp_path / "library"
+    disk.mkdir()
+    shutil.copytree(sample, home)
+    access_token(home)
+    llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+    write_settings(home, AppSettings(llm=llm))
+    within = [*ALONE, "sh", "-c", ON_A_DISK, "sh", str(disk), str(home)]
+    app = App(home, environment={"LECTERN_HOME": str(disk)}, within=within)
+    app.start()
+    try:
+        assert app.process is not None
+        ballast = Path(f"/proc/{app.process.pid}/root{disk}") / "ballast"
+        page.goto(f"{app.url}/chat")
+        ask(page, QUESTION)
+        page.get_by_role("button", name="Stop").wait_for()
+        with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+            while True:
+                file.write(b"\0" * 4096)
+        told.set()
+        unsaved = page.get_by_text("This answer is not saved yet")
+        unsaved.wait_for()
+        page.get_by_text(ANSWER).wait_for()
+        page.reload()
+        unsaved.wait_for()
+        page.get_by_text(ANSWER).wait_for()
+        ballast.unlink()
+        unsaved.wait_for(state="detached")
+        page.reload()
+        page.get_by_text(ANSWER).wait_for()
+        answered(page)
+        assert unsaved.count() == 0
+    finally:
+        app.stop()
+
+
+@pytest.mark.parametrize("table", ["passages", "conversations"])  # without the second one, no screen can be drawn
+def test_a_damaged_database_and_damaged_keys_are_said_above_every_screen(
+    table: str, page: Page, sample: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "library"
+    shutil.copytree(sample, home)
+    write_key(home, "openai", "sk-secret")
+    (home / "keys.json").write_bytes(b'{"openai": "sk-sec')
+    overwrite_page(home / "library.db", table, b"\xff" * 4096)
+    app = App(home)
+    app.start()
+    try:
+        for address in ("", "settings"):
+            page.goto(f"{app.url}/{address}")
+            settled(page)
+            page.get_by_text("A part of the library file").wait_for()
+            page.get_by_text("keys.damaged-1.json").wait_for()
+            assert "sk-sec" not in page.locator("body").inner_text()
+    finally:
+        app.stop()
