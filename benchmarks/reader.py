@@ -162,7 +162,7 @@ def _everyday() -> Iterator[Case]:
 
 def shown_by(llm: ExtractiveLLM, asked: Case) -> Shown:
     reading = llm.read(asked.question, asked.passages)
-    return Shown(reading.outcome, joined(reading.quotes), [quote.text for quote in reading.ranked])
+    return Shown(reading.outcome, joined([*reading.quotes, *reading.further]), [quote.text for quote in reading.ranked])
 
 
 def figures(asked: Sequence[Case], shown: Sequence[Shown]) -> dict[str, float]:

@@ -129,6 +129,7 @@ citation_clicks(
     of=state.chat.conversation or "",
     ended=labels.ended([message.state for message in messages[-1:]]),
     last=messages[-1].id if messages else "",
+    reveal=next((message.id for message in reversed(messages) if message.role == "user"), ""),
 )
 if opened is not None:
     side_panel(opened)

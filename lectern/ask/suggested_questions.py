@@ -121,9 +121,9 @@ class Suggestions:
         self._begun = ""  # the version that was last worked on, in vain or not
         self._thread: threading.Thread | None = None
 
-    def get(self) -> Suggested:
-        """At once: what is kept, but for deleted documents. Where that is of other documents than there are now, a thread
-        begins to make new ones, as soon as no file is being read."""
+    def get(self, of: Collection[str] = ()) -> Suggested:
+        """At once: what is kept, but for deleted documents; only that `of` some, where these are named. Where that is of other
+        documents than there are now, a thread begins to make new ones, as soon as no file is being read."""
         version, reading = self._now()
         if not version:
             return Suggested()
@@ -132,7 +132,7 @@ class Suggestions:
                 "SELECT s.version, s.place, s.question, f.id FROM suggestions s LEFT JOIN files f ON f.id = s.document_id"
                 " ORDER BY s.place"
             ).fetchall()
-        questions = tuple(row["question"] for row in rows if row["place"] and row["id"])
+        questions = tuple(row["question"] for row in rows if row["place"] and row["id"] and (not of or row["id"] in of))
         if any(row["version"] == version for row in rows):
             return Suggested(questions)
         if reading and questions:

@@ -33,6 +33,8 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     False also where the person is asked first; `asked` then says when a new one has begun.
     """
     state, conversations = session(), resources.library().conversations
+    if new:
+        fill_widget("chat_files", [])  # what an earlier conversation was narrowed to
     opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
     ask, begun, later = chat_ask(question), False, False
 

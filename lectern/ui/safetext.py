@@ -31,7 +31,10 @@ _OPENS, _CLOSES, _MOST_MARKS = 0xE000, 0xF000, 0x0800
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _UNMARKABLE = re.compile(r"`+[^`]*`+|\\.?|[*_`~|\n]+", re.DOTALL)
 _ADDRESS = re.compile(r"(?i)(?<![^\W_])https?://[^\s<>\"`\\^{|}\[\]]+")
-_AUTOLINK = re.compile(r"(?i)(?<![^\W_])(?:https?://|www\.)[^\s<>\"`\\^{|}\[\]\ue000-\uf8ff]+")
+_AUTOLINK = re.compile(  # of the web, and of mail, in which escapes do not help
+    r"(?i)(?<![^\W_])(?:https?://|www\.)[^\s<>\"`\\^{|}\[\]\ue000-\uf8ff]+"
+    r"|(?<![\w.+\\-])[\w.+\\-]++@[\w\\-]++(?:\.[\w\\-]++)+"
+)
 _ESCAPED_ADDRESS = re.compile(r"(?i)(?<![^\W_])(?:https?(?:\\?[:/]){2,}|www\\\.)")
 _PUNCTUATION = ".,;:!?*_~'"
 _LEADING = re.compile(r"^(?:\s|>|[-+•–#]+\s|\d{1,9}[.)]\s)+")
@@ -194,7 +197,7 @@ def _literal(text: str) -> str:
 def _as_code(found: re.Match[str], around: Callable[[str], str]) -> str:
     """An address as code: the page makes links of those in any other text, also where their signs are escaped."""
     address = _without_punctuation(found.group())
-    return f"`{address}`{around(found.group()[len(address) :])}"
+    return f"`{address.replace(chr(92), '')}`{around(found.group()[len(address) :])}"
 
 
 def _escape_all(text: str) -> str:

@@ -82,6 +82,7 @@ def conversations(in_chat: bool) -> None:
     state = session()
     if st.button(_("New chat"), icon=":material/add:", key="new_chat", width="stretch"):
         fill_widget("search", "")
+        fill_widget("chat_files", [])
         places.go_to_chat(None)
     open_id = places.from_address("c", state.chat.conversation) if in_chat else None
     search = str(widget("search") or "")

@@ -306,8 +306,10 @@ def _answer(query: str, reading: Reading) -> Answer:
             return Answer(joined(reading.quotes), "answer")
         case "closest":
             # A paragraph for what is below one heading of one passage: this is no text that follows itself.
-            groups = groupby(reading.quotes, key=lambda quote: (quote.passage, quote.lead))
-            paragraphs = [joined(list(quotes)) for _, quotes in groups]
+            parts = [
+                groupby(quotes, key=lambda quote: (quote.passage, quote.lead)) for quotes in (reading.quotes, reading.further)
+            ]
+            paragraphs = [joined(list(quotes)) for part in parts for _, quotes in part]
             return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
     return Answer(nothing_about(query), "nothing")
 

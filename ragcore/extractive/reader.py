@@ -34,18 +34,22 @@ BEHIND = 4.0  # log odds that a further sentence of an answer may lie behind the
 BEHIND_ITEM = 2.0  # the same where the best is a row or an item of a list, as those beside it are like it
 BESIDE = (0, 1, -1)  # steps from one of the best two sentences to what is shown with it
 AROUND = (0, 1, -1, 2, -2)  # the same of further sentences
+QUESTION_MARKS = ("?", "？", "؟")
+SECTION = 400  # characters below one heading that are shown as a whole
 CLOSEST = 1200  # characters of what is shown as closest, without headings and what introduces lists
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """`quotes`: what to show, in order; none where the outcome is nothing. `candidates`: all sentences, with their `log_odds`
-    (n,), which are -inf for those that were not measured."""
+    (n,), which are -inf for those that were not measured. `further`: of closest passages, what to show below the best of
+    their sentences."""
 
     outcome: Outcome
     quotes: list[Quote]
     candidates: Sequence[Quote]
     log_odds: npt.NDArray[np.float64]
+    further: Sequence[Quote] = ()
 
     @property
     def ranked(self) -> list[Quote]:
@@ -79,10 +83,18 @@ class Reader:
         if float(log_odds[agrees].max(initial=-np.inf)) >= fitted.answer:
             answering = np.where(agrees, log_odds, -np.inf)
             one_of_many = quotes[int(answering.argmax())].bullet is not None
-            rows = choose(answering, quotes, BEHIND_ITEM if one_of_many else BEHIND)
+            rows = _by_passage(
+                [
+                    *choose(answering, quotes, BEHIND_ITEM if one_of_many else BEHIND),
+                    *_section(question, int(answering.argmax()), quotes),
+                ],
+                quotes,
+            )
             return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
         if best >= fitted.closest or (quotes and self._cannot_compare(question, quotes)):
-            return Reading("closest", in_context(question, choose_closest(log_odds, quotes), quotes), quotes, log_odds)
+            first = in_context(question, _best_first(log_odds, quotes)[:2], quotes)
+            shown = in_context(question, choose_closest(log_odds, quotes), quotes)
+            return Reading("closest", first, quotes, log_odds, [quote for quote in shown if quote not in first])
         return Reading("nothing", [], quotes, log_odds)
 
     def log_odds(
@@ -161,17 +173,17 @@ def _best_first(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> l
 def _by_passage(rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
     """In order within each passage; passages in the order of their first row."""
     passages = list(dict.fromkeys(quotes[row].passage for row in rows))
-    return sorted(rows, key=lambda row: (passages.index(quotes[row].passage), row))
+    return sorted({*rows}, key=lambda row: (passages.index(quotes[row].passage), row))
 
 
 def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes of these rows with what they need to be understood: a list and what introduces it, the whole of an item, the
-    sentence before one that begins with "it", the list that "These include:" goes on with, and the heading that has what the
-    question asks for where the sentence below it does not."""
+    sentence before one that begins with "it", the list that "These include:" goes on with, what follows a question, and the
+    heading that has what the question asks for where the sentence below it does not."""
     found: dict[int, None] = {}
     for row in rows:
         leans = _follows(row, quotes) and LEANS.match(quotes[row].text)
-        goes_on = row + 1 < len(quotes) and _follows(row + 1, quotes) and _introduces_more(quotes[row + 1])
+        goes_on = row + 1 < len(quotes) and _follows(row + 1, quotes) and _goes_on(quotes[row], quotes[row + 1])
         found |= dict.fromkeys([*([row - 1, row] if leans else _item(row, quotes)), *([row + 1] if goes_on else [])])
     whole: list[Quote] = []
     for quote in with_lists(list(found), quotes):
@@ -187,8 +199,10 @@ def _follows(row: int, quotes: Sequence[Quote]) -> bool:
     return row > 0 and quotes[row - 1].passage == quotes[row].passage
 
 
-def _introduces_more(quote: Quote) -> bool:
-    return bool(quote.introduces and introduces_list(quote.text) and LEANS.match(quote.text))
+def _goes_on(quote: Quote, following: Quote) -> bool:
+    """Whether what follows answers a question, or introduces more of the same."""
+    more = following.introduces and introduces_list(following.text) and LEANS.match(following.text)
+    return bool(more) or quote.text.endswith(QUESTION_MARKS)
 
 
 def _needs_heading(question: str, quote: Quote) -> bool:
@@ -198,6 +212,15 @@ def _needs_heading(question: str, quote: Quote) -> bool:
     only_above = set(content_words(quote.lead)) - set(content_words(quote.text))
     number_above = lacks_number(question, quote.text) and not lacks_number(question, quote.lead)
     return number_above or bool(only_above & set(content_words(question)))
+
+
+def _section(question: str, row: int, quotes: Sequence[Quote]) -> list[int]:
+    """The rows below one heading with this one, where what is asked for stands in the heading alone: any of them may answer.
+    None where they are more than SECTION."""
+    if not _needs_heading(question, quotes[row]):
+        return []
+    rows = [at for at, quote in enumerate(quotes) if (quote.passage, quote.lead) == (quotes[row].passage, quotes[row].lead)]
+    return rows if sum(len(quotes[at].text) for at in rows) <= SECTION else []
 
 
 def _item(row: int, quotes: Sequence[Quote]) -> list[int]:

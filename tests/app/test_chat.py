@@ -57,7 +57,8 @@ def test_the_closest_passages_are_quoted_and_open_and_why_is_offered(page: Page,
     ask_anew(page, app, "Where can I leave my bicycle?")
     reply = transcript(page)[1]
     assert "Not sure" in reply.partition("Closest passages:")[0]
-    assert "Bicycles are not carried." in reply
+    page.get_by_text("Show more", exact=True).click()
+    page.get_by_text("Bicycles are not carried.").wait_for()
     page.get_by_text("Why wasn’t it found?", exact=True).wait_for()  # in words, not as a sign alone
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel mark").first.wait_for()
@@ -69,6 +70,51 @@ def test_where_no_passage_is_about_the_question_the_words_looked_for_are_named_a
     assert reply.startswith("I found nothing about this in your documents. I looked for: painter, decorated, opera, Sydney.")
     page.get_by_text("Why wasn’t it found?", exact=True).wait_for()
     assert page.locator('[class*="st-key-chips_"] a').count() == 0
+
+
+def test_the_closest_sentences_are_shown_and_what_is_around_them_unfolds(page: Page, app: App) -> None:
+    ask_anew(page, app, "Are bicycles carried to the museum by the railway of the pier?")
+    said = page.locator('[class*="st-key-said_closest_"]')
+    more = said.get_by_text("Show more")
+    shown = len(said.inner_text())
+    more.click()
+    until(page, lambda: len(said.inner_text()) > shown + 100)
+
+
+def test_a_question_stands_at_the_top_however_far_up_a_person_has_read(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 1280, "height": 640})
+    ask_anew(page, app, "Summarise everything")
+    page.locator('[data-testid="stChatMessage"]').first.scroll_into_view_if_needed()
+    page.mouse.move(640, 300)
+    page.mouse.wheel(0, -3000)
+    question = "How long is the line?"
+    ask(page, question)
+    asked = page.locator('[data-testid="stChatMessage"]', has_text=question).first
+    until(page, lambda: 0 <= asked.evaluate("el => el.getBoundingClientRect().top") < 500)
+    answered(page, 2)
+    until(page, lambda: 0 <= asked.evaluate("el => el.getBoundingClientRect().top") < 500)
+
+
+def test_a_new_chat_is_typed_into_at_once_and_asks_all_documents(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/chat")
+    settled(page)
+    page.locator(".st-key-scope_popover button").first.click()
+    box = page.get_by_label("Only in these documents")
+    box.fill("timetable")
+    box.press("Enter")
+    page.keyboard.press("Escape")
+    chip = page.locator(".st-key-scope_popover button").first
+    until(page, lambda: "timetable" in chip.inner_text().lower())
+    ask(page, "Which painter decorated the opera of Sydney?")
+    answered(page)
+    page.get_by_text("Searched only in").wait_for()
+    page.get_by_role("button", name="Search all documents").click()
+    page.get_by_text("Searched only in").wait_for(state="detached")
+    until(page, lambda: chip.inner_text().strip() == "All documents")
+    answered(page)
+    page.get_by_role("button", name="New chat").click()
+    page.locator(".st-key-empty_chat").wait_for()
+    until(page, lambda: page.evaluate("document.activeElement.dataset.testid") == "stChatInputTextArea")
 
 
 def test_a_misspelt_question_is_answered_as_it_was_meant_and_says_so(page: Page, app: App) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from lectern.runs.answer_runs import Run
-from lectern.schema import Message, Source
+from lectern.schema import Ask, Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.live_fragments import growing_place
 from lectern.ui.places import go_to_settings
 from lectern.ui.safetext import address_md, addresses_in, answer_md, label, plain_md
-from lectern.ui.state import interruptible
+from lectern.ui.state import fill_widget, interruptible
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.ask_otherwise import is_chat
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 CHIPS = 12  # passages named under an answer; the others unfold
 MOST_ADDRESSES = 20  # shown of an answer
+FIRST = 2  # paragraphs of closest passages that are always shown: what they are, and the closest of their sentences
+FOLDED_CHARS = 500  # of them, beyond which paragraphs are behind a press
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
 
 
@@ -66,7 +69,7 @@ def answer(message: Message, *, last: bool) -> None:
             with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
                 if outcome == "closest" and message.facts is not None and message.facts.extractive:
                     st.caption(f":material/contrast: {_('Not sure')}")
-                st.markdown(answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers))
+                _said(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
             unsupported_line(message)
@@ -85,6 +88,7 @@ def answer(message: Message, *, last: bool) -> None:
         sources_row(message)
         _addresses(message)
         if last:
+            _narrowed(message)
             _unread(message)
             across_languages(message)
         _below(message, last=last)
@@ -240,6 +244,38 @@ def _below(message: Message, *, last: bool) -> None:
             st.caption(f'[{_("Details") if is_chat(message) else label(told)}]({calls_address(message)} "{whole}")')
         if facts.meant:
             st.caption(_("Looked for: {question}").format(question=label(labels.excerpt(facts.meant))))
+
+
+def _said(message: Message, *, folds: bool) -> None:
+    """The text of an answer; where it `folds`, its first paragraphs, and the others behind a press."""
+    written = answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers)
+    ends = accumulate(map(len, message.text.split("\n\n")))
+    shown = max(FIRST, sum(end <= FOLDED_CHARS for end in ends))
+    paragraphs = written.split("\n\n")
+    if not folds or len(paragraphs) <= shown:
+        st.markdown(written)
+        return
+    st.markdown("\n\n".join(paragraphs[:shown]))
+    with st.expander(_("Show more"), type="compact"):
+        st.markdown("\n\n".join(paragraphs[shown:]))
+
+
+def _narrowed(message: Message) -> None:
+    """Of a chosen few documents that do not answer: that only these were searched, and the way to all."""
+    ask, facts = message.ask, message.facts
+    if ask is None or not ask.file_ids or facts is None or facts.outcome == "answer" or not is_chat(message):
+        return
+    names = resources.library().files.ready_names()
+    searched = [names[file_id] for file_id in ask.file_ids if file_id in names]
+    documents = searched[0] if len(searched) == 1 else labels.count(len(searched), "document")
+    with st.container(key=f"narrowed_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption(_("Searched only in {documents}.").format(documents=label(documents)))
+        st.button(_("Search all documents"), key="search_all", type="tertiary", on_click=_search_all, args=(message.id, ask))
+
+
+def _search_all(message_id: str, ask: Ask) -> None:
+    fill_widget("chat_files", [])
+    answer_again(message_id, ask=replace(ask, file_ids=None))
 
 
 def _unread(message: Message) -> None:

@@ -1,12 +1,12 @@
 // Turns the links of the page's answers into events: a click opens the passage, or the calls, and leaves the page where it is.
 // The keyboard goes to the panel that is opened, and back to what opened it. When an answer has come, the question box, closed
-// meanwhile, gets it unless a person is elsewhere by now; so it does when a conversation is opened. Who hears the screen is told
-// that an answer is being written, and that it is there.
+// meanwhile, gets it unless a person is elsewhere by now; so it does when a conversation is opened or begun. Who hears the
+// screen is told that an answer is being written, and that it is there.
 const listeners = new WeakMap();
 
 function takeUpAgain(tries) {
-  const box = document.querySelector('[data-testid="stChatInputTextArea"]');
-  if (document.activeElement && document.activeElement !== document.body) return;
+  const box = document.querySelector('[data-testid="stChatInputTextArea"]'), at = document.activeElement;
+  if (at && at !== document.body && !at.closest(".st-key-new_chat")) return;
   if (box && !box.disabled) box.focus({ preventScroll: true });
   else if (tries) setTimeout(() => takeUpAgain(tries - 1), 100);
 }
@@ -48,15 +48,21 @@ function moveKeyboard(kept, shown) {
   }
 }
 
-// To the answers, as soon as there is enough of them to stand at the top, unless a person goes elsewhere meanwhile.
+// What was asked last: above the answers of a comparison, or in a conversation.
+function asked() {
+  const questions = document.querySelectorAll('[data-testid="stChatMessage"]:has(> [data-testid="stChatMessageAvatarUser"])');
+  return document.querySelector(".st-key-query_question") || [...questions].at(-1);
+}
+
+// To the question, as soon as there is enough below it for it to stand at the top, unless a person goes elsewhere meanwhile.
 function reveal(tries) {
   let left = false;
   for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(moved, () => { left = true; }, { once: true, passive: true });
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const go = () => {
-    const answers = document.querySelector(".st-key-query_question");
-    if (left || (answers && answers.getBoundingClientRect().top < 100)) return;
-    answers?.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+    const question = asked(), top = question?.getBoundingClientRect().top;
+    if (left || (top >= 0 && top < 100)) return;
+    question?.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
     if (tries--) setTimeout(go, 200);
   };
   go();
@@ -64,9 +70,9 @@ function reveal(tries) {
 
 // Sends what a link leads to; gives whether it is one of ours.
 function follow(target, send) {
-  const asked = /^#(passage|calls|check)-(.+)$/.exec(target);
-  if (asked) send("open", { panel: `${asked[1]}.${asked[2]}`, at: Date.now() });
-  return Boolean(asked);
+  const link = /^#(passage|calls|check)-(.+)$/.exec(target);
+  if (link) send("open", { panel: `${link[1]}.${link[2]}`, at: Date.now() });
+  return Boolean(link);
 }
 
 // Outlives an element, which may be drawn anew: the conversation in which something is being answered, when the last answer

@@ -38,7 +38,7 @@ def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str
     """Let a click on any citation of the page open its passage, on a line of facts its calls, and Escape close the panel.
 
     `last`: the id of the last message; when there is another and no answer is being written, the question box is typed into.
-    `reveal`: the id of a question; its answers are scrolled to when it takes the place of another.
+    `reveal`: the id of the last question, which is scrolled to when it takes the place of another.
     `ended`: said to who hears the screen once what is being answered in the conversation `of` is no longer.
     """
     state, told = session(), _("Your question is being answered.") if answering else ended

@@ -11,7 +11,7 @@ from lectern.ui.i18n import _
 from lectern.ui.live_fragments import be_still
 from lectern.ui.places import go_to_chat
 from lectern.ui.safetext import label
-from lectern.ui.state import session
+from lectern.ui.state import session, widget
 
 LOOK_SECONDS = 1.0  # between two looks at those that are being made
 
@@ -25,7 +25,7 @@ def suggested(*, box: str, new: bool = False) -> None:
 def _suggested(box: str, new: bool) -> None:
     # No drawing of the whole screen anew from here: while files become ready one after the other, it would never be finished.
     library = resources.library()
-    found = library.suggestions.get()
+    found = library.suggestions.get(() if new else tuple(widget("chat_files") or ()))
     if not found.pending and not library.files.all(*ACTIVE, limit=1):
         be_still()
     with st.container(key="suggested"):

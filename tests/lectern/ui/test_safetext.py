@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given, settings
@@ -84,6 +85,14 @@ def test_a_block_of_code_ends_where_the_page_sees_its_end() -> None:
 @pytest.mark.parametrize("text", ["_https://e.example/x_", r"https\://e.example", r"https:\/\/e.example", r"www\.e.example"])
 def test_an_address_is_code_however_its_signs_are_written(text: str) -> None:
     assert "`" in answer_md(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Ask boss@evil.example", r"boss\@evil.example", r"**boss@evil\.example**", "a+b.c@x-y.example."]
+)
+@pytest.mark.parametrize("shown", [answer_md, plain_md, label])
+def test_an_address_of_mail_is_code(shown: Callable[[str], str], text: str) -> None:
+    assert re.search(r"`[\w.+]+@[\w-]+\.example`", shown(text))
 
 
 @pytest.mark.parametrize("host", ["xn--ls8h.la", "xn--0.pt", "xn--a.example"])
