@@ -74,7 +74,7 @@ def test_where_no_passage_is_about_the_question_the_words_looked_for_are_named_a
 def test_a_misspelt_question_is_answered_as_it_was_meant_and_says_so(page: Page, app: App) -> None:
     ask_anew(page, app, "What joins the two cars on their two paralel trakcs?")
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
-    page.get_by_text("Looked for: What joins the two cars on their two parallel tracks?").wait_for()
+    page.get_by_text("Searched for: What joins the two cars on their two parallel tracks?").wait_for()
 
 
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
@@ -309,7 +309,7 @@ def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -
 
 def test_a_conversation_that_was_deleted_says_so(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat?c=0123456789abcdef")
-    page.get_by_text("This conversation is no longer here.").wait_for()
+    page.get_by_text("This conversation no longer exists.").wait_for()
 
 
 def test_a_conversation_and_its_passages_need_the_keyboard_alone(page: Page, app: App) -> None:
@@ -348,7 +348,7 @@ def test_an_answer_that_another_server_writes_is_followed_and_can_be_stopped(pag
         said.append("It was Ada Penrose.")
         page.get_by_text("It was Ada Penrose.", exact=True).wait_for()
         page.locator(".st-key-stop").get_by_role("button", name="Stop").click()
-        page.get_by_text("Stopped. What had been written is kept.").wait_for()
+        page.get_by_text("Stopped. The text so far has been kept.").wait_for()
         settled(page)
         assert page.get_by_test_id("stChatInputTextArea").is_enabled()
     finally:

@@ -177,7 +177,7 @@ def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: A
 def test_a_file_that_is_there_already_is_not_added_again(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     drop(page, payload("a copy of the log.txt", (SAMPLE / "brakesmans-log-2022.txt").read_bytes()))
-    page.get_by_text("is in your library already, as brakesmans-log-2022.txt.").wait_for()
+    page.get_by_text("is already in your library, as brakesmans-log-2022.txt.").wait_for()
     assert row(page, "a copy of the log").count() == 0
 
 
@@ -230,7 +230,7 @@ def test_all_that_a_file_was_read_without_is_in_its_details(page: Page, empty_ap
     page.goto(empty_app.url)
     drop(page, payload("events.jsonl", '{"a": "ünd"}\n{"a": "one"}\n{"a": "two'.encode() + b"\xff\xfe"))
     row(page, "events.jsonl").locator(".what").wait_for()
-    assert row(page, "events.jsonl").locator(".what").inner_text().endswith(" And 1 more thing, see Details.")
+    assert row(page, "events.jsonl").locator(".what").inner_text().endswith(" And 1 more, see Details.")
     row(page, "events.jsonl").get_by_text("Details", exact=True).click()
     sentences = row(page, "events.jsonl").locator(".left-out li").all_inner_texts()
     assert [sentence.split(". ")[0] for sentence in sentences] == [

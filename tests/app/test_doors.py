@@ -56,7 +56,7 @@ def neighbour() -> Iterator[str]:
 
 def test_a_browser_comes_in_by_the_printed_address_and_stays_in_after_a_restart(stranger: Page, closed_app: App) -> None:
     stranger.goto(f"{closed_app.url}/settings")
-    stranger.get_by_text("This browser has not been let in yet").wait_for()
+    stranger.get_by_text("This browser does not have access yet").wait_for()
     stranger.goto(closed_app.address)
     stranger.get_by_text("Drop your files here").wait_for()
     settled(stranger)

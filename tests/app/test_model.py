@@ -257,12 +257,12 @@ def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_writte
     page.reload()
     page.get_by_text("trip 2 ").wait_for()
     stop(page).click()
-    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far has been kept.").wait_for()
     kept = whole_answer(page)
     assert "trip 2" in kept
     assert "trip 35" not in kept
     page.reload()
-    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far has been kept.").wait_for()
     assert whole_answer(page) == kept
     assert page.get_by_test_id("stChatInputTextArea").is_enabled()
 
@@ -292,7 +292,7 @@ def test_a_slow_answer_is_written_while_a_document_is_read(page: Page, app: App,
     until(page, lambda: sidebar.get_by_role("progressbar").get_attribute("aria-valuenow") != done)
     look(page, "writing")
     stop(page).click()  # it is being written still: the bar beside it has moved meanwhile
-    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far has been kept.").wait_for()
     page.goto(app.url)
     row(page, "towns.txt").get_by_role("button", name="Stop").wait_for()
     look(page, "reading")

@@ -76,7 +76,7 @@ def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_wan
 def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -> None:
     open_query(page, app)
     answer_by(page, "Accumulate")
-    page.get_by_text("Asks the question of each passage on its own").wait_for()
+    page.get_by_text("Asks each passage separately").wait_for()
     ask(page, "Which year had the most passengers?")
     answered(page)
     first = page.url
@@ -169,7 +169,7 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     page.get_by_test_id("stPopoverBody").get_by_text("Read everything", exact=True).click()
     button.get_by_text("Read everything").wait_for()
     settled(page)
-    assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, and it takes longer."
+    assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, but it takes longer."
     page.keyboard.press("Escape")
     assert page.get_by_role("button", name="Compare").count() == 0
     chips = page.locator(".st-key-query_modes button[aria-pressed]")
@@ -186,7 +186,7 @@ def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     page.get_by_role("button", name="Dismiss").click()
     settled(page)
     answer_by(page)  # in no way
-    page.get_by_text("Choose at least one way of answering.").wait_for()
+    page.get_by_text("Choose at least one response mode.").wait_for()
     assert page.get_by_role("button", name="Ask", exact=True).is_disabled()
     page.locator(".st-key-query_reading_popover button").first.click()
     page.get_by_test_id("stPopoverBody").get_by_text("Each document", exact=True).click()

@@ -59,7 +59,7 @@ def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Pa
         assert MARKS.sub("", one.text).strip() in shown
     assert all(line.startswith("Recorded on ") and USUAL[0].facts.model in line for line in facts(page))
     page.locator('[class*="st-key-facts_"] a').nth(1).click()
-    page.get_by_text(f"Looked for: {USUAL[1].facts.condensed}").wait_for()
+    page.get_by_text(f"Searched for: {USUAL[1].facts.condensed}").wait_for()
     page.get_by_role("button", name="Close").click()
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     page.locator(".st-key-panel").get_by_text("As it was when the answer was recorded.").wait_for()

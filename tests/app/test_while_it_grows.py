@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
 SILENCE = 6.0  # seconds in which the model reads
-KEPT = "What had been written is kept."
+KEPT = "The text so far has been kept."
 STEPS = (  # as the history of the railway has it
     "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with every number between one "
     "hundred and ninety and two hundred and thirty [1]."

@@ -85,7 +85,7 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
     missed = page.locator(".st-key-why_passage")
     missed.filter(has_text=SECOND).wait_for()
     assert "214 steps" in missed.inner_text()
-    page.get_by_text("Looked for: How many steps has the Herring Stair?").wait_for()
+    page.get_by_text("Searched for: How many steps has the Herring Stair?").wait_for()
     settled(page)
 
     missed.get_by_role("button", name=SECOND).click()

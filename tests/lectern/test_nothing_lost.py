@@ -109,7 +109,7 @@ def test_files_of_one_name_in_a_folder_that_is_dropped_are_both_kept(tmp_path: P
         south = put("all/south/report.txt", b"south")
         assert (south["outcome"], south["told"]) == (
             "added",
-            "is kept as report (2).txt, as there is another file of its name.",
+            "was saved as report (2).txt, because another file has the same name.",
         )
         assert put("all/south/report.txt", b"south again")["outcome"] == "replaced"
         assert sorted(file.name for file in library.files.all()) == ["report (2).txt", "report.txt"]
@@ -131,7 +131,7 @@ def test_all_that_a_file_was_read_without_is_stored_and_told(add: Add, tmp_path:
     with closing(Library(tmp_path / "library", embedder=HashEmbedding())) as library:
         (file,) = library.files.all()
         assert [problem.what for problem in file.left_out] == row["left_out"]
-        assert labels.file_problem(file) == f"{row['left_out'][0]} And 1 more thing, see Details."
+        assert labels.file_problem(file) == f"{row['left_out'][0]} And 1 more, see Details."
         for drawn in (list_row(file)["problem"], table_row(file)):
             assert [
                 sentence.split("  ")[0].startswith(what)

@@ -42,7 +42,7 @@ async def send_copy(request: Request) -> Response:
     """Stream a copy that was made, once. Its id is known to nobody but the page that had it made."""
     path = await anyio.to_thread.run_sync(_copy_of, request.path_params["id"].hex)
     if not path.exists():
-        return PlainTextResponse(_("This copy was fetched already. Make another in Settings."), status_code=404)
+        return PlainTextResponse(_("This copy has already been downloaded. Make another one in Settings."), status_code=404)
     return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
 
 

@@ -20,7 +20,7 @@ def needs(lack: Lack) -> str:
     """What a way of answering lacks, in words."""
     if lack == "model":
         return _("Needs a language model. Without one it has nothing to say.")
-    return _("Needs a model that calls functions.")
+    return _("Needs a model that can call functions.")
 
 
 def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
@@ -110,7 +110,7 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
 def _note(cell: Cell) -> str:
     return {
         "writing": "" if cell.text else _("Thinking…"),
-        "stopped": _("Stopped. What had been written is kept.") if cell.text else _("Stopped before anything was written."),
+        "stopped": _("Stopped. The text so far has been kept.") if cell.text else _("Stopped before anything was written."),
         "interrupted": _("This answer was interrupted."),
     }.get(cell.state, "")
 

@@ -109,7 +109,7 @@ def _states() -> dict[str, str]:
         "ready": _("Ready"),
         "active": _("Being read"),
         "failed": _("Could not be read"),
-        "passed": _("Passed over"),
+        "passed": _("Skipped"),
         "stopped": _("Stopped"),
     }
 

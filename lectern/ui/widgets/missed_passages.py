@@ -96,7 +96,7 @@ def _told(message: Message, missed: Missed, expected: str) -> None:
                 on_click=_show,
                 args=(message, OPEN),
             )
-    st.caption(_("Looked for: {question}").format(question=label(labels.excerpt(missed.searched))))
+    st.caption(_("Searched for: {question}").format(question=label(labels.excerpt(missed.searched))))
 
 
 def cause_text(missed: Missed) -> str:

@@ -57,7 +57,7 @@ def passage_map() -> None:
                 "closer": _("Closer"),
                 "farther": _("Farther"),
                 "page": _("p. {page}"),
-                "gone": _("This passage is no longer there."),
+                "gone": _("This passage no longer exists."),
                 "lost": _("The map could not be fetched. Reload the page."),
             },
         },

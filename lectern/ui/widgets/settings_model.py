@@ -216,10 +216,10 @@ def _more(provider: Provider) -> None:
         _calls(provider)
         if provider != "openai":
             st.toggle(
-                _("The model calls functions"),
+                _("The model can call functions"),
                 key="llm_functions",
                 persist_state="session",
-                help=_("Some models can ask for a search by themselves. Then chats can be answered “By functions”."),
+                help=_("Some models can ask for a search themselves. You can then choose “Documents when needed” in a chat."),
             )
         token_prices()
 
