@@ -57,7 +57,7 @@ class Copied:
     @property
     def taken_in(self) -> str:
         """What became of a copy that was read, as a sentence or two."""
-        already = f" {_counted(self.known, 'file')} {'was' if self.known == 1 else 'were'} in your library already."
+        already = f" {_counted(self.known, 'file')} {'was' if self.known == 1 else 'were'} already in your library."
         return f"{self} added." + (already if self.known else "")
 
 

@@ -186,7 +186,7 @@ def taken_in(copied: Copied) -> str:
     )
     if not copied.known:
         return told
-    known = ngettext("{number} file was in your library already.", "{number} files were in your library already.", copied.known)
+    known = ngettext("{number} file was already in your library.", "{number} files were already in your library.", copied.known)
     return f"{told} {known.format(number=numeral(copied.known))}"
 
 

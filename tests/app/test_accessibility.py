@@ -169,8 +169,8 @@ def test_what_is_opened_or_pressed_with_the_keyboard_keeps_it_or_gives_it_back(p
         until(page, lambda: focused(page) == "Pin")
         tab_to(page, opened, most=4)
         page.keyboard.press("Enter")
-        expected = "Name of this conversation" if opened == "Rename" else "Delete"
-        page.get_by_label("Name of this conversation").or_(page.get_by_text("Delete this conversation?")).wait_for()
+        expected = "Conversation name" if opened == "Rename" else "Delete"
+        page.get_by_label("Conversation name").or_(page.get_by_text("Delete this conversation?")).wait_for()
         until(page, lambda expected=expected: focused(page) == expected)
         page.keyboard.press("Escape")
         until(page, lambda: focused(page).startswith("Rename, copy, export or delete"))

@@ -145,7 +145,7 @@ def test_a_question_that_comes_before_the_first_document_is_read_says_so(page: P
     row(page, "slow.txt").get_by_role("button", name="Stop").click()
     row(page, "slow.txt").get_by_role("button", name="Delete slow.txt").click()
     row(page, "slow.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("slow.txt is deleted.").wait_for()
+    page.get_by_text("slow.txt was deleted").wait_for()
 
 
 def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: App, watch: Watch, look: Look) -> None:
@@ -364,7 +364,7 @@ def test_a_folder_that_was_opened_and_a_database_in_it_are_added_and_what_was_ty
     page.get_by_label("Text", exact=True).fill("The lamp is lit at dusk.")
     page.get_by_label("Name", exact=True).fill("Dusk")
     page.get_by_role("button", name="Add to my documents").click()
-    page.get_by_text("Dusk.txt (as The lamp is lit at dusk.txt) is in your library already.").wait_for()
+    page.get_by_text("Dusk.txt (as The lamp is lit at dusk.txt) is already in your library.").wait_for()
 
 
 def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, empty_app: App, site: Site) -> None:
@@ -432,7 +432,7 @@ def test_what_is_counted_in_one_tab_is_counted_in_another_while_files_are_read(
     row(page, "long.txt").get_by_role("button", name="Stop").click()
     row(page, "long.txt").get_by_role("button", name="Delete long.txt").click()
     row(page, "long.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("long.txt is deleted.").wait_for()
+    page.get_by_text("long.txt was deleted").wait_for()
 
 
 def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) -> None:
@@ -444,7 +444,7 @@ def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) 
     log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
     log.get_by_role("button", name="Delete", exact=True).click()
     told = page.get_by_test_id("stToast").inner_text()
-    assert "brakesmans-log-2022.txt is deleted." in told
+    assert "brakesmans-log-2022.txt was deleted" in told
     assert passages in told
     assert re.search(r"[1-9][\d.]* [KM]B freed", told)
     page.reload()
@@ -514,7 +514,7 @@ def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, ap
     names = set(page.locator("li.row .name").all_inner_texts())
     page.goto(empty_app.url)
     drop(page, copy)
-    page.get_by_text("in your library already.").or_(page.get_by_text("added.")).first.wait_for()
+    page.get_by_text("already in your library.").or_(page.get_by_text("added.")).first.wait_for()
     until(page, lambda: names <= set(page.locator("li.row .name").all_inner_texts()))
     wait_until_read(page)
     assert all(state(page, name) == "ready" for name in names)

@@ -161,7 +161,7 @@ def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> Non
     evaluate.get_by_role("button", name="Keep", exact=True).click()
     delete.click()
     evaluate.locator(".st-key-delete_set_now button").click()
-    evaluate.get_by_text("The question set is deleted.").wait_for()
+    evaluate.get_by_text("Question set deleted.").wait_for()
     evaluate.get_by_text("There are no questions yet.").wait_for()
 
 

@@ -299,7 +299,7 @@ def test_a_slow_answer_is_written_while_a_document_is_read(page: Page, app: App,
     row(page, "towns.txt").get_by_role("button", name="Stop").click()
     row(page, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
     row(page, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("towns.txt is deleted.").wait_for()
+    page.get_by_text("towns.txt was deleted").wait_for()
 
 
 def test_a_failed_answer_says_why_and_can_be_given_without_a_model(

@@ -133,10 +133,10 @@ def test_a_deleted_note_is_put_back(page: Page, app: App, notes: Notes) -> None:
     before = notes.all()
     page.goto(f"{app.url}/notes")
     button(page, "Delete").last.click()
-    page.get_by_text("The note is deleted.").wait_for()
+    page.get_by_text("Note deleted.").wait_for()
     until(page, lambda: notes.all() == before[:1])
     button(page, "Undo").click()
-    page.get_by_text("The note is deleted.").wait_for(state="detached")
+    page.get_by_text("Note deleted.").wait_for(state="detached")
     assert notes.all() == before
 
 

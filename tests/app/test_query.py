@@ -117,7 +117,7 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
 def test_only_the_chosen_documents_are_looked_at(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("button", name="Search settings").click()
-    choose(page, "Only in these documents", "staff-handbook-2021.docx")
+    choose(page, "Only these documents", "staff-handbook-2021.docx")
     page.keyboard.press("Escape")
     ask(page, "Who built the railway?")
     answered(page)

@@ -224,6 +224,6 @@ def test_the_bar_of_what_is_read_stands_once_and_goes_while_an_answer_grows(
     assert page.locator(".st-key-stop button").is_visible()  # nobody waits for the answer to end
     row(other, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
     row(other, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
-    other.get_by_text("towns.txt is deleted.").wait_for()
+    other.get_by_text("towns.txt was deleted").wait_for()
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()

@@ -184,7 +184,7 @@ def _new_setting() -> None:
             width=130,
         )  # fmt: skip
         st.selectbox(
-            _("Way of answering"),
+            _("Chat mode"),
             list(labels.response_modes()),
             key="setting_mode",
             format_func=lambda name: labels.response_modes()[name].label,

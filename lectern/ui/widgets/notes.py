@@ -133,7 +133,7 @@ def undo_line() -> None:
     if (deleted := session().notes.deleted) is None:
         return
     with st.container(key="note_deleted", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(_("The note is deleted."), width="content")
+        st.caption(_("Note deleted."), width="content")
         st.button(_("Undo"), key="note_undo", type="tertiary", icon=":material/undo:", on_click=_put_back, args=(deleted,))
 
 

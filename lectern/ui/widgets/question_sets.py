@@ -211,7 +211,7 @@ def _ask_to_delete(set_id: str) -> None:
 def _delete(set_id: str) -> None:
     resources.library().evaluations.delete_set(set_id)
     state = session()
-    state.evaluate.question_set, state.panel, state.notice = None, "", _("The question set is deleted.")
+    state.evaluate.question_set, state.panel, state.notice = None, "", _("Question set deleted.")
 
 
 def _questions(chosen: QuestionSet) -> None:

@@ -63,7 +63,7 @@ def _offer(offered: Offer, *, key: str) -> None:
     st.markdown(label(offered.question))
     fill_new_widget(f"{key}_files", [file_id for file_id in offered.file_ids or () if file_id in files])
     st.multiselect(
-        _("Only in these documents"),
+        _("Only these documents"),
         list(files),
         key=f"{key}_files",
         format_func=lambda file_id: files[file_id].name if file_id in files else _("a deleted document"),

@@ -37,7 +37,7 @@ def _rebuilding(drawn: str) -> None:
     st.markdown(_("Your documents are still cut as before ({changes}).").format(changes=changes))
     about = f"{labels.count(plan.passages, 'passage')}, {labels.duration(plan.seconds)}"
     rebuild = _("Rebuild the index ({about})").format(about=about)
-    if st.button(rebuild, key="rebuild", help=_("Questions are answered all the while, as before.")):
+    if st.button(rebuild, key="rebuild", help=_("You can keep asking questions meanwhile.")):
         library.rebuilds.start()
         library.worker.start()
         st.rerun()
@@ -54,7 +54,7 @@ def _progress(coming: IndexVersion) -> None:
     st.progress(coming.fraction, f"{told[coming.state]}{left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")
-    st.caption(_("Questions are answered all the while, as before."))
+    st.caption(_("You can keep asking questions meanwhile."))
     with st.container(horizontal=True):
         if coming.state == "building":
             st.button(_("Stop"), key="stop_rebuild", on_click=library.store.versions.stop)

@@ -62,7 +62,7 @@ def search_options(files: Mapping[str, str]) -> None:
         )
         st.toggle(_("Include weaker passages"), key="query_weaker", help=weaker_help(), persist_state="session")
         st.multiselect(
-            _("Only in these documents"),
+            _("Only these documents"),
             list(files),
             key="query_files",
             format_func=lambda file_id: files.get(file_id, _("a deleted document")),

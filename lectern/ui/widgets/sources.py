@@ -65,8 +65,8 @@ def _already(there: Sequence[Added]) -> str:
     """That these files are in the library."""
     names = [labels.known(added) for added in there]
     if len(names) > 3:
-        return _("{names} and others are in your library already.").format(names=", ".join(names[:3]))
-    told = ngettext("{names} is in your library already.", "{names} are in your library already.", len(names))
+        return _("{names} and others are already in your library.").format(names=", ".join(names[:3]))
+    told = ngettext("{names} is already in your library.", "{names} are already in your library.", len(names))
     return told.format(names=", ".join(names))
 
 

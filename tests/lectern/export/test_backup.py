@@ -314,8 +314,8 @@ def test_a_file_over_the_limit_is_a_failed_row_and_the_others_go_on(
     ("copied", "told"),
     [
         (Copied(1, 1), "1 file and 1 conversation added."),
-        (Copied(1200, 0, 1), "1,200 files and 0 conversations added. 1 file was in your library already."),
-        (Copied(0, 2, 2), "0 files and 2 conversations added. 2 files were in your library already."),
+        (Copied(1200, 0, 1), "1,200 files and 0 conversations added. 1 file was already in your library."),
+        (Copied(0, 2, 2), "0 files and 2 conversations added. 2 files were already in your library."),
     ],
 )
 def test_what_was_taken_in_is_said_in_words(copied: Copied, told: str) -> None:

@@ -495,7 +495,7 @@ def test_whoever_waits_for_a_zip_in_which_nothing_is_new_sees_it_until_that_is_s
         while meanwhile(library, Looked).run_once():
             pass
     assert seen == [{"all.zip": "storing", "lamp.txt": "ready"}]
-    assert stages(library) == {"all.zip": "Everything in all.zip is in your library already.", "lamp.txt": "ready"}
+    assert stages(library) == {"all.zip": "Everything in all.zip is already in your library.", "lamp.txt": "ready"}
 
 
 def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library: Library) -> None:

@@ -103,7 +103,7 @@ def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: Mod
     assert library.settings.llm.provider == "none"
     assert library.settings.connected == {}
     told = page.session_state["told"]
-    assert told.startswith(f"Deleted: {size / 1000:.0f}\N{NO-BREAK SPACE}KB are free again.")
+    assert told.startswith(f"Deleted; {size / 1000:.0f}\N{NO-BREAK SPACE}KB freed.")
     assert told.endswith("Answers quote your documents until you choose another model.")
     assert list(models_folder(library.folder).iterdir()) == []
 
