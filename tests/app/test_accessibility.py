@@ -351,11 +351,11 @@ def test_on_a_phone_a_finger_finds_everything_of_settings_and_evaluate(page: Pag
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{app.url}/evaluate")
     page.locator(".st-key-differences").wait_for()
-    page.get_by_text("Look at the questions").click()
+    page.get_by_text("View questions").click()
     page.get_by_role("button", name="Edit").first.click()
     page.get_by_label("Documents that answer it", exact=True).wait_for()
     page.get_by_role("button", name="New setting").click()
-    page.locator(".st-key-setting_balance").get_by_text("Usual").wait_for()
+    page.locator(".st-key-setting_balance").get_by_text("Default").wait_for()
     settled(page)
     assert page.evaluate(SMALL) == []
     page.goto(f"{app.url}/settings")

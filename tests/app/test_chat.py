@@ -269,11 +269,11 @@ def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
     page.locator(".st-key-mode_popover button").first.click()
-    page.get_by_text(re.compile(r"^For each question at most: 1 call, about [\d,]+ tokens, ")).wait_for()
+    page.get_by_text(re.compile(r"^Per question, at most: 1 call, about [\d,]+ tokens, ")).wait_for()
     mode_option(page, "Step by step").click()
-    page.get_by_text(re.compile(r"^For each question at most: 3 calls, about [\d,]+ tokens")).wait_for()
+    page.get_by_text(re.compile(r"^Per question, at most: 3 calls, about [\d,]+ tokens")).wait_for()
     mode_option(page, "Follow-ups and documents").click()
-    page.get_by_text("For each question at most: 1 call,").wait_for()
+    page.get_by_text("Per question, at most: 1 call,").wait_for()
 
 
 def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:

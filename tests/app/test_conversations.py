@@ -380,7 +380,7 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     page.get_by_role("spinbutton", name="Length in tokens").fill("40")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Rebuild the index (").click()
-    page.get_by_text("The index is rebuilt").wait_for()
+    page.get_by_text("The index has been rebuilt").wait_for()
     page.goto(cited)
     quoted.wait_for()
     assert (mark.inner_text(), quoted.inner_text(), around.inner_text()) == (shown, built, whole)

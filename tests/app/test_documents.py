@@ -495,7 +495,7 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
     page.keyboard.press("Enter")
     page.get_by_text("passage length: 200 → 60 tokens").wait_for()
     page.get_by_role("button", name="Rebuild the index (").click()
-    page.get_by_text("The index is rebuilt").wait_for()
+    page.get_by_text("The index has been rebuilt").wait_for()
     assert page.get_by_role("button", name="Rebuild the index (").count() == 0
     page.get_by_role("link", name="Choose another one").click()
     page.get_by_role("heading", name="Indexes").first.wait_for()

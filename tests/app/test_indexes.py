@@ -169,7 +169,7 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
         page.get_by_text("Rebuilding the index").wait_for()
         page.get_by_text("You can keep asking questions meanwhile.").wait_for()
         page.locator(".st-key-stop_rebuild button").click()
-        page.get_by_text("Rebuilding is stopped").wait_for()
+        page.get_by_text("Rebuilding stopped").wait_for()
         settled(page)
         page.get_by_role("link", name="Chat").click()
         ask(page, "How many barrels does the cellar of the mill hold?")
@@ -183,7 +183,7 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
         page.locator(".st-key-resume_rebuild button").click()
         page.locator(".st-key-stop_rebuild").wait_for()
         os.kill(worker, signal.SIGCONT)
-        page.get_by_text("The index is rebuilt: all documents have the new passages.").wait_for()
+        page.get_by_text("The index has been rebuilt: all documents use the new passages.").wait_for()
         until(page, lambda: int(figure(page, "Passages")) > 3 * int(before))
         assert page.get_by_role("spinbutton", name="Length of passages").input_value() == "40"
         page.close()
@@ -424,7 +424,7 @@ def test_hits_that_lie_on_each_other_on_the_map_have_numbers_apart_that_open_the
     root = page.locator(".st-key-passage_map .root[data-drawn]")
     root.wait_for(timeout=120_000)
     for _ in range(4):
-        page.get_by_role("button", name="Farther").click()  # as near each other as can be
+        page.get_by_role("button", name="Zoom out").click()  # as near each other as can be
     numbers = page.locator('[class*="st-key-near_"] button').count()
     until(page, lambda: len((root.get_attribute("data-numbers") or "").split()) == numbers > 3)
     places = [tuple(map(float, place.split(","))) for place in (root.get_attribute("data-numbers") or "").split()]

@@ -61,7 +61,7 @@ def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_wan
         answered(page)
         assert hits.count() == 6
         first = page.url
-        page.get_by_role("button", name=re.compile("6 passages · including weaker ones")).click()
+        page.get_by_role("button", name=re.compile("6 passages · weaker passages included")).click()
         page.locator(".st-key-query_weaker").get_by_text("Include weaker passages").click()
         settled(page)
         page.keyboard.press("Escape")
@@ -144,7 +144,7 @@ def test_earlier_questions_name_their_way_and_open_without_covering_the_result(p
 def test_a_price_follows_the_typing(page: Page, app: App) -> None:
     open_query(page, app)
     box, price = page.get_by_role("textbox", name="Question"), page.locator(".st-key-query_ways p").last
-    assert price.inner_text() == "Type a question to see what answering it takes."
+    assert price.inner_text() == "Type a question to see what it takes to answer it."
     box.press_sequentially("Which year had", delay=30)
     price.get_by_text("Compact: 1 call, about").wait_for()
     settled(page)

@@ -108,7 +108,7 @@ def _what(reading: Reading, files: int, passages: int) -> str:
     """What will be read."""
     named = ngettext("{number} document", "{number} documents", files).format(number=numeral(files))
     if reading == "each_file":
-        return _("Asks {documents}, each on its own.").format(documents=named)
+        return _("Asks {documents}, one by one.").format(documents=named)
     counted = ngettext("{number} passage", "{number} passages", passages).format(number=numeral(passages))
     return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
 
