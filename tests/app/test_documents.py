@@ -490,7 +490,7 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
     drop(page, payload("harbour.txt", b"The harbour was built in 1902 by the town. " * 100))
     wait_until_read(page)
     page.goto(f"{empty_app.url}/settings?s=reading")
-    page.get_by_text("Passages are searched with the embedder “Built-in, for English”.").wait_for()
+    page.get_by_text("The search uses the embedding model “Built-in, for English”.").wait_for()
     page.get_by_role("spinbutton", name="Length in tokens").fill("60")
     page.keyboard.press("Enter")
     page.get_by_text("passage length: 200 → 60 tokens").wait_for()

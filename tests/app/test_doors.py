@@ -70,7 +70,7 @@ def test_a_browser_comes_in_by_the_printed_address_and_stays_in_after_a_restart(
     closed_app.stop()
     closed_app.start()
     stranger.goto(f"{closed_app.url}/settings")
-    stranger.get_by_text("has locked the language model, with LECTERN_MODEL_SETTINGS.").wait_for()
+    stranger.get_by_text("has locked the language model (LECTERN_MODEL_SETTINGS).").wait_for()
     settled(stranger)
     assert stranger.locator("[class*='st-key-llm_'], .st-key-test_llm, .st-key-save_llm").count() == 0
 

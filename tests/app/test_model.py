@@ -128,7 +128,7 @@ def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
 ) -> None:
     with ScriptedServer(models=("tiny",)) as other:
         fill_in(settings, f"{other.url}/v1", "tiny")
-        settings.get_by_text(f"The stored key was given for {connected.url}, and is sent nowhere else").wait_for()
+        settings.get_by_text(f"The saved key belongs to {connected.url} and is sent nowhere else").wait_for()
         settings.get_by_role("button", name="Test").click()
         settings.get_by_text("Works: tiny answered").wait_for()
         assert other.requests
@@ -143,7 +143,7 @@ def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
 def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: Page, server: ScriptedServer) -> None:
     fill_in(settings, f"{server.url}/v1", "", KEY)
     save = settings.get_by_role("button", name="Save", exact=True)
-    settings.get_by_text("Test shows the models of the server: choose one.").wait_for()
+    settings.get_by_text("Press Test to see the server’s models, then choose one.").wait_for()
     assert save.is_disabled()
     test = settings.get_by_role("button", name="Test")
     test.click()
@@ -179,7 +179,7 @@ def test_an_ollama_on_this_computer_is_connected_with_three_presses(settings: Pa
 def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app: App, server: ScriptedServer) -> None:
     connect(settings, server)
     settings.reload()
-    settings.get_by_text("Forget the stored key").wait_for()
+    settings.get_by_text("Remove the saved key").wait_for()
     settled(settings)
     assert KEY not in settings.content()
     assert settings.get_by_label("Key", exact=True).input_value() == ""
