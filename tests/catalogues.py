@@ -82,7 +82,7 @@ FRAGMENTS = (  # what those say within a sentence, or instead of one
     "passage length: {was} → {now} tokens",
     "overlap: {was} → {now} tokens",
     "cut at: {was} → {now}",
-    "embedder: {was} → {now}",
+    "embedding model: {was} → {now}",
     "built-in",
     "even lengths",
     "headings",

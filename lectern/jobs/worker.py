@@ -263,7 +263,7 @@ class Worker:
         nodes = lease.run(lambda: passages_of(read.document, size, overlap, splitter))
         if not nodes:
             name = read.file.name
-            raise NoTextError(f"{name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
+            raise NoTextError(f"{name} contains no text.", hint="If it is a scan, have its text recognised first (OCR).")
         return replace(read, nodes=nodes)
 
     def _embed(self, reads: list[ReadFile], lease: Lease, embed_model: str) -> list[ReadFile]:

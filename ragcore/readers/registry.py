@@ -108,12 +108,12 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
         ) from error
     if not document.text.strip():
         raise NoTextError(
-            f"{name} holds no text.", hint="If it holds pictures of text, save it as PDF: pictures in a PDF are read."
+            f"{name} contains no text.", hint="If it holds pictures of text, save it as PDF: pictures in a PDF are read."
         )
     if len(document.text) > options.max_text_chars:
         raise TooLargeError(
             f"{name} has {len(document.text):,} characters of text; {options.max_text_chars:,} is the most for one file.",
-            hint="Split it into several files, or raise the limit in the settings.",
+            hint="Split it into several files, or raise the limit in Settings.",
         )
     return document
 

@@ -194,7 +194,7 @@ class VectorFolder:
         except OSError as error:
             raise StoreError(
                 f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
-                hint="Check that the disk has room and that you may write in this folder.",
+                hint="Check that the disk has space and that you can write to this folder.",
             ) from error
 
 

@@ -545,7 +545,7 @@ def test_a_copy_that_is_not_whole_says_so_in_its_row(page: Page, empty_app: App,
     watch.forgiven.append("status of 422")  # the browser notes the refused upload
     page.goto(empty_app.url)
     drop(page, payload("cut off.lectern", b"PK\x03\x04 and no more"))
-    assert reason(page, "cut off.lectern") == "cut off.lectern is not a whole copy of a library."
+    assert reason(page, "cut off.lectern") == "cut off.lectern is not a complete copy of a library."
 
 
 @pytest.mark.parametrize(("method", "address"), [("PUT", "/api/upload?name=x.txt"), ("POST", "/api/copy")])

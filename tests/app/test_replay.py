@@ -1,4 +1,4 @@
-"""Replay: a conversation in every way of chatting, side by side; with a model that calls functions, and stopped half-way."""
+"""Replay: a conversation in every chat mode, side by side; with a model that calls functions, and stopped half-way."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out.startswith("The tower was built by Ada Penrose in 1871. [1]")
     assert cli.main([*there, "import", str(tmp_path / "none.lectern")]) == 1
     assert cli.main([*there, "import", str(tower)]) == 1
-    assert "tower.txt is not a whole copy of a library." in capsys.readouterr().err
+    assert "tower.txt is not a complete copy of a library." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "six"])
@@ -325,7 +325,7 @@ def test_rebuild_says_what_it_will_do_and_ends_when_the_new_index_answers(
     given = ["--library", str(tmp_path / "library"), "rebuild", "--chunk-size", "50", "--embed-model", "hashing"]
     assert cli.main(given) == 0
     said = capsys.readouterr().out
-    assert "(passage length: 200 → 50 tokens, embedder: built-in → hashing)" in said
+    assert "(passage length: 200 → 50 tokens, embedding model: built-in → hashing)" in said
     assert said.endswith("The index has 0 passages.\n")
     assert cli.main([*given[:3], "--chunk-size", "50", "--chunk-overlap", "50"]) == 1
     assert "cannot overlap" in capsys.readouterr().err

@@ -41,7 +41,7 @@ def test_a_model_that_answers(provider: Provider) -> None:
     with ScriptedServer(models=("tiny", "large"), key="" if provider == "ollama" else "sk-right") as server:
         report = check_connection(settings(provider, server.url), "sk-right")
         assert report.ok
-        assert report.message.startswith("Works: tiny answered in 0.")
+        assert report.message.startswith("It works: tiny answered in 0.")
         assert report.message.endswith(" s.")
         assert report.models == ("tiny", "large")
         assert len(server.chats) == 1
@@ -128,7 +128,7 @@ def test_a_model_that_is_being_loaded_is_waited_for(provider: Provider) -> None:
     with ScriptedServer(faults=[loading] * 3) as server:
         report = check_connection(settings(provider, server.url), "sk")
     assert report.ok
-    assert re.fullmatch(r"Works: tiny was loaded in 1\.\d s, and answered in 0\.\d s\.", report.message)
+    assert re.fullmatch(r"It works: tiny loaded in 1\.\d s and answered in 0\.\d s\.", report.message)
 
 
 def test_one_failure_is_enough_for_a_report() -> None:

@@ -81,7 +81,7 @@ def _card(library: Library, message_id: str) -> str:
     message = conversations.message(message_id)
     conversation = conversations.get(message.conversation_id) if message else None
     if message is None or conversation is None:
-        raise InputError("This answer is no longer there.", hint="Ask the question again.")
+        raise InputError("This answer no longer exists.", hint="Ask the question again.")
     all_of_it = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
     ways = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
     readings: dict[str, str] = {name: reading.label for name, reading in labels.readings().items()}

@@ -133,7 +133,7 @@ def _planned(library: Library) -> RebuildPlan:
             width=230,
         )
         chosen = st.selectbox(
-            _("Embedder"),
+            _("Embedding model"),
             list(dict.fromkeys([BUILT_IN, multilingual_e5.available(), HASHING, model])),
             key=f"rebuild_embedder_{session_key}",
             format_func=labels.embedder,

@@ -173,7 +173,7 @@ def described(ask: Ask) -> str:
     if how.weaker:
         parts.append(_("weaker passages included"))
     if how.diverse:
-        parts.append(_("different passages"))
+        parts.append(_("varied passages"))
     return " · ".join(parts)
 
 

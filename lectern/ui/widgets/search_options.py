@@ -126,7 +126,7 @@ def _summary() -> str:
     if widget("query_cutoff"):
         said.append(_("score {least} or more").format(least=numeral(float(widget("query_cutoff")), 2)))
     if widget("query_diverse"):
-        said.append(_("different passages"))
+        said.append(_("varied passages"))
     if widget("query_reranker"):
         said.append(_("reranked"))
     return " · ".join(said)

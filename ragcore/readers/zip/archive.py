@@ -207,8 +207,8 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: str, target
     except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in _NOT_WRITTEN:
             raise StoreError(
-                f"What is in {name} cannot be written to {target.parent}: {error.strerror}.",
-                hint="Check that the disk has room and that you may write in this folder, then try again.",
+                f"The contents of {name} cannot be written to {target.parent}: {error.strerror}.",
+                hint="Check that the disk has space and that you can write to this folder, then try again.",
             ) from error
         raise _translated(error, entry, member, name) from error
 

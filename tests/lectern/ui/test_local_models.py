@@ -127,7 +127,7 @@ def test_a_model_that_does_not_fit_comes_last_and_says_so(downloads: ModelDownlo
     assert shown.index("**Tiny**") < shown.index("**Huge**")
     assert ":orange[needs 1,000,000.3\N{NO-BREAK SPACE}GB of memory, more than is free]" in shown
     press(page, "get_huge.gguf")
-    assert "The disk has too little room" in words(page)
+    assert "There is not enough space on the disk" in words(page)
 
 
 def test_a_refusal_of_the_hub_is_shown_with_a_button_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
