@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 SUFFIX = ".f32"
 SIGNS_SUFFIX = ".signs"
 READ = 1 << 20  # bytes read at a time
-HINT = "Search by words goes on. The vectors are made anew from the stored passages, or come from a backup of the folder."
+HINT = (
+    "Keyword search still works. The vectors are computed again from the stored passages, or come from a backup of the folder."
+)
 
 
 class MissingFileError(DamagedStoreError):

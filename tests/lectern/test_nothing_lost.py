@@ -173,11 +173,11 @@ def test_a_folder_says_which_of_its_files_were_passed_over(add: Add, tmp_path: P
         "project": "passed over",
     }
     assert rows["project"]["left_out"] == [
-        "2 files in project were passed over, as they are hidden: .git."
-        " 5 files in project were passed over, as they are of kinds that are not read here:"
+        "2 files in project were skipped, as they are hidden: .git."
+        " 5 files in project were skipped, as they are of types that cannot be read:"
         " 0.bin, 1.bin, 2.bin and 2 more."
-        " One file in project was passed over, as it belongs to an installed package: node_modules."
-        " One file in project was passed over, as it is empty: pkg/__init__.py."
+        " One file in project was skipped, as it belongs to an installed package: node_modules."
+        " One file in project was skipped, as it is empty: pkg/__init__.py."
     ]
 
 
@@ -189,7 +189,6 @@ def test_an_archive_says_which_earlier_versions_its_files_replace(add: Add, tmp_
         rows = {row["file"]: row for row in add(tmp_path / "a.zip")}
     assert rows["report.txt"]["state"] == "ready"
     assert rows["a.zip"]["left_out"] == [
-        "One file in a.zip was passed over, as it is hidden: .env."
-        " Files of a.zip took the place of earlier versions: report.txt."
+        "One file in a.zip was skipped, as it is hidden: .env. Files of a.zip replaced earlier versions: report.txt."
     ]
     assert texts(tmp_path) == {"report.txt": "The report is two."}

@@ -113,8 +113,8 @@ def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, t
     assert sorted(files) == ["a (2).md", "a.md", "link.txt", "shared"]
     assert files["shared"].problem is not None
     assert files["shared"].problem.what == (
-        "One file in shared was passed over, as it is hidden: .hidden.md."
-        " One file in shared was passed over, as it is of a kind that is not read here: picture.xyz."
+        "One file in shared was skipped, as it is hidden: .hidden.md."
+        " One file in shared was skipped, as it is of a type that cannot be read: picture.xyz."
     )
     assert files["link.txt"].stage is Stage.FAILED
     assert "link that leads out of its folder" in str(files["link.txt"].problem)
@@ -365,7 +365,7 @@ def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others
     assert [str(each.problem and each.problem.what) for each in gathered] == [
         "memory://reports/a.md could not be read: the connection was lost.",
         "None",
-        "One file in reports was passed over, as it is of a kind that is not read here: c.xyz.",
+        "One file in reports was skipped, as it is of a type that cannot be read: c.xyz.",
     ]
     assert [path for path in tmp_path.iterdir() if path.is_file()] == [gathered[1].path]
     assert [added.file.name for added in library.intake.take(gathered)] == ["b.txt"]

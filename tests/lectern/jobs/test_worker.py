@@ -119,7 +119,7 @@ def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_
         assert row is not None
         assert (row.stage, row.problem and row.problem.what) == (
             Stage.READY,
-            "In mixed.pdf there are only pictures on pages 2 and 3, and nothing that recognises text in pictures is installed.",
+            "In mixed.pdf there are only pictures on pages 2 and 3, and no text recognition (OCR) is installed.",
         )
         assert library.store.document(file.id).text == "Typed."
         (folder / "tesseract").symlink_to(str(real))

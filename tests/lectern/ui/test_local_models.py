@@ -160,7 +160,7 @@ def test_a_file_that_is_no_model_cannot_be_used(library: Library, downloads: Mod
     models_folder(library.folder).mkdir()
     (models_folder(library.folder) / "letter.gguf").write_bytes(b"Dear Sir")
     page = opened()
-    assert "The file letter.gguf is not a language model in GGUF format, or is not whole." in words(page)
+    assert "The file letter.gguf is not a language model in GGUF format, or is incomplete." in words(page)
     assert "use_letter.gguf" not in [button.key for button in page.button]
 
 
