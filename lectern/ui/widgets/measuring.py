@@ -190,7 +190,7 @@ def _new_setting() -> None:
             width=130,
         )  # fmt: skip
         st.selectbox(
-            _("Chat mode"),
+            _("Response mode"),
             list(labels.response_modes()),
             key="setting_mode",
             format_func=lambda name: labels.response_modes()[name].label,
