@@ -86,8 +86,8 @@ def brightness_at_the_edge(table: Locator) -> float:
 def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app: App) -> None:
     talk(page, app, FIRST, SECOND)
     replay(page)
-    page.get_by_text("2 questions in 6 ways").wait_for()
-    page.get_by_text("Just talk: Needs a language model.").wait_for()
+    page.get_by_text("2 questions in 6 modes").wait_for()
+    page.get_by_text("Just talk: Needs a language model").wait_for()
     start(page)
     whole(page)
     assert page.locator(".st-key-replay tr.question").all_inner_texts() == [FIRST, SECOND]
@@ -98,7 +98,7 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
     assert marks(page, "react", 1) == ["As typed", "3 passages", "1 tool call"]
     assert SECOND in cell(page, "react", 1).locator(".lookup").inner_text()
     assert "Same answer as" in cell(page, "openai", 0).inner_text()
-    assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model.")
+    assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model")
     heads = page.locator(".st-key-replay thead th")
     assert heads.last.get_attribute("data-mode") == "simple"  # which has nothing to say
     scroll = page.locator(".st-key-replay .scroll")
@@ -137,7 +137,7 @@ def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App,
     for way in ("Step by step", "One complete question", "Best for your model"):
         page.locator(".st-key-replay_modes").get_by_text(way).click()
         settled(page)
-    page.get_by_text("1 question in 4 ways: 6 calls").wait_for()
+    page.get_by_text("1 question in 4 modes: 6 calls").wait_for()
     start(page)
     whole(page)
     assert marks(page, "simple", 0) == ["As typed", "No search", "No tool"]
