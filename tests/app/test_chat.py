@@ -300,7 +300,7 @@ def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -
     long = "Why is it so? " * 3572
     ask(page, long)
     page.get_by_text("The question has").wait_for()
-    page.get_by_text("8,000 is the most").wait_for()
+    page.get_by_text("the limit is 8,000").wait_for()
     until(page, lambda: page.get_by_test_id("stChatInputTextArea").input_value() == long)
     page.get_by_test_id("stChatInputTextArea").fill("What is in the handbook?")
     page.get_by_test_id("stChatInputTextArea").press("Enter")

@@ -136,7 +136,7 @@ def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
     fill_in(settings, "http://169.254.169.254/v1", "tiny")
     for button in ("Test", "Save"):
         settings.get_by_role("button", name=button, exact=True).click()
-        settings.locator(".st-key-problem_report").get_by_text("169.254.169.254 is in the network around").wait_for()
+        settings.locator(".st-key-problem_report").get_by_text("169.254.169.254 is in this computer's network").wait_for()
     assert read_settings(app.home).llm.base_url == f"{connected.url}/v1"
 
 
@@ -350,7 +350,7 @@ def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: A
     settings.goto(app.url)
     settings.get_by_text("Drop your files here").wait_for()
     drop(settings, payload("large.txt", b"x" * 3_000_001))
-    settings.get_by_text("large.txt has 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings.").wait_for()
+    settings.get_by_text("large.txt is 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings.").wait_for()
     set_limit(settings, app, "500")
 
 
