@@ -15,7 +15,7 @@ def added_in_words(added: Added) -> str:
     """Of a file that is not read yet, whether it is there already, replaces another or stands beside it; "" for none."""
     name, file = added.given, added.file
     if added.outcome == "duplicate":
-        return f"{name} is in the library already{'' if name == file.name else f', as {file.name}'}."
+        return f"{name} is already in the library{'' if name == file.name else f', as {file.name}'}."
     if added.outcome == "replaced":
         return f"{file.name} takes the place of the version that was there."
     return "" if name == file.name else f"{name} is taken in as {file.name}, as there is another file of its name."

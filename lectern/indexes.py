@@ -130,7 +130,9 @@ class Indexes:
         The first stays: it holds what all share. InputError.
         """
         if id_ == MAIN:
-            raise InputError("The first index stays.", hint="It keeps the settings of all. Delete its documents instead.")
+            raise InputError(
+                "The first index cannot be deleted.", hint="It holds the settings of all indexes. Delete its documents instead."
+            )
         folder = Path(self._must(id_).where)
         gone = folder.with_name(f"{id_}.gone")
         try:
@@ -139,8 +141,8 @@ class Indexes:
             shutil.rmtree(gone)
         except OSError as error:
             raise StoreError(
-                f"Not everything of the index could be deleted: {error.strerror or error}.",
-                hint="Close other programs that use its files. What is left is deleted when Lectern is next started.",
+                f"Part of the index could not be deleted: {error.strerror or error}.",
+                hint="Close other programs that use its files. The rest is deleted the next time Lectern starts.",
             ) from error
         return freed
 
@@ -155,7 +157,9 @@ class Indexes:
 
     def _made(self, name: str, ingest: IngestSettings | None, fill: Callable[[Library], None]) -> Index:
         if self.one_only:
-            raise InputError("A library on a server is alone.", hint="Start Lectern with another database for another one.")
+            raise InputError(
+                "A library on a server holds a single index.", hint="For another index, start Lectern with another database."
+            )
         name, id_ = self._free(name), new_id()[:12]
         draft = self._folder / f"{id_}.part"
         try:
@@ -171,8 +175,8 @@ class Indexes:
             draft.rename(self._folder / id_)
         except OSError as error:
             raise StoreError(
-                f"The index cannot be made: {error.strerror or error}.",
-                hint="Check that the disk has room and that you may write in the library's folder.",
+                f"The index cannot be created: {error.strerror or error}.",
+                hint="Check that the disk has space and that you can write to the library's folder.",
             ) from error
         finally:
             shutil.rmtree(draft, ignore_errors=True)  # there only when it was not made
@@ -181,7 +185,7 @@ class Indexes:
     def _must(self, id_: str) -> Index:
         index = self.get(id_)
         if index is None:
-            raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
+            raise InputError("This index no longer exists.", hint="It was deleted. Choose another one.")
         return index
 
     def _free(self, name: str, id_: str = "") -> str:
@@ -189,7 +193,7 @@ class Indexes:
         if not name:
             raise InputError("The index has no name.", hint="Type one, such as Contracts.")
         if any(index.name.casefold() == name.casefold() and index.id != id_ for index in self.all()):
-            raise InputError(f"There is an index called {name} already.", hint="Choose another name.")
+            raise InputError(f"There is already an index called {name}.", hint="Choose another name.")
         return name
 
     def _sweep(self) -> None:

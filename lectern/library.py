@@ -138,7 +138,7 @@ class Library:
                 return  # it may only be read
             raise StoreError(
                 f"The library's folder {folder} cannot be used: {error.strerror}.",
-                hint="Check that it is a folder of your own, or name another in LECTERN_HOME.",
+                hint="Check that the folder belongs to you, or name another one in LECTERN_HOME.",
             ) from error
 
     @classmethod

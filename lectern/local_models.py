@@ -164,7 +164,7 @@ def model_file(setting: str, home: Path) -> Path:
         path = named
         if path != _named_by_server():
             raise ConfigError(
-                f"The language model {setting} is not in the library's folder of models.",
+                f"The language model {setting} is not in the library's models folder.",
                 hint=f"Put the file into {models_folder(home)}, or name it in LECTERN_MODEL before Lectern starts.",
             )
     if not path.is_file():

@@ -101,7 +101,7 @@ class ModelDownloads:
                 return
             if self._running is not None:
                 raise InputError(
-                    f"{self._running.name} is being downloaded.", hint="Wait until it is there, or stop it, and try again."
+                    f"{self._running.name} is being downloaded.", hint="Wait until it is done, or stop it and try again."
                 )
             self._make_room(model)
             self._problems.pop(model.file, None)
@@ -172,8 +172,8 @@ class ModelDownloads:
 
         if constants.is_offline_mode():
             raise DownloadError(
-                "Downloads are switched off on this computer.",
-                hint="Whoever runs Lectern has set HF_HUB_OFFLINE. Put a GGUF file into the folder of models instead.",
+                "Downloads are turned off on this computer.",
+                hint="The administrator of Lectern has set HF_HUB_OFFLINE. Put a GGUF file into the models folder instead.",
             )
         url = hf_hub_url(model.repository, model.file, revision=model.revision, endpoint=self._endpoint)
         token = get_token()
@@ -189,7 +189,7 @@ class ModelDownloads:
             else:
                 tries += 1
                 if self._size(model) <= before:
-                    raise DownloadError(f"The hub sent nothing of {model.name}.", hint="Try again a little later.")
+                    raise DownloadError(f"The hub sent no data for {model.name}.", hint="Try again a little later.")
             if self._size(model) < model.size and self._stop.wait(PAUSE_SECONDS * tries):
                 raise _Stopped
 
@@ -222,8 +222,8 @@ class ModelDownloads:
         if digest.hexdigest() != model.sha256:
             part.unlink()
             raise DownloadError(
-                f"What came is not {model.name}: its SHA-256 is another one, so it was deleted.",
-                hint="Try again. If it happens again, something between this computer and the hub changes the file.",
+                f"The file that arrived is not {model.name}: its SHA-256 is different, so it was deleted.",
+                hint="Try again. If it happens again, something between this computer and the hub is changing the file.",
             )
         part.replace(self._folder / model.file)
 
@@ -232,18 +232,18 @@ def _refusal(model: CatalogueModel, response: httpx.Response) -> DownloadError:
     status, host = response.status_code, response.url.host
     if status in (401, 403):
         return DownloadError(
-            f"{host} does not let everybody download {model.name} (error {status}).",
-            hint=f"Agree to its licence at {host}/{model.repository}, and set HF_TOKEN to a token of yours.",
+            f"{host} does not let everyone download {model.name} (error {status}).",
+            hint=f"Agree to its licence at {host}/{model.repository}, and set HF_TOKEN to your access token.",
         )
     if status == 404:
         return DownloadError(
             f"{model.name} is no longer at {host}.",
-            hint="Choose another one, or put its GGUF file into the folder of models yourself.",
+            hint="Choose another one, or put its GGUF file into the models folder yourself.",
         )
     if status == 429:
         wait = response.headers.get("Retry-After", "")
         when = f"Try again in {wait} seconds." if wait.isdigit() else "Try again in a few minutes."
-        return DownloadError(f"{host} has too many requests at the moment.", hint=when)
+        return DownloadError(f"{host} is receiving too many requests at the moment.", hint=when)
     return DownloadError(f"{host} could not send {model.name} (error {status}).", hint="Try again a little later.")
 
 
@@ -251,21 +251,21 @@ def _unreachable(url: str, *, begun: bool) -> DownloadError:
     host = httpx.URL(url).host
     if begun:
         return DownloadError(
-            f"The connection to {host} broke off.",
-            hint="Check the connection to the internet, and resume: what has come so far is kept.",
+            f"The connection to {host} was lost.",
+            hint="Check your internet connection, then resume: what has been downloaded so far is kept.",
         )
-    return DownloadError(f"{host} cannot be reached.", hint="Check the connection to the internet, and try again.")
+    return DownloadError(f"{host} cannot be reached.", hint="Check your internet connection, then try again.")
 
 
 def _disk_full(folder: Path, needed: int, free: int) -> DownloadError:
     return DownloadError(
-        f"The disk has too little room: {needed / 1e9:.1f} GB are needed, and {free / 1e9:.1f} GB are free.",
-        hint=f"Make room on the disk of {folder}, and try again.",
+        f"There is not enough space on the disk: {needed / 1e9:.1f} GB are needed, and {free / 1e9:.1f} GB are free.",
+        hint=f"Free some space on the disk of {folder}, then try again.",
     )
 
 
 def _not_written(folder: Path, error: OSError) -> DownloadError:
     return DownloadError(
-        f"The folder of models {folder} cannot be written: {error.strerror}.",
-        hint="Check that it is a folder of your own, and try again.",
+        f"The models folder {folder} cannot be written to: {error.strerror}.",
+        hint="Check that the folder belongs to you, then try again.",
     )

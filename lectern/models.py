@@ -54,7 +54,7 @@ def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path 
 
         return ExtractiveLLM(embedder)
     if not settings.model.strip():
-        raise ConfigError("No model is chosen.", hint="Choose one in Settings; Test lists those the server has.")
+        raise ConfigError("No model is chosen.", hint="Choose one in Settings; Test lists the server's models.")
     return _client(settings, key, home, timeout=settings.timeout, num_output=settings.num_output, max_retries=2)
 
 
@@ -90,8 +90,8 @@ def check_address(settings: LLMSettings) -> None:
     host = server_address(settings.base_url, usual=usual).host
     if is_in_private_network(host):
         raise InputError(
-            f"{host} is in the network around this computer, where no model server is looked for.",
-            hint="Who runs this server may allow it with LECTERN_PRIVATE_NETWORK.",
+            f"{host} is in this computer's network, where Lectern does not connect to model servers.",
+            hint="The administrator of this server can allow it with LECTERN_PRIVATE_NETWORK.",
         )
 
 
@@ -166,5 +166,5 @@ def _how_it_answers(client: ServedLLM) -> str:
             loaded = time.perf_counter() - started - timings.prompt_seconds - timings.completion_seconds
     seconds, model = time.perf_counter() - started, client.metadata.model_name
     if loaded < LOADED_AT_ONCE:
-        return f"Works: {model} answered in {seconds:.1f} s."
-    return f"Works: {model} was loaded in {loaded:.1f} s, and answered in {seconds - loaded:.1f} s."
+        return f"It works: {model} answered in {seconds:.1f} s."
+    return f"It works: {model} loaded in {loaded:.1f} s and answered in {seconds - loaded:.1f} s."

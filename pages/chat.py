@@ -69,7 +69,7 @@ tally = library.files.tally()
 ready, reading = tally[Stage.READY], any(tally[stage] for stage in ACTIVE)
 
 if asked_for and conversation is None:
-    problem(Problem(_("This conversation is no longer here."), _("It was deleted. Begin a new one below.")), key="gone")
+    problem(Problem(_("This conversation no longer exists."), _("It was deleted. Start a new one below.")), key="gone")
 
 if not messages and state.problem is None:
     with st.container(key="empty_chat"):
@@ -81,9 +81,9 @@ if not messages and state.problem is None:
             suggested(box="ask")
         elif reading:
             st.markdown(_("Your documents are being read. You can ask as soon as the first one is ready."))
-            st.page_link(places.HOME, label=_("See how far they are"), icon=":material/upload_file:")
+            st.page_link(places.HOME, label=_("See progress"), icon=":material/upload_file:")
         else:
-            st.markdown(_("There is nothing to ask yet. Add a document first; you can ask as soon as it has been read."))
+            st.markdown(_("There is nothing to ask about yet. Add a document; you can ask as soon as it has been read."))
             st.page_link(places.HOME, label=_("Add documents"), icon=":material/upload_file:")
 
 read_verdicts(state.chat.conversation)

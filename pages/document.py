@@ -27,7 +27,7 @@ except RagError:
     document = None
 
 if file is None or document is None:
-    st.markdown(_("This document is no longer here."))
+    st.markdown(_("This document no longer exists."))
     st.page_link(places.HOME, label=_("Documents"), icon=":material/description:")
 else:
     st.html(f"<h1>{breakable(file.name)}</h1>")

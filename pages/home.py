@@ -69,7 +69,7 @@ with st.container():
 with st.container():
     if not files:
         with st.container(key="try_sample", horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(_("Nothing at hand?"))
+            st.markdown(_("No files handy?"))
             st.button(_("Try it with a sample"), icon=":material/auto_stories:", key="sample", on_click=add_sample)
 
 with st.container():

@@ -105,12 +105,12 @@ def earlier_questions() -> None:
 def ways_of_answering() -> list[Ask]:
     """The chips, what the chosen ways do, and what they take; or what is read instead, which has its own price and way."""
     st.pills(
-        _("Ways of answering"),
+        _("Response modes"),
         list(labels.response_modes()),
         selection_mode="multi",
         key="query_modes",
         format_func=lambda name: labels.response_modes()[name].label,
-        help=_("Choose several to compare them: they answer at the same time, from the same passages."),
+        help=_("Choose several to compare. They answer at the same time, from the same passages."),
         persist_state="session",
         disabled=reading() != "best",
     )
@@ -120,7 +120,7 @@ def ways_of_answering() -> list[Ask]:
             st.caption(labels.readings()[reading()].sentence)
             return []
         if not asks:
-            st.caption(_("Choose at least one way of answering."))
+            st.caption(_("Choose at least one response mode."))
         if len(asks) == 1:
             st.caption(labels.response_modes()[asks[0].response_mode].sentence)
         for one in asks:
@@ -170,7 +170,7 @@ def form() -> None:
 
 
 def passages(message: Message) -> None:
-    st.header(_("Passages"), anchor=False, help=_("A score says how well a passage fits the question, from 0 to 1."))
+    st.header(_("Passages"), anchor=False, help=_("A score from 0 to 1 says how well a passage matches the question."))
     top = max((source.score or 0.0 for source in message.sources), default=0.0)
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
@@ -186,7 +186,7 @@ def passages(message: Message) -> None:
             if source.score is not None:
                 facts.append(_("score {score}").format(score=numeral(source.score, 3)))
                 if top > 0:
-                    facts.append(_("{percent} % of the best").format(percent=round(100 * source.score / top)))
+                    facts.append(_("{percent}% of the best score").format(percent=round(100 * source.score / top)))
             st.caption(label(" · ".join(facts)))
 
 

@@ -104,7 +104,7 @@ def choices() -> None:
     able = [mode for mode in labels.chat_modes() if mode in MODES and lacking(mode, model) is None]
     fill_new_widget("replay_modes", able)
     st.pills(
-        _("Ways of answering"),
+        _("Response modes"),
         able,
         selection_mode="multi",
         key="replay_modes",
@@ -127,7 +127,7 @@ def choices() -> None:
 def price(chosen: list[str]) -> str:
     turns = len(replays.questions(str(state.replay.conversation)))
     questions = ngettext("{number} question", "{number} questions", turns).format(number=turns)
-    ways = ngettext("{number} way", "{number} ways", len(chosen)).format(number=len(chosen))
+    ways = ngettext("{number} mode", "{number} modes", len(chosen)).format(number=len(chosen))
     found = labels.price(replays.price(str(state.replay.conversation), chosen), library.settings.price.currency)
     return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=found)
 
@@ -151,12 +151,12 @@ with st.container(key="replay_head", horizontal=True, vertical_alignment="center
         elif replay is not None and not state.replay.choosing:
             st.button(_("Replay again"), key="replay_again", icon=":material/replay:", on_click=anew, args=(True,))
 
-st.markdown(_("Ask the questions of a conversation again in other chat modes, and see how each understands and answers them."))
+st.markdown(_("Ask a conversation’s questions again in other chat modes, and see how each one understands and answers them."))
 conversation_picker()
 if conversation is not None and not replays.questions(conversation.id):
     st.markdown(_("Nothing has been asked in this conversation yet."))
 elif conversation is not None:
-    st.caption(_("The same questions in the same order, in each way of answering with its own history."))
+    st.caption(_("The same questions in the same order; each mode keeps its own history."))
     if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="replay"):
         state.problem = None
         st.rerun()
@@ -165,7 +165,7 @@ elif conversation is not None:
     if replay is not None:
         asked = tuple(ask.question for ask in replays.questions(conversation.id))
         if asked != replay.questions and not replay.running:
-            st.caption(_("The conversation has changed since this replay. Replay again to see all of it."))
+            st.caption(_("The conversation has changed since this replay. Replay it again to see all of it."))
         with st.container(key="replay"):
             said = state.problem, state.confirm
             st.fragment(grid, run_every=LOOK_SECONDS if replay.running else None)(replay, said)

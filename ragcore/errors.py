@@ -103,7 +103,7 @@ class StillReadingError(InputError):
             what = "Nothing can be answered yet: 1 document is still being read."
         super().__init__(
             what,
-            hint="Try again as soon as the first is ready. Documents shows how far the reading has come.",
+            hint="Try again as soon as the first one is ready. The Documents page shows the progress.",
         )
 
 

@@ -172,7 +172,7 @@ class Conversations:
         with self._database.transaction() as db:
             row = db.execute("SELECT * FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
             if row is None:
-                raise InputError("This conversation has been deleted.", hint="Begin a new one.")
+                raise InputError("This conversation has been deleted.", hint="Start a new one.")
             rows = db.execute(
                 f"SELECT {', '.join(_MESSAGE)} FROM messages WHERE conversation_id = ? ORDER BY place, created, role DESC",
                 (conversation_id,),
@@ -284,7 +284,7 @@ class Conversations:
                 (now, _title(question), conversation_id),
             ).rowcount
             if not there:
-                raise InputError("This conversation has been deleted.", hint="Begin a new one.")
+                raise InputError("This conversation has been deleted.", hint="Start a new one.")
             last = "SELECT coalesce(max(place), 0) FROM messages WHERE conversation_id = ?"
             place = db.execute(last, (conversation_id,)).fetchone()[0] + 1
             db.execute(

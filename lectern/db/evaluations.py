@@ -241,7 +241,7 @@ class Evaluations:
         id_, now = new_id()[:16], self._clock()
         with self._database.transaction() as db:
             if not db.execute("SELECT 1 FROM set_questions WHERE set_id = ?", (set_id,)).fetchone():
-                raise InputError("There are no questions in this set.", hint="Choose another one, or make one.")
+                raise InputError("There are no questions in this set.", hint="Choose another one, or create one.")
             db.execute(
                 f"INSERT INTO eval_runs ({_RUN}) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, NULL)",
                 (id_, set_id, _name(setting.name), setting.ask.to_json(), int(answering), model, now, now),

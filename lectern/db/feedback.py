@@ -42,7 +42,7 @@ class Feedback:
         word = writable(verdict.word.strip()[:WORD_CHARS])
         with self._database.transaction() as db:
             if not db.execute("SELECT 1 FROM messages WHERE id = ?", (message_id,)).fetchone():
-                raise InputError("This answer has been deleted.", hint="Nothing was noted.")
+                raise InputError("This answer has been deleted.", hint="Your rating was not saved.")
             db.execute(
                 "INSERT INTO feedback (message_id, good, word, given) VALUES (?, ?, ?, ?) ON CONFLICT (message_id)"
                 " DO UPDATE SET good = excluded.good, word = excluded.word, given = excluded.given",

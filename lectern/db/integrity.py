@@ -56,8 +56,10 @@ class IntegrityCheck:
             logger.error("%s is damaged: %s", database.path, damage)
             self.problem = DamagedStoreError(
                 f"A part of the library file {database.path} is damaged, and what was stored there may be missing.",
-                hint="Close Lectern and put the library's folder back from a backup. Without one, use Download a copy in"
-                " Settings while the rest can be read, and check the disk.",
+                hint=(
+                    "Close Lectern and restore the library's folder from a backup. If there is none, use Download a "
+                    "copy in Settings while the rest can still be read, and check the disk."
+                ),
             )
 
 

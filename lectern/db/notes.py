@@ -77,7 +77,7 @@ class Notes:
         """InputError for a text without words, and when the note was deleted."""
         text = writable(text.strip()[:TEXT_CHARS])
         if not text:
-            raise InputError("A note needs some text.", hint="Delete the note if you no longer want it.")
+            raise InputError("A note cannot be empty.", hint="Delete the note if you no longer want it.")
         with self._database.transaction() as db:
             changed = db.execute("UPDATE notes SET text = ?, edited = ? WHERE id = ?", (text, self._clock(), note_id)).rowcount
         if not changed:

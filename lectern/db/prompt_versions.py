@@ -86,21 +86,22 @@ def check(name: str, texts: Sequence[str]) -> None:
     prompt = EDITABLE[name]
     if len(texts) != len(prompt.messages):
         raise WordingError(
-            f"For {name} the number of texts is {len(prompt.messages)}, not {len(texts)}.",
+            f"{len(texts)} texts were given for {name}; it takes {len(prompt.messages)}.",
             "Give one for each message; it may be empty.",
         )
     given = {found.group(1) for text in texts for found in _BRACED.finditer(text)}
     unknown, missing = sorted(given - prompt.variables), sorted(prompt.variables - given)
     if unknown or missing:
-        wrong = [f"There is no {_listed(unknown)} here."] if unknown else []
+        wrong = [f"{_listed(unknown)} cannot be used here."] if unknown else []
         if missing:
             wrong.append(f"{_listed(missing)} is missing." if len(missing) == 1 else f"{_listed(missing)} are missing.")
         hint = (
-            f"This prompt needs {_listed(sorted(prompt.variables))}, and knows no other. Nothing was saved; your text is kept."
+            f"This prompt must contain {_listed(sorted(prompt.variables))} and nothing else in braces. Nothing "
+            "was saved; your text is still here."
         )
         raise WordingError(" ".join(wrong), hint, unknown, missing)
     if long := next((text for text in texts if len(text) > LONGEST), None):
-        raise WordingError(f"A message has {len(long):,} characters; {LONGEST:,} is the most.", "Shorten it and save again.")
+        raise WordingError(f"A message has {len(long):,} characters; the limit is {LONGEST:,}.", "Shorten it and save again.")
 
 
 def fits(version: PromptVersion) -> bool:

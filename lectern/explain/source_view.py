@@ -92,7 +92,7 @@ def _locate(source: Source, document: Document) -> tuple[int, int]:
     start = document.text.find(source.text)
     if start < 0:
         raise InputError(
-            f"{source.file_name} has changed since this answer was given, and no longer holds this passage.",
+            f"{source.file_name} has changed since this answer was given, and no longer contains this passage.",
             hint="Ask again to get an answer from the document as it is now.",
         )
     return start, start + len(source.text)

@@ -57,7 +57,7 @@ class Copied:
     @property
     def taken_in(self) -> str:
         """What became of a copy that was read, as a sentence or two."""
-        already = f" {_counted(self.known, 'file')} {'was' if self.known == 1 else 'were'} in your library already."
+        already = f" {_counted(self.known, 'file')} {'was' if self.known == 1 else 'were'} already in your library."
         return f"{self} added." + (already if self.known else "")
 
 
@@ -83,7 +83,7 @@ def write_copy(library: Library, target: Path, told: Callable[[float], None] = _
     except OSError as error:
         raise StoreError(
             f"The copy {target} cannot be written: {error.strerror or error}.",
-            hint="Check that the folder exists and that its disk has room.",
+            hint="Check that the folder exists and that its disk has space.",
         ) from error
     finally:
         with suppress(OSError):  # on a disk that may only be read, it was not even made
@@ -182,8 +182,8 @@ def _unpacked(library: Library, copy: zipfile.ZipFile, id_: str, name: str, orig
     except OSError as error:
         target.unlink(missing_ok=True)
         raise StoreError(
-            f"What is in {name} cannot be written to {target.parent}: {error.strerror}.",
-            hint="Check that the disk has room and that you may write in this folder, then try again.",
+            f"The contents of {name} cannot be written to {target.parent}: {error.strerror}.",
+            hint="Check that the disk has space and that you can write to this folder, then try again.",
         ) from error
     try:
         yield Gathered(target, name, origin, problem)
@@ -264,13 +264,13 @@ def _opened(source: Path, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str
             if about["form"] != FORM:
                 raise UnreadableFileError(
                     f"{name} was made by another version of Lectern.",
-                    hint="Take it in with that version, or a newer one.",
+                    hint="Import it with that version or a newer one.",
                 )
             yield copy, about
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError) as error:
         raise DamagedFileError(
-            f"{name} is not a whole copy of a library.",
-            hint="Make the copy again. What could be read of this one is in the library.",
+            f"{name} is not a complete copy of a library.",
+            hint="Make the copy again. Whatever could be read from this one is in the library.",
         ) from error
 
 

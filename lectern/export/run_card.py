@@ -161,18 +161,18 @@ def _settings(run: _Run) -> list[tuple[str, str]]:
 def _names(say: Callable[[str], str]) -> Mapping[str, str]:
     """What the parts of an ask are called."""
     return {
-        "chat_mode": say("way of chatting"),
-        "response_mode": say("way of answering"),
-        "top_k": say("passages looked at (top k)"),
-        "file_ids": say("only in these documents"),
+        "chat_mode": say("chat mode"),
+        "response_mode": say("response mode"),
+        "top_k": say("passages per answer (top k)"),
+        "file_ids": say("only these documents"),
         "extractive": say("without the language model"),
-        "node_ids": say("exactly these passages"),
-        "retrieval dense_share": say("share of meaning"),
-        "retrieval weaker": say("weaker passages, too"),
-        "retrieval cutoff": say("least score"),
+        "node_ids": say("only these passages"),
+        "retrieval dense_share": say("weight of meaning"),
+        "retrieval weaker": say("weaker passages included"),
+        "retrieval cutoff": say("minimum score"),
         "retrieval reranker": say("reranking model"),
-        "retrieval diverse": say("different passages"),
-        "reading": say("what is read"),
+        "retrieval diverse": say("varied passages"),
+        "reading": say("what to read"),
         "model": say("model"),
     }
 
@@ -217,7 +217,7 @@ def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
 def _calls(run: _Run) -> str:
     calls = run.trace.named("llm") if run.trace is not None else []
     shown = "".join(_call(run, number, call) for number, call in enumerate(calls, 1))
-    return _of(run, shown or _quiet(run.voice.say("No call was kept.")))
+    return _of(run, shown or _quiet(run.voice.say("No calls were recorded.")))
 
 
 def _call(run: _Run, number: int, call: Span) -> str:
@@ -256,7 +256,7 @@ def _message(message: Mapping[str, Any], origins: Mapping[str, str]) -> str:
 
 def _times(run: _Run) -> str:
     if run.trace is None:
-        return _of(run, _quiet(run.voice.say("None was kept.")))
+        return _of(run, _quiet(run.voice.say("No times were recorded.")))
     rows = "".join(
         f'<tr><td style="padding-left:{min(depth, 8) * 1.1}rem">{_plain(step.name)}</td>'
         f'<td class="number">{max(step.milliseconds, 0):.1f} ms</td></tr>'
@@ -296,7 +296,7 @@ def _versions(library: Library, voice: Voice) -> list[tuple[str, str]]:
     return [
         ("Lectern", ours),
         ("Python", sys.version.split()[0]),
-        (say("Embedder"), embed_model or f"all-MiniLM-L6-v2, {say('built-in')}"),
+        (say("Embedding model"), embed_model or f"all-MiniLM-L6-v2, {say('built-in')}"),
     ]
 
 

@@ -49,12 +49,14 @@ def confines_files() -> bool:
 def describe_confinement() -> str:
     """One line: what this system holds a process that reads files to."""
     if confines_files() and seccomp.can_refuse_calls():
-        return "Files are read by a process that the kernel lets open nothing of yours but the file, and that has no network."
+        return "Files are read by a separate process. The kernel lets it open only the file it reads, and it has no network."
     if confines_files():
-        return "Files are read by a process that the kernel lets open nothing of yours but the file. Python shuts its network."
+        return (
+            "Files are read by a separate process. The kernel lets it open only the file it reads; Python blocks its network."
+        )
     return (
-        "Files are read by a process that this system does not confine: a file that took it over could read what you can read."
-        " Linux 5.13 or newer with Landlock confines it."
+        "Files are read by a process that this system does not isolate: a file that took it over could read "
+        "whatever you can read. Linux 5.13 or newer with Landlock isolates it."
     )
 
 

@@ -73,7 +73,8 @@ class EmbedderLoader:
         except Exception:  # in a thread of its own: the lights must say what nobody else would hear of
             logger.exception("the embedder could not be loaded")
             self.error = EmbeddingError(
-                "The embedder could not be loaded.", hint="Install Lectern again. If that does not help, please report it."
+                "The embedding model could not be loaded.",
+                hint="Install Lectern again. If that does not help, please report it.",
             )
             self.state = "failed"
         else:

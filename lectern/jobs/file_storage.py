@@ -276,5 +276,5 @@ def _file_of(path: str) -> str:
 def unwritten(target: Path, error: OSError) -> StoreError:
     return StoreError(
         f"The file cannot be written to {target.parent}: {error.strerror}. Nothing was changed.",
-        hint="Check that the disk has room and that you may write in this folder.",
+        hint="Check that the disk has space and that you can write to this folder.",
     )

@@ -334,7 +334,7 @@ def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
     if size <= max_mb * 1_000_000:
         return None
     return TooLargeError(
-        f"{name} has {size / 1e6:,.0f} MB; the limit is {max_mb} MB.", hint="Split the file, or raise the limit in Settings."
+        f"{name} is {size / 1e6:,.0f} MB; the limit is {max_mb} MB.", hint="Split the file, or raise the limit in Settings."
     )
 
 

@@ -137,6 +137,6 @@ def record_end(files: Files, file: FileRow, worker: str) -> Iterator[None]:
             files.claimed.halt(file.id, worker)
             return
         logger.exception("%s failed", file.id)
-        ours = RagError(f"{file.name} could not be taken in.", hint="Try again. If it happens again, please report it.")
+        ours = RagError(f"{file.name} could not be added.", hint="Try again. If it happens again, please report it.")
         ours.__cause__ = error
         files.claimed.fail(file.id, worker, ours)

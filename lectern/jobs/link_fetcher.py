@@ -48,5 +48,5 @@ class Fetcher:
         added = self._files.add(found.path, found.name, settings, origin=found.origin)
         before = added.file.origin != found.origin or added.file.added < row.added
         if added.outcome == "duplicate" and before:  # and not by a process that was killed before it could take the row away
-            raise AlreadyThereError(f"{added.file.name} is in your library already.", hint="There is nothing more to do.")
+            raise AlreadyThereError(f"{added.file.name} is already in your library.", hint="There is nothing more to do.")
         self._files.remove(row.id)

@@ -114,7 +114,7 @@ class ReaderProcess:
             if cancelled():
                 raise Cancelled
             if time.monotonic() > progress.last + timeout:
-                raise _stopped(f"Reading {name} got no further for {_span(timeout)} and was stopped.")
+                raise _stopped(f"Reading {name} made no progress for {_span(timeout)} and was stopped.")
             if time.monotonic() > end:
                 raise _too_long(name, LONGEST * timeout)
             try:
@@ -236,8 +236,8 @@ def _span(seconds: float) -> str:
 
 
 def _too_much_memory(name: str) -> TooLargeError:
-    return _stopped(f"{name} needs more memory to read than it is allowed, and was stopped.")
+    return _stopped(f"Reading {name} needs more memory than is allowed, so it was stopped.")
 
 
 def _stopped(what: str) -> TooLargeError:
-    return TooLargeError(what, hint="Split it into several files, or raise the limit in the settings.")
+    return TooLargeError(what, hint="Split it into several files, or raise the limit in Settings.")

@@ -69,7 +69,7 @@ def planned(store: Store, costs: Costs, before: MadeWith, after: MadeWith) -> Re
     if before.splitter != after.splitter:
         changes.append(f"cut at: {SPLITTERS[before.splitter]} → {SPLITTERS[after.splitter]}")
     if old_model != model:
-        changes.append(f"embedder: {old_model or 'built-in'} → {model or 'built-in'}")
+        changes.append(f"embedding model: {old_model or 'built-in'} → {model or 'built-in'}")
     documents = store.documents()
     characters = sum(document.characters for document in documents)
     ratio = (old_size - old_overlap) / (size - overlap)

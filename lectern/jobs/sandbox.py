@@ -226,8 +226,8 @@ def _move(folder: Path, into: Path, name: str) -> None:
             shutil.move(folder, into)
     except OSError as error:
         raise StoreError(
-            f"What is in {name} cannot be written to {into.parent}: {error.strerror}.",
-            hint="Check that the disk has room and that you may write in this folder, then try again.",
+            f"The contents of {name} cannot be written to {into.parent}: {error.strerror}.",
+            hint="Check that the disk has space and that you can write to this folder, then try again.",
         ) from error
 
 

@@ -57,7 +57,7 @@ def _second_name(path: Path, place: Path) -> Path:
         raise
     except OSError as error:
         raise StoreError(
-            f"{path.name} cannot be copied to where it is read: {error.strerror}.",
+            f"{path.name} could not be copied for reading: {error.strerror}.",
             hint="Free some space and try again.",
         ) from error
     return place

@@ -97,7 +97,7 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
     left = passed_over_error(root.name, listing.passed_over)
     if not listing.paths:
         what = f"There are no documents in {folder}."
-        raise InputError(f"{what} {left.what}" if left else what, hint="Check the folder, and the ones in it.")
+        raise InputError(f"{what} {left.what}" if left else what, hint="Check the folder and its subfolders.")
     for path in listing.paths:
         yield _copied(Path(path), root, into, max_mb)
     if left:
@@ -114,7 +114,7 @@ def from_file(path: Path, into: Path) -> Gathered:
 def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> Gathered:
     """The rows of a query, each of which says what its values are. InputError, ConfigError, MissingPackageError."""
     if not re.match(r"\s*(?:SELECT|WITH|VALUES|TABLE)\b", query, re.I) or not _is_one_statement(query):
-        raise InputError("Only a query that reads can be added.", hint="Write one that begins with SELECT.")
+        raise InputError("Only queries that read data can be added.", hint="Write one that begins with SELECT.")
     reader = DatabaseReader(uri=address.strip())
     try:
         keep_to(reader.engine, _place(reader.engine.url, allowed))
@@ -140,11 +140,11 @@ def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: i
     address = address.strip()
     scheme = urlsplit(address).scheme
     if scheme not in STORAGES or "::" in address:
-        raise InputError(f"{address} is not an address of a storage.", hint="Write it like s3://bucket/folder or gs://bucket.")
+        raise InputError(f"{address} is not the address of a storage.", hint="Write it like s3://bucket/folder or gs://bucket.")
     if ".." in address.split("/") or not any(_is_below(address, root) for root in allowed.storage):
         raise InputError(
             f"{address} may not be read here.",
-            hint="Who runs this server may allow it with LECTERN_STORAGE, and says what may.",
+            hint="The administrator of this server can allow it, and chooses what, with LECTERN_STORAGE.",
         )
     yield from _stored(address, into, max_mb)
 
@@ -179,7 +179,9 @@ def _stored(address: str, into: Path, max_mb: int) -> Iterator[Gathered]:
 
 
 def _unread(address: str, error: Exception) -> InputError:
-    return InputError(f"{address} could not be read: {error}.", hint="Check the address, and that this server may read it.")
+    return InputError(
+        f"{address} could not be read: {error}.", hint="Check the address, and that this server is allowed to read it."
+    )
 
 
 def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gathered:
@@ -215,7 +217,7 @@ def _allowed_folder(folder: str, allowed: AllowedSources) -> Path:
         f"{folder.strip()[:200]} is not among the folders that may be added.",
         hint="These may, and what is in them: " + ", ".join(map(str, allowed.folders)) + "."
         if allowed.folders
-        else "Who runs this server may allow some with LECTERN_FOLDERS.",
+        else "The administrator of this server can allow folders with LECTERN_FOLDERS.",
     )
 
 
@@ -226,7 +228,7 @@ def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
     try:
         true = path.resolve(strict=True)
         if not true.is_relative_to(root):
-            raise InputError(f"{path.name} is a link out of its folder.", hint="Add the folder it leads to.")
+            raise InputError(f"{path.name} is a link that leads out of its folder.", hint="Add the folder it points to.")
         if problem := too_large(path.name, true.stat().st_size, max_mb):
             raise problem
         with os.fdopen(os.open(true, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as source, target.open("wb") as copy:
@@ -235,7 +237,9 @@ def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
         return Gathered(target, path.name, origin, error)
     except OSError as error:
         target.unlink(missing_ok=True)
-        unread = InputError(f"{path.name} could not be opened: {error.strerror}.", hint="See that it may be read.")
+        unread = InputError(
+            f"{path.name} could not be opened: {error.strerror}.", hint="Check that you are allowed to read it."
+        )
         return Gathered(target, path.name, origin, unread)
     return Gathered(target, path.name, origin)
 
@@ -254,27 +258,30 @@ def _place(url: URL, allowed: AllowedSources) -> str | None:
     """
     if url.get_backend_name() not in READ_ONLY:
         raise InputError(
-            f"Databases of the kind {url.get_backend_name()} are not read here.",
-            hint="PostgreSQL, MySQL, MariaDB and SQLite are. Of others, save the rows as CSV and add that.",
+            f"Databases of the type {url.get_backend_name()} cannot be read.",
+            hint=(
+                "PostgreSQL, MySQL, MariaDB and SQLite can be read. From other databases, save the rows as CSV and "
+                "add that file."
+            ),
         )
     if url.get_backend_name() == "sqlite":
         path = Path(url.database or "").resolve()
         if not url.database or not any(path.is_relative_to(root.resolve()) for root in allowed.folders) or not path.is_file():
             raise InputError(
                 f"{url.database or 'This database'} is not among the files that may be read.",
-                hint="Who runs this server may allow folders with LECTERN_FOLDERS.",
+                hint="The administrator of this server can allow folders with LECTERN_FOLDERS.",
             )
     elif not url.host or url.query.keys() - PLAIN_OPTIONS:  # which could make this machine open or send its files
         raise InputError(
-            "The address of the database may name a server, a user and a database, and nothing else.",
+            "The address of the database may contain a server, a user and a database, and nothing else.",
             hint="Write it like postgresql://name:password@server/database.",
         )
     elif not allowed.private_network:
         if address := public_address(url.host):
             return address
         raise InputError(
-            f"{url.host} is this computer or in the network around it, whose databases may not be read.",
-            hint="Who runs this server may allow it with LECTERN_PRIVATE_NETWORK.",
+            f"{url.host} is this computer or in its network, where databases may not be read.",
+            hint="The administrator of this server can allow it with LECTERN_PRIVATE_NETWORK.",
         )
     return None
 
@@ -295,9 +302,9 @@ def _write_rows(reader: DatabaseReader, query: str, target: Path, max_mb: int) -
         for line in table_rows.lines(cells(), name_rows=1):
             size += file.write(f"{line}\n\n")
             if size > max_mb * 1_000_000:
-                raise TooLargeError(f"The query gives more than {max_mb} MB of text.", hint="Ask for fewer rows or columns.")
+                raise TooLargeError(f"The query returns more than {max_mb} MB of text.", hint="Ask for fewer rows or columns.")
     if not names:
-        raise InputError("The query gives no rows.", hint="Check what it asks for.")
+        raise InputError("The query returns no rows.", hint="Check what it asks for.")
 
 
 def _is_taken(path: str) -> bool:

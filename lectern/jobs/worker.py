@@ -263,7 +263,7 @@ class Worker:
         nodes = lease.run(lambda: passages_of(read.document, size, overlap, splitter))
         if not nodes:
             name = read.file.name
-            raise NoTextError(f"{name} holds no text.", hint="If it is a scan, have its text recognised first (OCR).")
+            raise NoTextError(f"{name} contains no text.", hint="If it is a scan, have its text recognised first (OCR).")
         return replace(read, nodes=nodes)
 
     def _embed(self, reads: list[ReadFile], lease: Lease, embed_model: str) -> list[ReadFile]:
@@ -323,7 +323,7 @@ class Worker:
             if notes:
                 self._files.refuse(file.name, 0, PassedOverError(" ".join(note.what for note in notes), hint=notes[0].hint))
             if not any(outcome in ("added", "replaced") for outcome in outcomes):
-                said = f"Everything in {file.name} is in your library already."
+                said = f"Everything in {file.name} is already in your library."
                 self._files.refuse(file.name, 0, AlreadyThereError(said, hint="There is nothing more to do."))
 
     def _add_member(self, file: FileRow, lease: Lease, member: Unpacked, settings: IngestSettings) -> Outcome | None:

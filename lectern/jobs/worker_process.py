@@ -114,9 +114,11 @@ class WorkerProcess:
             if self._deaths[file.id] >= DEATHS:
                 del self._deaths[file.id]
                 error = UnreadableFileError(
-                    f"{file.name} was given up: the process that reads it ended {DEATHS} times.",
-                    hint="It may need more memory than there is. Split it into several files, or close other programs "
-                    "and try again.",
+                    f"Reading {file.name} was given up, because the process that reads it ended {DEATHS} times.",
+                    hint=(
+                        "It may need more memory than is available. Split it into several files, or close other "
+                        "programs and try again."
+                    ),
                 )
                 self._files.queue.give_up(file.id, error)
 

@@ -40,7 +40,7 @@ LATER_SECONDS = 15.0  # at most between two attempts to write the end of an answ
 
 class AlreadyAnsweringError(InputError):
     def __init__(self) -> None:
-        super().__init__("This conversation is still being answered.", hint="Wait for the answer, or stop it.")
+        super().__init__("This conversation is still waiting for an answer.", hint="Wait for the answer, or stop it.")
 
 
 class Run:
@@ -404,7 +404,7 @@ class AnswerRuns:
         """
         message = self._library.conversations.message(message_id)
         if message is None or message.ask is None:
-            raise InputError("This answer is no longer there.", hint="Ask the question again.")
+            raise InputError("This answer no longer exists.", hint="Ask the question again.")
         ask = ask or message.ask
         ask = ask if extractive is None else replace(ask, extractive=extractive)
         conversations = self._library.conversations
@@ -489,6 +489,6 @@ def check_question(question: str) -> None:
         raise QuestionError("There is no question.", hint="Type what you want to know.")
     if len(question) > QUESTION_CHARS:
         raise QuestionError(
-            f"The question has {len(question):,} characters; {QUESTION_CHARS:,} is the most.",
-            hint="Ask more briefly. A long text can be added as a document, and asked about.",
+            f"The question has {len(question):,} characters; the limit is {QUESTION_CHARS:,}.",
+            hint="Ask a shorter question. You can add a long text as a document and ask about it.",
         )

@@ -187,7 +187,7 @@ class Replays:
         asks = self.questions(conversation_id)
         if not asks or not modes:
             raise InputError(
-                "There is nothing to replay." if not asks else "No way of answering is chosen.",
+                "There is nothing to replay." if not asks else "No chat mode is chosen.",
                 hint="Ask something in the chat first." if not asks else "Choose at least one.",
             )
         conversations = self._library.conversations
@@ -225,7 +225,7 @@ class Replays:
         replay = self.get(conversation_id)
         lane = next((lane for lane in replay.lanes if lane.mode == mode), None) if replay else None
         if lane is None or not lane.is_broken:
-            raise InputError("There is nothing to try again.", hint="Replay the conversation anew.")
+            raise InputError("There is nothing to try again.", hint="Replay the conversation again.")
         asks, there = self.questions(conversation_id), len(lane.cells)
         same = [ask.question for ask in asks[:there]] == [cell.question for cell in lane.cells]
         return Turns(lane.conversation_id, [_in_mode(ask, mode) for ask in asks[there:] if same], lane.cells[-1].message_id)
@@ -345,4 +345,4 @@ class Replays:
 
 
 def _running() -> InputError:
-    return InputError("This conversation is being replayed already.", hint="Wait for it, or stop it.")
+    return InputError("This conversation is already being replayed.", hint="Wait for it, or stop it.")

@@ -41,7 +41,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     def run(expected: Sequence[Price | None]) -> None:
         nonlocal begun
         if hindrance := why_not(ask.chat_mode or ""):
-            state.problem = Problem(hindrance, _("Choose another way above the question."))
+            state.problem = Problem(hindrance, _("Choose another way to answer."))
             fill_widget(box, question)
             return
         conversation = opened or conversations.create()
@@ -108,7 +108,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
             state.problem = Problem.of(error)
             return
         state.chat.conversation, state.problem, state.panel, state.chat.earlier = made.id, None, "", 0
-        state.notice = _("This is a new conversation. The one before is as it was.")
+        state.notice = _("This is a new conversation. The earlier one has not changed.")
 
     message = conversations.message(message_id)
     history = resources.current_index().runs.history(message.conversation_id, before=message_id) if message else []

@@ -48,24 +48,25 @@ def chat_modes() -> Mapping[str, Mode]:
             _("Works out what a follow-up question means, looks in your documents, and remembers the conversation."),
         ),
         "context": Mode(
-            _("Documents each time"), _("Looks in your documents with your exact words, and remembers the conversation.")
+            _("Documents each time"),
+            _("Searches your documents with your exact words each time, and remembers the conversation."),
         ),
         "condense_question": Mode(
-            _("One full question"),
-            _("Turns what you say into one complete question and answers that from your documents alone."),
+            _("One complete question"),
+            _("Turns what you say into one complete question and answers it from your documents alone."),
         ),
         "simple": Mode(_("Just talk"), _("Does not look in your documents. Needs a language model.")),
         "react": Mode(
             _("Step by step"),
-            _("Thinks aloud, looks in your documents as often as it needs to, then answers. Several calls; slow."),
+            _("Thinks aloud, looks in your documents as often as it needs to, then answers. Slow, as it takes several calls."),
         ),
         "openai": Mode(
-            _("By functions"),
-            _("The model decides itself when to look in your documents. Needs a model that calls functions."),
+            _("Documents when needed"),
+            _("The model decides for itself when to look in your documents. Needs a model that can call functions."),
         ),
         "best": Mode(
             _("Best for your model"),
-            _("By functions where your model can; otherwise the same as “Follow-ups and documents”."),
+            _("“Documents when needed” if your model can do it; otherwise the same as “Follow-ups and documents”."),
         ),
     }
 
@@ -74,32 +75,30 @@ def chat_modes() -> Mapping[str, Mode]:
 def response_modes() -> Mapping[str, Mode]:
     return {
         "compact": Mode(_("Compact"), _("Puts as many passages as fit into each call. The usual choice.")),
-        "refine": Mode(
-            _("Refine"), _("Reads one passage after another and improves the answer each time. Thorough, and slow.")
-        ),
+        "refine": Mode(_("Refine"), _("Reads one passage after another and improves the answer each time. Thorough but slow.")),
         "tree_summarize": Mode(
-            _("Tree summarize"), _("Sums up groups of passages, then the summaries. Good for “what is this about?”")
+            _("Tree summarize"), _("Summarises groups of passages, then the summaries. Good for “What is this about?”")
         ),
         "simple_summarize": Mode(
-            _("Simple summarize"), _("Shortens all passages to fit one call. Quick, and may leave things out.")
+            _("Simple summarize"), _("Shortens all passages to fit into one call. Quick, but may leave things out.")
         ),
-        "accumulate": Mode(_("Accumulate"), _("Asks the question of each passage on its own and lists the answers.")),
+        "accumulate": Mode(_("Accumulate"), _("Asks each passage separately and lists the answers.")),
         "compact_accumulate": Mode(_("Compact accumulate"), _("Like Accumulate, with several passages in each call.")),
         "generation": Mode(
             _("Generation"), _("Does not look in your documents: the language model answers from what it knows.")
         ),
-        "no_text": Mode(_("Passages only"), _("Finds the passages and writes no answer.")),
+        "no_text": Mode(_("Passages only"), _("Finds the passages but writes no answer.")),
     }
 
 
 @_once
 def readings() -> Mapping[Reading, Mode]:
     return {
-        "best": Mode(_("Best passages"), _("Finds the passages that fit the question best, and answers from them.")),
+        "best": Mode(_("Best passages"), _("Finds the passages that fit the question best and answers from them.")),
         "everything": Mode(
-            _("Read everything"), _("Reads every passage of your documents. Nothing is left out, and it takes longer.")
+            _("Read everything"), _("Reads every passage of your documents. Nothing is left out, but it takes longer.")
         ),
-        "each_file": Mode(_("Each document"), _("Asks each document on its own. The answers become a table.")),
+        "each_file": Mode(_("Each document"), _("Asks each document separately and puts the answers in a table.")),
     }
 
 
@@ -121,8 +120,8 @@ def embedder(name: str) -> str:
     """What turns texts into vectors: one of ours, or the folder or name of another one."""
     names = {
         BUILT_IN: _("Built-in, for English"),
-        MULTILINGUAL: _("Built-in, for every language"),
-        DOWNLOADED_MULTILINGUAL: _("For every language, downloaded"),
+        MULTILINGUAL: _("Built-in, for all languages"),
+        DOWNLOADED_MULTILINGUAL: _("For all languages, downloaded"),
         HASHING: _("Words only, no model"),
     }
     return names.get(name, name)
@@ -187,7 +186,7 @@ def taken_in(copied: Copied) -> str:
     )
     if not copied.known:
         return told
-    known = ngettext("{number} file was in your library already.", "{number} files were in your library already.", copied.known)
+    known = ngettext("{number} file was already in your library.", "{number} files were already in your library.", copied.known)
     return f"{told} {known.format(number=numeral(copied.known))}"
 
 
@@ -229,7 +228,7 @@ def file_facts(file: FileRow) -> str:
     if file.ready:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *weight])
-    parts = [_("Passed over") if file.passed_over else stages()[file.stage]]
+    parts = [_("Skipped") if file.passed_over else stages()[file.stage]]
     if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes: of what is fetched, too
         parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
@@ -247,7 +246,7 @@ def file_problem(file: FileRow) -> str:
     more = len(file.left_out) - 1
     if more < 1:
         return said(file.problem.what)
-    others = ngettext("And {number} more thing, see Details.", "And {number} more things, see Details.", more)
+    others = ngettext("And {number} more, see Details.", "And {number} more, see Details.", more)
     return f"{said(file.problem.what)} {others.format(number=numeral(more))}"
 
 
@@ -276,9 +275,9 @@ def caption(name: str) -> str:
 def price(price: Price, currency: str) -> str:
     """ "14 calls, about 9,200 tokens, about 40 s" """
     if not price.calls:
-        return _("no call to a model")
+        return _("no model calls")
     parts = [count(price.calls, "call"), about_tokens(price.tokens)]
-    parts.append(_("no idea yet how long") if price.seconds is None else duration(price.seconds))
+    parts.append(_("time not known yet") if price.seconds is None else duration(price.seconds))
     if price.money is not None:
         parts.append(_("about {money}").format(money=money(price.money, currency)))
     return ", ".join(parts)

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 4
 END_SECONDS = 5.0
-NOT_SAVED = "Check that the disk has room and that it may be written, and try again."
+NOT_SAVED = "Check that the disk has space and can be written to, then try again."
 
 
 class Fetching:

@@ -125,7 +125,7 @@ class OpenIndexes:
         index = self.all.get(id_)
         if index is None:
             self._forget(id_)
-            raise InputError("This index is no longer here.", hint="It was deleted. Choose another one.")
+            raise InputError("This index no longer exists.", hint="It was deleted. Choose another one.")
         library = Library(index.where, embedder=self._embedder)
         library.worker.start()
         library.integrity.start()

@@ -107,7 +107,7 @@ def settle_index() -> None:
         wanted = MAIN
         for letter in ("c", "d", "n", "p", "q", "r", "s"):
             st.query_params.pop(letter, None)
-        state.notice = _("This index is no longer here. It was deleted.")
+        state.notice = _("This index has been deleted.")
     if wanted != state.index:
         open_index(wanted)
         state = session()

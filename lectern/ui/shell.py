@@ -99,7 +99,7 @@ def conversations(in_chat: bool) -> None:
             live=True,
         )
         if not shown:
-            st.caption(_("No conversation has these words."))
+            st.caption(_("No conversation contains these words."))
 
 
 frame()

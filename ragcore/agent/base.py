@@ -407,7 +407,7 @@ class Agent(ChatEngine):
         generation, shown = yield from self._said(task, self._llm.stream(self._call(task, last=last)))
         if not generation.text.strip() and not generation.tool_calls:
             raise EmptyAnswerError(
-                f"{self._llm.metadata.model_name} answered with nothing, twice.", hint="Ask again, or choose another model."
+                f"{self._llm.metadata.model_name} gave an empty answer twice.", hint="Ask again, or choose another model."
             )
         return generation, shown
 

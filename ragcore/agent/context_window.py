@@ -68,7 +68,7 @@ def _cost(llm: LLM, messages: Sequence[ChatMessage]) -> int:
 def _too_small(llm: LLM, needed: int) -> ContextWindowError:
     about = llm.metadata
     return ContextWindowError(
-        f"The message, the instructions and the tools need {needed} tokens. {about.model_name} takes {about.context_window}, "
-        f"of which {about.num_output} are kept free for the answer.",
+        f"The message, the instructions and the tools need {needed} tokens. {about.model_name} takes "
+        f"{about.context_window}, of which {about.num_output} are reserved for the answer.",
         hint="Shorten the message, offer fewer tools, or choose a model with a larger context window.",
     )

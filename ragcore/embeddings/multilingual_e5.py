@@ -80,7 +80,7 @@ def model_folder(cache: Path | None = None) -> Path:
     except OSError as error:
         raise EmbeddingError(
             f"The embedding model {NAME!r} cannot be written to {folder.parent}: {error.strerror or error}.",
-            hint="It needs 300 MB there. Make room, or name another folder for caches in XDG_CACHE_HOME.",
+            hint="It needs 300 MB there. Free some space, or name another folder for caches in XDG_CACHE_HOME.",
         ) from error
     return folder
 

@@ -44,7 +44,7 @@ class OpenAIEmbedding(ServedEmbedding):
         own = url.host == "api.openai.com"
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None and (own or api_base is None) else api_key or ""
         if own and not key.strip():
-            raise LLMAuthError("OpenAI wants a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
+            raise LLMAuthError("OpenAI requires a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
         server = ModelServer(
             url,
             kind="an OpenAI-compatible server",

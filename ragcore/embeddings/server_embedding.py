@@ -97,8 +97,8 @@ class ServedEmbedding(BaseEmbedding):
                 window //= 2
                 if window < SMALLEST_WINDOW:
                     raise EmbeddingError(
-                        f"{self._server.name} at {self._server.place} says of every text that it is too long.",
-                        hint="Choose another embedding model, or look at the server's own messages.",
+                        f"{self._server.name} at {self._server.place} refuses every text as too long.",
+                        hint="Choose another embedding model, or check the server's log.",
                     ) from error
                 self._window = min(self._window, window)
 
@@ -128,7 +128,7 @@ class ServedEmbedding(BaseEmbedding):
         if len(embedded.rows) != len(texts):
             raise LLMProtocolError(
                 f"{self._server.name} at {self._server.place} gave {len(embedded.rows)} vectors for {len(texts)} texts.",
-                hint="Ask again; if it stays, look at the server's own messages.",
+                hint="Ask again; if the problem remains, check the server's log.",
             )
         return embedded
 
@@ -140,7 +140,7 @@ class ServedEmbedding(BaseEmbedding):
         if lengths != {expected}:
             raise EmbeddingError(
                 f"The model {self.model_name!r} gave vectors of {max(lengths - {expected})} numbers, not {expected}.",
-                hint="Check that the server runs the model that you mean, and that it can give vectors of this length.",
+                hint="Check that the server runs the model you mean, and that it can give vectors of this length.",
             )
         self._dimension = expected
         return np.array(rows, np.float32)

@@ -95,11 +95,11 @@ def read_set(data: bytes, name: str) -> ReadSet:
         raise _wrong_lines(name, wrong)
     if not questions:
         raise QuestionSetError(
-            f"{name} holds no questions.", hint="Put one on each line, below a line with the names of columns."
+            f"{name} contains no questions.", hint="Put one on each line, below a line that names the columns."
         )
     if len(questions) > MOST_QUESTIONS:
-        many = f"{name} holds {len(questions):,} questions; {MOST_QUESTIONS:,} is the most."
-        raise QuestionSetError(many, hint="Divide it into several sets.")
+        many = f"{name} contains {len(questions):,} questions; the limit is {MOST_QUESTIONS:,}."
+        raise QuestionSetError(many, hint="Split it into several sets.")
     return ReadSet(tuple(questions), tuple(ignored))
 
 
@@ -159,7 +159,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]
     if not any(_KEYS.get(column) == "question" for column in columns):
         raise QuestionSetError(
             f"{name}, line 1: there is no column “question”.",
-            hint="The first line names the columns: question, and where you know them answer, document and pages.",
+            hint="The first line names the columns: question and, where you know them, answer, document and pages.",
             lines=[1],
         )
     blank = len(text) - len(text.lstrip("\n\r"))
@@ -248,5 +248,5 @@ def _place(value: Any, what: str) -> int | None:
 def _wrong_lines(name: str, wrong: Mapping[int, str]) -> QuestionSetError:
     first = [f"line {line} {problem}" for line, problem in list(wrong.items())[:SHOWN_LINES]]
     more = f"; and {len(wrong) - SHOWN_LINES:,} more lines are wrong" if len(wrong) > SHOWN_LINES else ""
-    hint = "Nothing was taken in. Correct it and upload the file again."
+    hint = "Nothing was imported. Correct the file and upload it again."
     return QuestionSetError(f"{name}: {'; '.join(first)}{more}.", hint=hint, lines=tuple(wrong))

@@ -47,11 +47,11 @@ def read_header(path: Path) -> GGUFHeader:
             size = path.stat().st_size
     except OSError as error:
         raise ModelFileError(
-            f"The model file {path.name} cannot be read.", hint="Check that it is there, and that it may be read."
+            f"The model file {path.name} cannot be read.", hint="Check that it exists and that you may read it."
         ) from error
     except (struct.error, ValueError, KeyError) as error:
         raise ModelFileError(
-            f"The file {path.name} is not a language model in GGUF format, or is not whole.",
+            f"The file {path.name} is not a language model in GGUF format, or is incomplete.",
             hint="Download it again, or choose another file; its name usually ends with .gguf.",
         ) from error
     kind = str(values.get("general.architecture", ""))

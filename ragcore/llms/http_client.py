@@ -189,18 +189,18 @@ class ModelServer:
 
     def broken_off(self, partial: str) -> BrokenOffError:
         return BrokenOffError(
-            f"{self.name} at {self.place} broke off in the middle of the answer.",
-            hint="What was said so far is kept. Ask again; if it happens again, look at the server's own messages.",
+            f"{self.name} at {self.place} stopped in the middle of the answer.",
+            hint="The text so far has been kept. Ask again; if it happens again, check the server's log.",
             partial=partial,
         )
 
     def empty(self, *, at_limit: bool) -> EmptyAnswerError:
         if at_limit:
             return EmptyAnswerError(
-                "The model used up all the tokens kept for its answer before it said anything.",
-                hint="Raise the tokens kept free for the answer in Settings; models that think first need thousands.",
+                "The model used up all the tokens reserved for its answer before it said anything.",
+                hint="Raise “Room for the answer” in Settings; models that think first need thousands of tokens.",
             )
-        return EmptyAnswerError("The model answered with nothing.", hint="Ask again, or choose another model in Settings.")
+        return EmptyAnswerError("The model gave an empty answer.", hint="Ask again, or choose another model in Settings.")
 
     def said_error(self, error: object) -> LLMError:
         """An `error` object where an answer should be."""
@@ -213,7 +213,7 @@ class ModelServer:
         """The error for a refusal; `available` is asked for the models there are when `model` is none of them."""
         if sent_tools and is_about_tools(refusal):
             return NoToolsError(
-                f"{self.name} at {self.place} takes no tools with the model {model!r}: {refusal.detail}.",
+                f"{self.name} at {self.place} does not accept tools with the model {model!r}: {refusal.detail}.",
                 hint="Choose a model that can call tools, switch tools on where the server is started, or use a ReAct agent, "
                 "which works with every model.",
             )
@@ -286,7 +286,7 @@ class ModelServer:
     def _in_words(self, refusal: Refusal) -> LLMError:
         status, said = refusal.status, f": {refusal.detail}" if refusal.detail else ""
         if status in (401, 403) or refusal.code in ("invalid_api_key", "authentication_error"):
-            what = "does not accept the key" if self._key else "wants a key"
+            what = "does not accept the key" if self._key else "requires a key"
             return LLMAuthError(
                 f"{self.name} at {self.place} {what}.",
                 hint="Enter the key again in Settings, and check that it is still valid.",
@@ -305,8 +305,8 @@ class ModelServer:
             return self.wrong_server()
         if status >= 500:
             return LLMServerError(
-                f"{self.name} at {self.place} failed with an error of its own{said or f' (status {status})'}.",
-                hint="Ask again in a moment. If it stays, look at the server's own messages.",
+                f"{self.name} at {self.place} reported an internal error{said or f' (status {status})'}.",
+                hint="Ask again in a moment. If the problem remains, check the server's log.",
             )
         error = LLMServerError(
             f"{self.name} at {self.place} refused the request{said or f' (status {status})'}.",
@@ -318,7 +318,7 @@ class ModelServer:
     def _too_many(self, refusal: Refusal) -> RateLimitError:
         if refusal.code == "insufficient_quota":
             error = RateLimitError(
-                f"{self.name} says that the credit of this key is used up.",
+                f"{self.name} says that this key has no credit left.",
                 hint="Add credit to the account, or use another key.",
             )
             error.retryable = False
@@ -333,12 +333,12 @@ class ModelServer:
     def _transport_failure(self, error: httpx.HTTPError, silence: float) -> LLMError:
         if isinstance(error, httpx.ConnectTimeout):
             return LLMUnavailableError(
-                f"{self.name} did not pick up at {self.place} within {CONNECT_TIMEOUT:.0f} seconds.",
+                f"{self.name} did not answer at {self.place} within {CONNECT_TIMEOUT:.0f} seconds.",
                 hint="Check the address in Settings; a firewall may be in the way.",
             )
         if isinstance(error, httpx.TimeoutException):
             return LLMTimeoutError(
-                f"{self.name} at {self.place} has said nothing for {silence:.3g} seconds.",
+                f"{self.name} at {self.place} has not responded for {silence:.3g} seconds.",
                 hint="The model may still be loading, or be too large for the computer it runs on. "
                 "Ask again, choose a smaller model, or raise the timeout in Settings.",
             )
@@ -349,8 +349,8 @@ class ModelServer:
         if isinstance(error, httpx.DecodingError):
             return self.unreadable()
         return LLMProtocolError(
-            f"{self.name} at {self.place} broke the connection off.",
-            hint="Ask again. If it stays, look at the server's own messages.",
+            f"{self.name} at {self.place} closed the connection.",
+            hint="Ask again. If the problem remains, check the server's log.",
         )
 
     def _unavailable(self, error: httpx.HTTPError) -> LLMUnavailableError:
@@ -358,8 +358,10 @@ class ModelServer:
         if any(isinstance(cause, ssl.SSLError) for cause in causes):
             unavailable = LLMUnavailableError(
                 f"There is no secure connection to {self.place}.",
-                hint="A server on this machine or network usually wants an address that begins with http:// and not https://. "
-                "Otherwise its certificate is not one that this computer trusts.",
+                hint=(
+                    "A server on this machine or network usually needs an address that begins with http://, not "
+                    "https://. Otherwise this computer does not trust its certificate."
+                ),
             )
             unavailable.retryable = False
             return unavailable
@@ -452,7 +454,9 @@ def _is_page(response: httpx.Response) -> bool:
 def _checked_key(key: str) -> str:
     bare = key.strip()
     if not (bare.isascii() and bare.isprintable()) or " " in bare:
-        raise ConfigError("The key has characters that no key has.", hint="Copy it again; something else may have been copied.")
+        raise ConfigError(
+            "The key contains characters that no key has.", hint="Copy it again; something else may have been copied."
+        )
     return bare
 
 

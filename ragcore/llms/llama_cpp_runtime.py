@@ -154,8 +154,8 @@ class LlamaCPPRuntime:
         if slots == 0:
             need, free = self.header.memory(self.context), free_memory()
             raise NotEnoughMemoryError(
-                f"{self.model_path.name} needs about {need / 1e9:.1f} GB of memory, and {max(free - RESERVE, 0) / 1e9:.1f} GB "
-                "are free.",
+                f"{self.model_path.name} needs about {need / 1e9:.1f} GB of memory, but only "
+                f"{max(free - RESERVE, 0) / 1e9:.1f} GB are free.",
                 hint="Close other programs, choose a smaller model, or lower the context window in Settings.",
             )
         running = _Running(self.model_path, self.context, slots, self._threads or physical_cores())
@@ -238,13 +238,15 @@ class _Running:
         if status == NOT_LOADED:
             error: LLMError = ModelFileError(
                 f"The language model {self._model_name} cannot be loaded.",
-                hint="The file may be damaged, or of a kind that this version does not know. Download it again, or choose "
-                "another model.",
+                hint=(
+                    "The file may be damaged, or of a type that this version cannot read. Download it again, or "
+                    "choose another model."
+                ),
             )
         else:
             error = LLMServerError(
-                f"Llama.cpp ended while it was loading {self._model_name}.",
-                hint="The memory may not have been enough. Close other programs, or choose a smaller model.",
+                f"Llama.cpp stopped while it was loading {self._model_name}.",
+                hint="There may not have been enough memory. Close other programs, or choose a smaller model.",
             )
             error.retryable = False
         error.__cause__ = RuntimeError("\n".join(lines[-20:]))

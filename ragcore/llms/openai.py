@@ -229,7 +229,7 @@ class OpenAI(OpenAICompatibleLLM):
     ) -> None:
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
         if not key.strip():
-            raise LLMAuthError("OpenAI wants a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
+            raise LLMAuthError("OpenAI requires a key.", hint="Enter it in Settings, or set OPENAI_API_KEY.")
         super().__init__(
             model,
             openai_base_url() if api_base is None else api_base,

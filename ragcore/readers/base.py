@@ -50,7 +50,7 @@ class ReadOptions:
         """For a file of this name inside this one. UnsupportedFileError where too many are inside each other."""
         if self.depth >= DEEPEST:
             raise UnsupportedFileError(
-                f"{name} is inside more than {DEEPEST} other files.", hint="Save it as a file of its own and add that."
+                f"{name} is inside more than {DEEPEST} other files.", hint="Save it as a separate file and add that."
             )
         return replace(self, name=name, progress=progress, on_words=_ignore, depth=self.depth + 1)
 

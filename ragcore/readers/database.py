@@ -111,7 +111,7 @@ class DatabaseReader:
                     yield columns, list(row)
         except TimeoutError as error:  # which some drivers let through
             raise InputError(
-                f"The database said nothing for {SILENT_SECONDS} seconds.", hint="Check its address, and that it is running."
+                f"The database did not respond for {SILENT_SECONDS} seconds.", hint="Check its address, and that it is running."
             ) from error
         except SQLAlchemyError as error:
             raise InputError(
@@ -123,7 +123,7 @@ class DatabaseReader:
         place = self.engine.url.render_as_string(hide_password=True)
         for columns, row in self.rows(query):
             if unknown := [name for name in (*key_columns, *metadata_cols) if name not in columns]:
-                raise ValueError(f"The query gives no column {unknown[0]!r}; it gives {', '.join(columns)}.")
+                raise ValueError(f"The query returns no column {unknown[0]!r}; it returns {', '.join(columns)}.")
             entries = list(zip(columns, row, strict=True))
             key = [None if value is None else str(value) for name, value in entries if not key_columns or name in key_columns]
             yield Document(

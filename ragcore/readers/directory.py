@@ -225,7 +225,8 @@ def _read(path: str, how: _HowToRead) -> list[Document]:
         metadata = how.file_metadata(path) if how.file_metadata else _metadata(path, shown, how.fs)
     except OSError as error:
         raise UnreadableFileError(
-            f"{name} could not be opened: {error.strerror or error}.", hint="See that it is still there and may be read."
+            f"{name} could not be opened: {error.strerror or error}.",
+            hint="Check that it still exists and that you may read it.",
         ) from error
     ids: Sequence[str | None] = [None] * len(found)
     if how.filename_as_id:

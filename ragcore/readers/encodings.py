@@ -72,13 +72,13 @@ def decode_and_count(
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
     if not data.strip(b"\0"):
         raise DamagedFileError(
-            f"{name} holds nothing but zeros, no text.",
-            hint="Such a file is left by an interrupted copy or download. Copy or download it again.",
+            f"{name} contains nothing but zeros, no text.",
+            hint="An interrupted copy or download leaves such a file. Copy or download it again.",
         )
     decoded, broken = (encoding and _named(data, name, encoding, errors)) or _decoded(data, name, declares)
     text = clean(decoded)
     if not text.strip():
-        raise EmptyFileError(f"{name} holds nothing but blank space.", hint="Save it again from the program it comes from.")
+        raise EmptyFileError(f"{name} contains nothing but blank space.", hint="Save it again from the program it comes from.")
     return text, broken
 
 
@@ -227,7 +227,7 @@ def _strange(head: str) -> bool:
 
 def _binary(name: str) -> UnsupportedFileError:
     return UnsupportedFileError(
-        f"{name} is not text: it holds binary data.",
+        f"{name} is not text: it contains binary data.",
         hint="Open it in the program it comes from and save it as PDF, or as text.",
     )
 

@@ -21,7 +21,7 @@ _KINDS = {  # why one file, and several, are passed over
     "hidden": ("is hidden", "are hidden"),
     "package": ("belongs to an installed package", "belong to installed packages"),
     "empty": ("is empty", "are empty"),
-    "no text": ("is of a kind that is not read here", "are of kinds that are not read here"),
+    "no text": ("is of a type that cannot be read", "are of types that cannot be read"),
 }
 
 
@@ -154,15 +154,15 @@ def passed_over_error(folder: str, files: Mapping[str, Sequence[str]]) -> Passed
         names = list(dict.fromkeys(_outermost(place, kind) for place in places))
         listed = _some(names)
         if len(places) == 1:
-            sentences.append(f"One file in {folder} was passed over, as it {one}: {listed}.")
+            sentences.append(f"One file in {folder} was skipped, as it {one}: {listed}.")
         else:
-            sentences.append(f"{len(places):,} files in {folder} were passed over, as they {many}: {listed}.")
+            sentences.append(f"{len(places):,} files in {folder} were skipped, as they {many}: {listed}.")
     return PassedOverError(" ".join(sentences), hint="To read one of them, add it by itself.") if sentences else None
 
 
 def replaced_error(folder: str, names: Sequence[str]) -> PassedOverError:
     """What says that these files of an archive took the place of earlier versions."""
-    return PassedOverError(f"Files of {folder} took the place of earlier versions: {_some(names)}.")
+    return PassedOverError(f"Files of {folder} replaced earlier versions: {_some(names)}.")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ _PROGRAMS = (
     *(b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"),
 )
 _WHAT_TO_DO = {
-    "archive": "Of archives only .zip is taken: unpack it, and add the files in it or a zip of them.",
+    "archive": "Only .zip archives are accepted: unpack it, and add the files in it or a zip of them.",
     "other": "Save what you want to read as PDF or as text and add that.",
 }
 _OLD_OFFICE = (  # streams of a compound file, as UTF-16 names
@@ -87,7 +87,7 @@ def true_suffix(path: Path, name: str, named: str) -> str:
         _refuse_known(head, name)
     if named == ".hwp" and b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DamagedFileError(
-            f"{name} is called a Hangul document and does not begin as one.",
+            f"{name} is named like a Hangul document, but does not begin like one.",
             hint="Copy it again, or open it in Hangul or LibreOffice and save it as .docx.",
         )
     if named in _PACKED or named in _OLD:
@@ -144,7 +144,7 @@ def _zip_suffix(path: Path, name: str, named: str) -> str:
         return suffix
     raise UnsupportedFileError(
         f"{name} is a zip archive." if named != ".zip" else f"{name} is an archive, not a document.",
-        hint="Add it with the ending .zip to have the files in it read, or unpack it.",
+        hint="Add it with the extension .zip to have the files in it read, or unpack it.",
     )
 
 
@@ -173,4 +173,4 @@ def _compound_suffix(path: Path, name: str) -> str:
             return ".locked" if suffix in (".doc", ".ppt", ".xls") and is_encrypted(path) else suffix
     if "EncryptedPackage".encode("utf-16-le") in content:
         return ".locked"
-    _refuse(name, "an old Office file", "Open it in Office or LibreOffice and save it in today's format, then add that.")
+    _refuse(name, "an old Office file", "Open it in Office or LibreOffice and save it in a current format, then add that.")

@@ -40,6 +40,6 @@ class FilesInside:
             self._options.left_out(
                 UnsupportedFileError(
                     f"{self._options.name} was read without the files inside it: {names}.",
-                    hint="Save them as files of their own, in a format that is read here, and add those.",
+                    hint="Save them as separate files, in a format that can be read, and add those.",
                 )
             )

@@ -42,7 +42,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     except RecursionError as error:
         raise _too_deep(options.name) from error
     if not found.strip():
-        raise NoTextError(f"{options.name} holds no text.", hint="It is valid JSON with nothing in it.")
+        raise NoTextError(f"{options.name} contains no text.", hint="It is valid JSON with nothing in it.")
     return Document(clean(found), metadata={"file_name": options.name})
 
 

@@ -55,7 +55,9 @@ def check_readable(path: Path, name: str) -> None:
     if has_reader(name) or has_reader(name + true_suffix(path, name, suffix)) or holds_text(path):
         return
     raise UnsupportedFileError(
-        f"{name} is a {suffix} file, which cannot be read." if suffix else f"{name} has no ending that says what it is.",
+        f"{name} is a {suffix} file, which cannot be read."
+        if suffix
+        else f"{name} has no file extension that says what it is.",
         hint="Save what you want to read as PDF or as text and add that.",
     )
 
@@ -93,7 +95,9 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
     except RagError:
         raise
     except MemoryError as error:
-        raise TooLargeError(f"{name} needs more memory to read than there is.", hint="Split it into several files.") from error
+        raise TooLargeError(
+            f"{name} needs more memory to read than is available.", hint="Split it into several files."
+        ) from error
     except ImportError as error:
         package = (error.name or "lectern").partition(".")[0]
         package = _PACKAGES.get(package, package)
@@ -108,12 +112,12 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
         ) from error
     if not document.text.strip():
         raise NoTextError(
-            f"{name} holds no text.", hint="If it holds pictures of text, save it as PDF: pictures in a PDF are read."
+            f"{name} contains no text.", hint="If it holds pictures of text, save it as PDF: pictures in a PDF are read."
         )
     if len(document.text) > options.max_text_chars:
         raise TooLargeError(
-            f"{name} has {len(document.text):,} characters of text; {options.max_text_chars:,} is the most for one file.",
-            hint="Split it into several files, or raise the limit in the settings.",
+            f"{name} has {len(document.text):,} characters of text; the limit for one file is {options.max_text_chars:,}.",
+            hint="Split it into several files, or raise the limit in Settings.",
         )
     return document
 

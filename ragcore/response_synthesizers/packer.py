@@ -274,7 +274,7 @@ def _given_up(variables: Variables, history: Sequence[ChatMessage], call: LLMCal
 def _too_small(llm: LLM, needed: int) -> ContextWindowError:
     about = llm.metadata
     return ContextWindowError(
-        f"The question and its instructions need {needed} tokens. {about.model_name} takes {about.context_window}, "
-        f"of which {about.num_output} are kept free for the answer.",
-        hint="Shorten the question, or choose a model with a larger context window in the settings.",
+        f"The question and its instructions need {needed} tokens. {about.model_name} takes "
+        f"{about.context_window}, of which {about.num_output} are reserved for the answer.",
+        hint="Shorten the question, or choose a model with a larger context window in Settings.",
     )

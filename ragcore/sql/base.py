@@ -83,8 +83,8 @@ class BusyError(StoreError):
 def newer_version(what: str, version: int) -> StoreError:
     """The refusal of a database whose tables are of a version above VERSION; `what` is its name."""
     return StoreError(
-        f"{what} was made by a newer version of Lectern: its tables are of version {version}, and this one knows those up to"
-        f" {VERSION}. Nothing was changed in it.",
+        f"{what} was made by a newer version of Lectern: its tables have version {version}, but this one only "
+        f"knows versions up to {VERSION}. Nothing was changed in it.",
         hint="Update Lectern, or name another library, such as another folder in LECTERN_HOME.",
     )
 

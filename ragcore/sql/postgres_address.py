@@ -50,7 +50,7 @@ def address_of(url: str) -> Address:
         raise ConfigError(f"A PostgreSQL address begins with postgresql://, not with {parts.scheme}://.", hint=example)
     if unknown := sorted(options.keys() - {"host", "port", "sslmode", "sslrootcert", "options"}):
         known = "It may have host, port, sslmode, sslrootcert and options."
-        raise ConfigError(f"The address of the PostgreSQL server has {unknown[0]}=, which is not understood.", hint=known)
+        raise ConfigError(f"The address of the PostgreSQL server has {unknown[0]}=, which is not supported.", hint=known)
     user = unquote(parts.username) if parts.username else getpass.getuser()
     return Address(
         user=user,
@@ -70,7 +70,7 @@ def _encryption(mode: str, authorities: str | None) -> ssl.SSLContext | bool | N
         except OSError as error:
             raise ConfigError(
                 f"The certificates in {authorities} cannot be read: {error.strerror or error}.",
-                hint="Name with sslrootcert= a file of certificates in PEM form, or leave it out for those of this system.",
+                hint="Set sslrootcert= to a file of certificates in PEM format, or leave it out to use those of this system.",
             ) from error
     known = {"disable": False, "prefer": None, "require": True}
     if mode not in known:

@@ -49,17 +49,17 @@ def _no_answer(error: Exception, address: Address) -> StoreError:
         return _not_let_in(address, str(error))
     if "refuses SSL" in str(error):
         return StoreError(
-            f"The PostgreSQL server of {address.shown} does not encrypt, and the address asks for it.",
-            hint="Have its administrator set up ssl, or leave sslmode= out of the address.",
+            f"The PostgreSQL server of {address.shown} does not encrypt connections, but the address asks for it.",
+            hint="Ask its administrator to set up SSL, or leave sslmode= out of the address.",
         )
     if isinstance(error, ssl.SSLCertVerificationError):
         return StoreError(
             f"The certificate of the PostgreSQL server of {address.shown} is not accepted: {error.verify_message}.",
-            hint="Name the server as its certificate does, and with sslrootcert= a file with the certificate of who signed it.",
+            hint="Name the server as its certificate does, and set sslrootcert= to a file with the certificate of its issuer.",
         )
     return LostConnectionError(
         f"The PostgreSQL server of {address.shown} does not answer.",
-        hint="Check that it runs and can be reached from this machine, then try again.",
+        hint="Check that it is running and can be reached from this machine, then try again.",
     )
 
 
@@ -87,7 +87,7 @@ def _refusal(code: str, said: str, address: Address) -> StoreError | None:
         )
     if code == "53300":
         return StoreError(
-            f"The PostgreSQL server of {where} has no connection left.",
+            f"The PostgreSQL server of {where} has no free connections.",
             hint="Close other programs that use it, or raise max_connections in its settings.",
         )
     if code in ("53100", "53200", "54000"):
@@ -97,14 +97,14 @@ def _refusal(code: str, said: str, address: Address) -> StoreError | None:
         )
     if code == "22P05":
         return StoreError(
-            f"The library in {where} keeps text in an encoding that lacks a character of this one: {said}.",
+            f"The library in {where} stores text in an encoding that lacks a character of this text: {said}.",
             hint="Move it into a database made with createdb --encoding UTF8 --locale C --template template0, which has them"
             " all.",
         )
     if code == "3F000":
         return StoreError(
             f"There is no schema on the PostgreSQL server of {where} to keep a library in: {said}.",
-            hint="Make the schema that search_path names, with CREATE SCHEMA, or leave search_path out of the address.",
+            hint="Create the schema that search_path names, with CREATE SCHEMA, or leave search_path out of the address.",
         )
     if code == "55P03":
         return BusyError(f"The library in {where}")
@@ -116,7 +116,7 @@ def _no_vectors(code: str, said: str, address: Address) -> StoreError | None:
     if code == "42704" and 'type "vector"' in said:
         return StoreError(
             f"The PostgreSQL server of {where} has no extension for vectors in a schema that is searched: {said}.",
-            hint="Name the extension's schema in the address, too, as ?options=-csearch_path=team,public does.",
+            hint="Also name the extension's schema in the address, as in ?options=-csearch_path=team,public.",
         )
     if "extension" in said and ("vector" in said or code == "42501"):
         return StoreError(
@@ -138,7 +138,7 @@ def _failure(code: str, said: str, address: Address) -> StoreError | None:
     if code.startswith("57P") or code == "25P03":
         return LostConnectionError(
             f"The PostgreSQL server of {where} ended the connection: {said}.",
-            hint="Try again when it has started again.",
+            hint="Try again once it has restarted.",
         )
     if code == "0A000" and "cached plan" in said:
         return LostConnectionError(
@@ -152,7 +152,7 @@ def _failure(code: str, said: str, address: Address) -> StoreError | None:
         )
     if code.startswith(("XX", "58")):
         return DamagedStoreError(
-            f"The PostgreSQL server of {where} reports a fault of its own: {said}.",
-            hint="Look into the server's log. If its files are damaged, restore the database from a backup.",
+            f"The PostgreSQL server of {where} reports an internal error: {said}.",
+            hint="Check the server's log. If its files are damaged, restore the database from a backup.",
         )
     return None

@@ -29,7 +29,8 @@ SHRINK_SECONDS = 0.5  # how long giving space back waits for others
 class NoRoomError(StoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"There is no room on the disk to write {path}. Nothing was changed.", hint="Free some space and try again."
+            f"There is not enough space on the disk to write {path}. Nothing was changed.",
+            hint="Free some space and try again.",
         )
 
 

@@ -27,5 +27,5 @@ def replace_file(path: Path, text: str, *, mode: int = 0o644) -> None:
     except OSError as error:
         raise StoreError(
             f"{path} cannot be written: {error.strerror}. Nothing was changed.",
-            hint="Check that the disk has room and that you may write in this folder.",
+            hint="Check that the disk has space and that you can write to this folder.",
         ) from error

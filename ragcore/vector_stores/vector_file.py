@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 SUFFIX = ".f32"
 SIGNS_SUFFIX = ".signs"
 READ = 1 << 20  # bytes read at a time
-HINT = "Search by words goes on. The vectors are made anew from the stored passages, or come from a backup of the folder."
+HINT = (
+    "Keyword search still works. The vectors are computed again from the stored passages, or come from a backup of the folder."
+)
 
 
 class MissingFileError(DamagedStoreError):
@@ -194,7 +196,7 @@ class VectorFolder:
         except OSError as error:
             raise StoreError(
                 f"The vectors cannot be written to {path}: {error.strerror}. Nothing was changed.",
-                hint="Check that the disk has room and that you may write in this folder.",
+                hint="Check that the disk has space and that you can write to this folder.",
             ) from error
 
 

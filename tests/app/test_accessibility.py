@@ -91,7 +91,7 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     tab_to(page, "More", most=20)
     page.keyboard.press("Enter")
     page.get_by_role("menu").wait_for()
-    for entry in ("Edit question", "Other ways"):
+    for entry in ("Edit question", "Answer another way"):
         until(page, lambda entry=entry: focused(page) == entry)
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Escape")
@@ -169,8 +169,8 @@ def test_what_is_opened_or_pressed_with_the_keyboard_keeps_it_or_gives_it_back(p
         until(page, lambda: focused(page) == "Pin")
         tab_to(page, opened, most=4)
         page.keyboard.press("Enter")
-        expected = "Name of this conversation" if opened == "Rename" else "Delete"
-        page.get_by_label("Name of this conversation").or_(page.get_by_text("Delete this conversation?")).wait_for()
+        expected = "Conversation name" if opened == "Rename" else "Delete"
+        page.get_by_label("Conversation name").or_(page.get_by_text("Delete this conversation?")).wait_for()
         until(page, lambda expected=expected: focused(page) == expected)
         page.keyboard.press("Escape")
         until(page, lambda: focused(page).startswith("Rename, copy, export or delete"))
@@ -351,11 +351,11 @@ def test_on_a_phone_a_finger_finds_everything_of_settings_and_evaluate(page: Pag
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{app.url}/evaluate")
     page.locator(".st-key-differences").wait_for()
-    page.get_by_text("Look at the questions").click()
+    page.get_by_text("View questions").click()
     page.get_by_role("button", name="Edit").first.click()
     page.get_by_label("Documents that answer it", exact=True).wait_for()
     page.get_by_role("button", name="New setting").click()
-    page.locator(".st-key-setting_balance").get_by_text("Usual").wait_for()
+    page.locator(".st-key-setting_balance").get_by_text("Default").wait_for()
     settled(page)
     assert page.evaluate(SMALL) == []
     page.goto(f"{app.url}/settings")

@@ -100,11 +100,11 @@ def test_a_new_chat_is_typed_into_at_once_and_asks_all_documents(page: Page, app
     settled(page)
     page.locator(".st-key-scope_popover button").first.click()
     box = page.get_by_label("Only in these documents")
-    box.fill("timetable")
+    box.fill("staff-handbook")
     box.press("Enter")
     page.keyboard.press("Escape")
     chip = page.locator(".st-key-scope_popover button").first
-    until(page, lambda: "timetable" in chip.inner_text().lower())
+    until(page, lambda: "staff-handbook" in chip.inner_text().lower())
     ask(page, "Which painter decorated the opera of Sydney?")
     answered(page)
     page.get_by_text("Searched only in").wait_for()
@@ -120,7 +120,7 @@ def test_a_new_chat_is_typed_into_at_once_and_asks_all_documents(page: Page, app
 def test_a_misspelt_question_is_answered_as_it_was_meant_and_says_so(page: Page, app: App) -> None:
     ask_anew(page, app, "What joins the two cars on their two paralel trakcs?")
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
-    page.get_by_text("Looked for: What joins the two cars on their two parallel tracks?").wait_for()
+    page.get_by_text("Searched for: What joins the two cars on their two parallel tracks?").wait_for()
 
 
 def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -> None:
@@ -253,14 +253,14 @@ def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, 
     assert transcript(page) == before
     page.get_by_role("button", name="Rename, copy, export or delete: How many steps are there on the Herring Stair?").click()
     page.get_by_role("button", name="Rename", exact=True).click()
-    page.get_by_label("Name of this conversation").fill("The stair")
-    page.get_by_label("Name of this conversation").press("Enter")
+    page.get_by_label("Conversation name").fill("The stair")
+    page.get_by_label("Conversation name").press("Enter")
     page.get_by_role("button", name="Rename, copy, export or delete: The stair").wait_for()
     page.reload()
     page.get_by_role("button", name="Rename, copy, export or delete: The stair").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("The conversation is deleted.").wait_for()
+    page.get_by_text("Conversation deleted.").wait_for()
     page.reload()
     page.get_by_role("heading", name="Ask your documents").wait_for()
     assert page.get_by_role("button", name="The stair", exact=True).count() == 0
@@ -281,7 +281,7 @@ def set_options(page: Page, way: str, document: str) -> None:
     page.keyboard.press("Escape")
     settled(page)
     page.locator(".st-key-scope_popover button").first.click()
-    choose(page, "Only in these documents", document)
+    choose(page, "Only these documents", document)
     for _ in range(2):  # the list, then what holds it
         page.keyboard.press("Escape")
     settled(page)
@@ -315,11 +315,11 @@ def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
     page.locator(".st-key-mode_popover button").first.click()
-    page.get_by_text(re.compile(r"^For each question at most: 1 call, about [\d,]+ tokens, ")).wait_for()
+    page.get_by_text(re.compile(r"^Per question, at most: 1 call, about [\d,]+ tokens, ")).wait_for()
     mode_option(page, "Step by step").click()
-    page.get_by_text(re.compile(r"^For each question at most: 3 calls, about [\d,]+ tokens")).wait_for()
+    page.get_by_text(re.compile(r"^Per question, at most: 3 calls, about [\d,]+ tokens")).wait_for()
     mode_option(page, "Follow-ups and documents").click()
-    page.get_by_text("For each question at most: 1 call,").wait_for()
+    page.get_by_text("Per question, at most: 1 call,").wait_for()
 
 
 def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:
@@ -334,7 +334,7 @@ def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App)
     page.get_by_role("link", name="Documents").click()
     row(page, "ferry.txt").get_by_role("button", name="Delete ferry.txt").click()
     row(page, "ferry.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("ferry.txt is deleted.").wait_for()
+    page.get_by_text("ferry.txt was deleted").wait_for()
     page.get_by_role("link", name="Chat").click()
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
@@ -346,7 +346,7 @@ def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -
     long = "Why is it so? " * 3572
     ask(page, long)
     page.get_by_text("The question has").wait_for()
-    page.get_by_text("8,000 is the most").wait_for()
+    page.get_by_text("the limit is 8,000").wait_for()
     until(page, lambda: page.get_by_test_id("stChatInputTextArea").input_value() == long)
     page.get_by_test_id("stChatInputTextArea").fill("What is in the handbook?")
     page.get_by_test_id("stChatInputTextArea").press("Enter")
@@ -355,7 +355,7 @@ def test_a_question_that_is_too_long_is_refused_and_kept(page: Page, app: App) -
 
 def test_a_conversation_that_was_deleted_says_so(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat?c=0123456789abcdef")
-    page.get_by_text("This conversation is no longer here.").wait_for()
+    page.get_by_text("This conversation no longer exists.").wait_for()
 
 
 def test_a_conversation_and_its_passages_need_the_keyboard_alone(page: Page, app: App) -> None:
@@ -394,7 +394,7 @@ def test_an_answer_that_another_server_writes_is_followed_and_can_be_stopped(pag
         said.append("It was Ada Penrose.")
         page.get_by_text("It was Ada Penrose.", exact=True).wait_for()
         page.locator(".st-key-stop").get_by_role("button", name="Stop").click()
-        page.get_by_text("Stopped. What had been written is kept.").wait_for()
+        page.get_by_text("Stopped. The text so far has been kept.").wait_for()
         settled(page)
         assert page.get_by_test_id("stChatInputTextArea").is_enabled()
     finally:

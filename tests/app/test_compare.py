@@ -141,17 +141,17 @@ def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together
     look(page, "answers that grow")
 
     columns.first.get_by_role("button", name="Stop").click()
-    columns.first.get_by_text("What had been written is kept").wait_for()
+    columns.first.get_by_text("The text so far has been kept").wait_for()
     said = columns.first.get_by_test_id("stChatMessage").get_by_test_id("stMarkdownContainer").first
     kept = said.inner_text()
     before = len(columns.nth(1).inner_text())
     until(page, lambda: len(columns.nth(1).inner_text()) > before)
 
     page.reload()
-    columns.first.get_by_text("What had been written is kept").wait_for()
+    columns.first.get_by_text("The text so far has been kept").wait_for()
     until(page, lambda: len(columns.nth(1).inner_text()) > before)
     page.get_by_role("button", name="Stop all").click()
-    columns.nth(1).get_by_text("What had been written is kept").wait_for()
+    columns.nth(1).get_by_text("The text so far has been kept").wait_for()
     finished(page, 3)
     assert said.inner_text() == kept
     assert page.get_by_role("button", name="Compare 3 answers").is_enabled()
@@ -161,7 +161,7 @@ def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together
         until(page, lambda: all("In 1900 trip 0" in columns.nth(place).inner_text() for place in (0, 1)))
         page.get_by_role("button", name="Stop all").click()  # of two
         for place in (0, 1):
-            columns.nth(place).get_by_text("What had been written is kept").wait_for()
+            columns.nth(place).get_by_text("The text so far has been kept").wait_for()
         finished(page, 3)
 
     page.get_by_role("button", name="Earlier questions").click()

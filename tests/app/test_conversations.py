@@ -102,7 +102,7 @@ def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said
     until(page, lambda: titles.all_inner_texts() == ["What is on page 4?"])
     assert search.evaluate("el => el === document.activeElement")
     search.press_sequentially("xi")
-    page.get_by_text("No conversation has these words.").wait_for()
+    page.get_by_text("No conversation contains these words.").wait_for()
     assert search.input_value() == "lighthouse taxi"
     page.get_by_role("button", name="New chat").click()
     until(page, lambda: titles.count() == 9)
@@ -184,7 +184,7 @@ def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stay
     answered(page, 2)
     assert transcript(page) == said
     page.get_by_role("button", name=f"A branch of “{DOG}”").click()
-    page.get_by_role("button", name=f"Goes another way in “{DOG} (2)”").wait_for()
+    page.get_by_role("button", name=f"Continued differently in “{DOG} (2)”").wait_for()
     answered(page, 2)
     assert (transcript(page), page.url) == (before, address)
 
@@ -214,10 +214,10 @@ def test_the_first_question_is_edited_with_the_keyboard_alone(page: Page, app: A
 def test_an_answer_is_given_in_another_way_in_its_place_or_in_a_branch(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, DOG)
     address = page.url
-    choose_more(page, "Other ways")
-    choose_in(dialog(page), page, "Way of chatting", "Documents each time")
-    choose_in(page.get_by_role("dialog"), page, "Way of reading the passages", "Accumulate")
-    page.get_by_text("Asks the question of each passage on its own").wait_for()
+    choose_more(page, "Answer another way")
+    choose_in(dialog(page), page, "Chat mode", "Documents each time")
+    choose_in(page.get_by_role("dialog"), page, "How to read the passages", "Accumulate")
+    page.get_by_text("Asks each passage separately").wait_for()
     look(page, "other ways")
     button(page, "Replace this answer").click()
     page.locator('[class*="st-key-facts_"] a[title^="Documents each time"]').wait_for()
@@ -226,14 +226,14 @@ def test_an_answer_is_given_in_another_way_in_its_place_or_in_a_branch(page: Pag
 
     ask(page, STAIR)
     answered(page, 2)
-    choose_more(page, "Other ways", 0)  # under an answer that others build on
+    choose_more(page, "Answer another way", 0)  # under an answer that others build on
     form = dialog(page)
     assert form.get_by_role("button", name="Replace this answer").count() == 0
-    choose_in(form, page, "Way of chatting", "One full question")
+    choose_in(form, page, "Chat mode", "One complete question")
     button(page, "Answer in a new conversation").click()
     until(page, lambda: page.url != address)
     answered(page)
-    assert facts_of(page, 0).startswith("One full question")
+    assert facts_of(page, 0).startswith("One complete question")
     assert transcript(page)[0] == DOG
 
 
@@ -247,8 +247,8 @@ def choose_in(form: Locator, page: Page, label: str, option: str) -> None:
 def test_for_who_asks_for_rest_a_list_is_in_its_place_at_once(page: Page, app: App) -> None:
     """A list that closes waits for what moves it, and stays over the form for good when that is broken off."""
     ask_anew(page, app, DOG)
-    choose_more(page, "Other ways")
-    dialog(page).get_by_label("Way of chatting", exact=True).click()
+    choose_more(page, "Answer another way")
+    dialog(page).get_by_label("Chat mode", exact=True).click()
     moving = "e => { e.style.translate = '9px'; return [getComputedStyle(e).translate, e.getAnimations().length] }"
     assert page.get_by_test_id("stSelectboxVirtualDropdown").evaluate(moving) == ["9px", 0]
 
@@ -373,14 +373,14 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
 
     menu(page, "Who dug the lock at Ossing?")
     button(page, "Rename").click()
-    page.get_by_label("Name of this conversation").fill("The lock")
-    page.get_by_label("Name of this conversation").press("Enter")
+    page.get_by_label("Conversation name").fill("The lock")
+    page.get_by_label("Conversation name").press("Enter")
     button(page, "The lock").wait_for()
     page.goto(f"{empty_app.url}/settings?s=reading")
     page.get_by_role("spinbutton", name="Length in tokens").fill("40")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Rebuild the index (").click()
-    page.get_by_text("The index is rebuilt").wait_for()
+    page.get_by_text("The index has been rebuilt").wait_for()
     page.goto(cited)
     quoted.wait_for()
     assert (mark.inner_text(), quoted.inner_text(), around.inner_text()) == (shown, built, whole)
@@ -391,7 +391,7 @@ def test_a_citation_stays_right_in_another_index_and_under_another_name_until_it
     page.goto(empty_app.url)
     row(page, "lock.txt").get_by_role("button", name="Delete lock.txt").click()
     row(page, "lock.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("lock.txt is deleted.").wait_for()
+    page.get_by_text("lock.txt was deleted").wait_for()
     page.goto(cited)
     gone = page.locator(".st-key-panel").get_by_text("lock.txt has been deleted since this answer was given.")
     gone.wait_for()
@@ -443,17 +443,17 @@ def test_a_model_that_calls_functions_looks_by_itself_and_its_sources_open(
         connected(server, calls_functions=False)
         page.goto(f"{app.url}/chat")
         page.locator(".st-key-mode_popover button").first.click()
-        page.get_by_text("Needs a model that calls functions.").last.wait_for()
-        assert mode_option(page, "By functions").count() == 0  # it cannot be chosen
+        page.get_by_text("Needs a model that can call functions.").last.wait_for()
+        assert mode_option(page, "Documents when needed").count() == 0  # it cannot be chosen
 
         connected(server, calls_functions=True)
         page.reload()
         page.get_by_role("heading", name="Ask your documents").wait_for()
-        set_way(page, "By functions")
+        set_way(page, "Documents when needed")
         ask(page, DOG)
         answered(page)
         facts = facts_of(page)
-        assert facts.startswith("By functions · 3 calls")
+        assert facts.startswith("Documents when needed · 3 calls")
         assert [bool(request.body.get("tools")) for request in server.chats] == [True, False, True]
         page.locator('a[href^="#passage-"]').first.click()
         page.locator(".st-key-panel_head").wait_for()

@@ -28,7 +28,7 @@ def test_a_click_on_a_pdf_shows_its_pages_which_are_turned_and_enlarged(page: Pa
     sheet = page.locator(".sheet:not(.waiting)")
     sheet.wait_for()
     before = sheet.bounding_box()
-    page.get_by_role("button", name="Larger").click()
+    page.get_by_role("button", name="Zoom in").click()
     after = sheet.bounding_box()
     assert before is not None
     assert after is not None

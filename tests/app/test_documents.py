@@ -145,7 +145,7 @@ def test_a_question_that_comes_before_the_first_document_is_read_says_so(page: P
     row(page, "slow.txt").get_by_role("button", name="Stop").click()
     row(page, "slow.txt").get_by_role("button", name="Delete slow.txt").click()
     row(page, "slow.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("slow.txt is deleted.").wait_for()
+    page.get_by_text("slow.txt was deleted").wait_for()
 
 
 def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: App, watch: Watch, look: Look) -> None:
@@ -177,7 +177,7 @@ def test_good_files_are_read_while_bad_ones_say_why_not(page: Page, empty_app: A
 def test_a_file_that_is_there_already_is_not_added_again(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     drop(page, payload("a copy of the log.txt", (SAMPLE / "brakesmans-log-2022.txt").read_bytes()))
-    page.get_by_text("is in your library already, as brakesmans-log-2022.txt.").wait_for()
+    page.get_by_text("is already in your library, as brakesmans-log-2022.txt.").wait_for()
     assert row(page, "a copy of the log").count() == 0
 
 
@@ -230,7 +230,7 @@ def test_all_that_a_file_was_read_without_is_in_its_details(page: Page, empty_ap
     page.goto(empty_app.url)
     drop(page, payload("events.jsonl", '{"a": "ünd"}\n{"a": "one"}\n{"a": "two'.encode() + b"\xff\xfe"))
     row(page, "events.jsonl").locator(".what").wait_for()
-    assert row(page, "events.jsonl").locator(".what").inner_text().endswith(" And 1 more thing, see Details.")
+    assert row(page, "events.jsonl").locator(".what").inner_text().endswith(" And 1 more, see Details.")
     row(page, "events.jsonl").get_by_text("Details", exact=True).click()
     sentences = row(page, "events.jsonl").locator(".left-out li").all_inner_texts()
     assert [sentence.split(". ")[0] for sentence in sentences] == [
@@ -364,7 +364,7 @@ def test_a_folder_that_was_opened_and_a_database_in_it_are_added_and_what_was_ty
     page.get_by_label("Text", exact=True).fill("The lamp is lit at dusk.")
     page.get_by_label("Name", exact=True).fill("Dusk")
     page.get_by_role("button", name="Add to my documents").click()
-    page.get_by_text("Dusk.txt (as The lamp is lit at dusk.txt) is in your library already.").wait_for()
+    page.get_by_text("Dusk.txt (as The lamp is lit at dusk.txt) is already in your library.").wait_for()
 
 
 def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, empty_app: App, site: Site) -> None:
@@ -432,7 +432,7 @@ def test_what_is_counted_in_one_tab_is_counted_in_another_while_files_are_read(
     row(page, "long.txt").get_by_role("button", name="Stop").click()
     row(page, "long.txt").get_by_role("button", name="Delete long.txt").click()
     row(page, "long.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("long.txt is deleted.").wait_for()
+    page.get_by_text("long.txt was deleted").wait_for()
 
 
 def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) -> None:
@@ -444,7 +444,7 @@ def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) 
     log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
     log.get_by_role("button", name="Delete", exact=True).click()
     told = page.get_by_test_id("stToast").inner_text()
-    assert "brakesmans-log-2022.txt is deleted." in told
+    assert "brakesmans-log-2022.txt was deleted" in told
     assert passages in told
     assert re.search(r"[1-9][\d.]* [KM]B freed", told)
     page.reload()
@@ -490,12 +490,12 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
     drop(page, payload("harbour.txt", b"The harbour was built in 1902 by the town. " * 100))
     wait_until_read(page)
     page.goto(f"{empty_app.url}/settings?s=reading")
-    page.get_by_text("Passages are searched with the embedder “Built-in, for English”.").wait_for()
+    page.get_by_text("The search uses the embedding model “Built-in, for English”.").wait_for()
     page.get_by_role("spinbutton", name="Length in tokens").fill("60")
     page.keyboard.press("Enter")
     page.get_by_text("passage length: 200 → 60 tokens").wait_for()
     page.get_by_role("button", name="Rebuild the index (").click()
-    page.get_by_text("The index is rebuilt").wait_for()
+    page.get_by_text("The index has been rebuilt").wait_for()
     assert page.get_by_role("button", name="Rebuild the index (").count() == 0
     page.get_by_role("link", name="Choose another one").click()
     page.get_by_role("heading", name="Indexes").first.wait_for()
@@ -514,7 +514,7 @@ def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, ap
     names = set(page.locator("li.row .name").all_inner_texts())
     page.goto(empty_app.url)
     drop(page, copy)
-    page.get_by_text("in your library already.").or_(page.get_by_text("added.")).first.wait_for()
+    page.get_by_text("already in your library.").or_(page.get_by_text("added.")).first.wait_for()
     until(page, lambda: names <= set(page.locator("li.row .name").all_inner_texts()))
     wait_until_read(page)
     assert all(state(page, name) == "ready" for name in names)
@@ -545,7 +545,7 @@ def test_a_copy_that_is_not_whole_says_so_in_its_row(page: Page, empty_app: App,
     watch.forgiven.append("status of 422")  # the browser notes the refused upload
     page.goto(empty_app.url)
     drop(page, payload("cut off.lectern", b"PK\x03\x04 and no more"))
-    assert reason(page, "cut off.lectern") == "cut off.lectern is not a whole copy of a library."
+    assert reason(page, "cut off.lectern") == "cut off.lectern is not a complete copy of a library."
 
 
 @pytest.mark.parametrize(("method", "address"), [("PUT", "/api/upload?name=x.txt"), ("POST", "/api/copy")])

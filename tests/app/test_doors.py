@@ -56,7 +56,7 @@ def neighbour() -> Iterator[str]:
 
 def test_a_browser_comes_in_by_the_printed_address_and_stays_in_after_a_restart(stranger: Page, closed_app: App) -> None:
     stranger.goto(f"{closed_app.url}/settings")
-    stranger.get_by_text("This browser has not been let in yet").wait_for()
+    stranger.get_by_text("This browser does not have access yet").wait_for()
     stranger.goto(closed_app.address)
     stranger.get_by_text("Drop your files here").wait_for()
     settled(stranger)
@@ -70,7 +70,7 @@ def test_a_browser_comes_in_by_the_printed_address_and_stays_in_after_a_restart(
     closed_app.stop()
     closed_app.start()
     stranger.goto(f"{closed_app.url}/settings")
-    stranger.get_by_text("has locked the language model, with LECTERN_MODEL_SETTINGS.").wait_for()
+    stranger.get_by_text("has locked the language model (LECTERN_MODEL_SETTINGS).").wait_for()
     settled(stranger)
     assert stranger.locator("[class*='st-key-llm_'], .st-key-test_llm, .st-key-save_llm").count() == 0
 

@@ -67,13 +67,13 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
     upload(evaluate, "mine.csv", TABLE)
     evaluate.get_by_text("4 questions · your own").wait_for()
     evaluate.locator(".st-key-problem_evaluate").wait_for(state="detached")
-    evaluate.get_by_text("Look at the questions").click()
+    evaluate.get_by_text("View questions").click()
     evaluate.get_by_text("visitor-questions-2025.html", exact=True).wait_for()
     evaluate.locator('[class*="st-key-remove_"] button').last.click()
     evaluate.get_by_text("3 questions · your own").wait_for()
     evaluate.locator('[class*="st-key-edit_"] button').last.click()
-    evaluate.get_by_label("Right answers, one a line").fill("Dogs on a lead")
-    evaluate.get_by_label("Right answers, one a line").press("Control+Enter")
+    evaluate.get_by_label("Right answers, one per line").fill("Dogs on a lead")
+    evaluate.get_by_label("Right answers, one per line").press("Control+Enter")
     settled(evaluate)
     evaluate.locator('[class*="st-key-q_save_"] button').click()
     evaluate.get_by_text("right answer: Dogs on a lead").wait_for()
@@ -96,7 +96,7 @@ def test_typed_questions_are_measured_and_the_figures_are_seen_without_scrolling
 
     evaluate.set_viewport_size({"width": width, "height": height})
     evaluate.get_by_role("button", name="Use these questions").click()
-    evaluate.locator(".st-key-problem_evaluate").get_by_text("No question is typed yet.").wait_for()
+    evaluate.locator(".st-key-problem_evaluate").get_by_text("You have not typed a question yet.").wait_for()
     settled(evaluate)
     for row, (question, document, page) in enumerate(MINE, 1):
         evaluate.get_by_role("textbox", name=f"Question {row}", exact=True).fill(question)
@@ -122,7 +122,7 @@ def test_typed_questions_are_measured_and_the_figures_are_seen_without_scrolling
     (row,) = figures(evaluate)
     assert float(row[1].split()[0]) == 1
 
-    evaluate.get_by_text("Look at the questions").click()
+    evaluate.get_by_text("View questions").click()
     evaluate.get_by_text("history-of-the-railway.pdf, p. 2", exact=True).wait_for()
     evaluate.get_by_text("visitor-questions-2025.html", exact=True).wait_for()
     evaluate.get_by_role("button", name="New questions").click()
@@ -132,19 +132,19 @@ def test_typed_questions_are_measured_and_the_figures_are_seen_without_scrolling
 
 def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> None:
     upload(evaluate, "two.csv", b"question,answer\nWho built it?,Penrose\nWhen?,1893\n")
-    evaluate.get_by_text("2 questions were taken in.").wait_for()
+    evaluate.get_by_text("2 questions were imported.").wait_for()
     settled(evaluate)
     # A question that is being edited is still there after a look at another page, and as it was once that is cancelled.
-    evaluate.get_by_text("Look at the questions").click()
+    evaluate.get_by_text("View questions").click()
     evaluate.get_by_role("button", name="Edit").last.click()
-    answers = evaluate.get_by_label("Right answers, one a line")
+    answers = evaluate.get_by_label("Right answers, one per line")
     answers.fill("In 1897")
     answers.press("Control+Enter")
     settled(evaluate)
     evaluate.get_by_role("link", name="Compare", exact=True).click()
     evaluate.get_by_role("heading", name="Compare").wait_for()
     evaluate.get_by_role("link", name="Evaluate", exact=True).click()
-    evaluate.get_by_text("Look at the questions").click()
+    evaluate.get_by_text("View questions").click()
     until(evaluate, lambda: answers.input_value() == "In 1897")
     evaluate.get_by_role("button", name="Cancel").click()
     answers.wait_for(state="detached")
@@ -154,14 +154,14 @@ def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> Non
     answers.wait_for(state="detached")
     settled(evaluate)
     evaluate.get_by_role("button", name="More", exact=True).click()
-    delete = evaluate.get_by_role("button", name="Delete, with all its measurements")
+    delete = evaluate.get_by_role("button", name="Delete with all its measurements")
     delete.click()
     evaluate.get_by_text("Delete two with all its measurements?").wait_for()
     settled(evaluate)
     evaluate.get_by_role("button", name="Keep", exact=True).click()
     delete.click()
     evaluate.locator(".st-key-delete_set_now button").click()
-    evaluate.get_by_text("The question set is deleted.").wait_for()
+    evaluate.get_by_text("Question set deleted.").wait_for()
     evaluate.get_by_text("There are no questions yet.").wait_for()
 
 
@@ -186,7 +186,7 @@ def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(ev
         evaluate.set_viewport_size({"width": width, "height": height})
         evaluate.get_by_role("button", name="New setting").click()
         until(evaluate, lambda: evaluate.locator(".st-key-setting_top_k input").input_value() == "6")
-        evaluate.locator(".st-key-setting_balance [aria-checked=true]").get_by_text("Usual").wait_for()
+        evaluate.locator(".st-key-setting_balance [aria-checked=true]").get_by_text("Default").wait_for()
         expect(save).to_be_in_viewport(ratio=1)
         if width == 390:
             evaluate.keyboard.press("Escape")
@@ -210,7 +210,7 @@ def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(ev
     settled(evaluate)
     assert [row[0] for row in figures(evaluate)] == ["One passage", "As in Settings"]
     heads = evaluate.locator(".st-key-figures th").all_inner_texts()
-    assert heads == ["Setting", "Found", "How high", "Order", "Answered", "Faithful", "To the point", "Seconds"]
+    assert heads == ["Setting", "Hit rate", "MRR", "nDCG", "Answered", "Faithfulness", "Relevancy", "Seconds"]
     assert evaluate.get_by_text(WORTH).count() == 1
     one, usual = (float(row[1].split()[0]) for row in figures(evaluate))
     assert 0 <= one <= usual <= 1
@@ -250,7 +250,7 @@ def test_what_a_killed_server_was_measuring_goes_on_when_asked(evaluate: Page, a
     database.close()
     evaluate.reload()
     evaluate.get_by_text("Three passages: stopped after 0 questions.").wait_for()
-    evaluate.get_by_role("button", name="Go on").click()
+    evaluate.get_by_role("button", name="Continue").click()
     evaluate.locator(".st-key-figures").wait_for(timeout=60_000)
     until(evaluate, lambda: [row[0] for row in figures(evaluate)] == ["Three passages"])
 
@@ -271,7 +271,7 @@ def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> 
     kept.end_run(run.id, "stopped")
     database.close()
     evaluate.reload()
-    evaluate.get_by_text("Another language model is set now.").wait_for()
+    evaluate.get_by_text("The language model has changed.").wait_for()
     evaluate.get_by_role("button", name="Start over").click()
     until(evaluate, lambda: len(figures(evaluate)) == 2, 60)
     until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)

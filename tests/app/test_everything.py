@@ -89,7 +89,7 @@ def table(page: Page, app: App) -> Locator:
     page.keyboard.press("Escape")
     ask(page, "Who built the railway?")
     price = agree(page, ".st-key-offer", "Ask each document")
-    assert re.search(r"Asks \d+ documents, each on its own", price)
+    assert re.search(r"Asks \d+ documents, one by one", price)
     answered(page)
     return page.locator("table.file-answers")
 

@@ -180,7 +180,7 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
 def test_the_limits_are_kept_as_they_are_set(page: Page, app: App) -> None:
     open_settings(page, app.url, "answers", more=True)
     with set_to(app, read_settings(app.home)):
-        box = page.get_by_label("Ask above so many calls", exact=True)
+        box = page.get_by_label("Ask first above this many calls", exact=True)
         box.fill("7")
         box.press("Enter")
         until(page, lambda: read_settings(app.home).price.ask_above_calls == 7)

@@ -167,9 +167,9 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
         page.get_by_text("Passage length: 200 → 40 tokens.").wait_for()
         page.get_by_role("button", name="Rebuild the index").click()
         page.get_by_text("Rebuilding the index").wait_for()
-        page.get_by_text("Questions are answered all the while, as before.").wait_for()
+        page.get_by_text("You can keep asking questions meanwhile.").wait_for()
         page.locator(".st-key-stop_rebuild button").click()
-        page.get_by_text("Rebuilding is stopped").wait_for()
+        page.get_by_text("Rebuilding stopped").wait_for()
         settled(page)
         page.get_by_role("link", name="Chat").click()
         ask(page, "How many barrels does the cellar of the mill hold?")
@@ -183,7 +183,7 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
         page.locator(".st-key-resume_rebuild button").click()
         page.locator(".st-key-stop_rebuild").wait_for()
         os.kill(worker, signal.SIGCONT)
-        page.get_by_text("The index is rebuilt: all documents have the new passages.").wait_for()
+        page.get_by_text("The index has been rebuilt: all documents use the new passages.").wait_for()
         until(page, lambda: int(figure(page, "Passages")) > 3 * int(before))
         assert page.get_by_role("spinbutton", name="Length of passages").input_value() == "40"
         page.close()
@@ -337,7 +337,7 @@ def test_documents_are_found_filtered_sorted_replaced_read_again_and_deleted(pag
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_text("Delete this file, its text and its passages?").wait_for()
     page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("No document fits.").wait_for()
+    page.get_by_text("No documents match.").wait_for()
     until(page, lambda: figure(page, "Documents") == "10")
 
 
@@ -424,7 +424,7 @@ def test_hits_that_lie_on_each_other_on_the_map_have_numbers_apart_that_open_the
     root = page.locator(".st-key-passage_map .root[data-drawn]")
     root.wait_for(timeout=120_000)
     for _ in range(4):
-        page.get_by_role("button", name="Farther").click()  # as near each other as can be
+        page.get_by_role("button", name="Zoom out").click()  # as near each other as can be
     numbers = page.locator('[class*="st-key-near_"] button').count()
     until(page, lambda: len((root.get_attribute("data-numbers") or "").split()) == numbers > 3)
     places = [tuple(map(float, place.split(","))) for place in (root.get_attribute("data-numbers") or "").split()]
@@ -467,7 +467,7 @@ def test_the_rings_on_the_map_follow_the_page_from_light_to_dark_and_back(page: 
 def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
     open_indexes(page, app)
     part(page, "Rebuild")
-    page.get_by_text("Change something to see").wait_for()
+    page.get_by_text("Change a setting to see").wait_for()
     overlap = page.get_by_role("spinbutton", name="Overlap, in tokens")
     overlap.fill("500")
     overlap.press("Enter")
@@ -475,8 +475,8 @@ def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
     assert page.locator(".st-key-rebuild_now").count() == 0
     overlap.fill("50")
     overlap.press("Enter")
-    page.get_by_text(re.compile(r"Overlap: 0 → 50 tokens\. Then there are about \d+ passages in place of \d+")).wait_for()
-    page.locator(".st-key-rebuild_fields [data-testid=stSelectbox]", has_text="Cut").locator("input").click()
+    page.get_by_text(re.compile(r"Overlap: 0 → 50 tokens\. That makes about \d+ passages instead of \d+")).wait_for()
+    page.locator(".st-key-rebuild_fields [data-testid=stSelectbox]", has_text="Where to split").locator("input").click()
     page.get_by_role("option", name="At headings, then sentences").click()
     page.get_by_text("Cut at: sentences → headings").wait_for()
     assert page.get_by_role("button", name="Rebuild the index").is_enabled()

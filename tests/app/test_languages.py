@@ -87,7 +87,7 @@ def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: Ap
         page.reload()
         title.wait_for()
         page.get_by_role("link", name=text("fr", "Documents"), exact=True).wait_for()
-        choose_language(page, text("fr", "As the browser says"))
+        choose_language(page, text("fr", "Same as the browser"))
         page.get_by_role("heading", name=text("de", "Settings"), exact=True).wait_for()
 
 

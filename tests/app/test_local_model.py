@@ -79,7 +79,7 @@ def test_a_model_is_offered_and_then_answers_the_same_question(
     row.get_by_role("button", name="Resume").click()
     row.get_by_text("Try again in 30 seconds.").wait_for()
     row.get_by_role("button", name="Delete", exact=True).click()
-    other.get_by_text("are free again.").wait_for()
+    other.get_by_text("freed.").wait_for()
     assert list(models_folder(own_app.home).iterdir()) == []
 
     write_tiny_model(models_folder(own_app.home) / "tiny.gguf", trained_context=16_384)  # its tokens are letters

@@ -128,7 +128,7 @@ def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
 ) -> None:
     with ScriptedServer(models=("tiny",)) as other:
         fill_in(settings, f"{other.url}/v1", "tiny")
-        settings.get_by_text(f"The stored key was given for {connected.url}, and is sent nowhere else").wait_for()
+        settings.get_by_text(f"The saved key belongs to {connected.url} and is sent nowhere else").wait_for()
         settings.get_by_role("button", name="Test").click()
         settings.get_by_text("Works: tiny answered").wait_for()
         assert other.requests
@@ -136,14 +136,14 @@ def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
     fill_in(settings, "http://169.254.169.254/v1", "tiny")
     for button in ("Test", "Save"):
         settings.get_by_role("button", name=button, exact=True).click()
-        settings.locator(".st-key-problem_report").get_by_text("169.254.169.254 is in the network around").wait_for()
+        settings.locator(".st-key-problem_report").get_by_text("169.254.169.254 is in this computer's network").wait_for()
     assert read_settings(app.home).llm.base_url == f"{connected.url}/v1"
 
 
 def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: Page, server: ScriptedServer) -> None:
     fill_in(settings, f"{server.url}/v1", "", KEY)
     save = settings.get_by_role("button", name="Save", exact=True)
-    settings.get_by_text("Test shows the models of the server: choose one.").wait_for()
+    settings.get_by_text("Press Test to see the server’s models, then choose one.").wait_for()
     assert save.is_disabled()
     test = settings.get_by_role("button", name="Test")
     test.click()
@@ -179,7 +179,7 @@ def test_an_ollama_on_this_computer_is_connected_with_three_presses(settings: Pa
 def test_the_model_answers_and_its_key_is_never_shown_again(settings: Page, app: App, server: ScriptedServer) -> None:
     connect(settings, server)
     settings.reload()
-    settings.get_by_text("Forget the stored key").wait_for()
+    settings.get_by_text("Remove the saved key").wait_for()
     settled(settings)
     assert KEY not in settings.content()
     assert settings.get_by_label("Key", exact=True).input_value() == ""
@@ -257,12 +257,12 @@ def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_writte
     page.reload()
     page.get_by_text("trip 2 ").wait_for()
     stop(page).click()
-    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far has been kept.").wait_for()
     kept = whole_answer(page)
     assert "trip 2" in kept
     assert "trip 35" not in kept
     page.reload()
-    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far has been kept.").wait_for()
     assert whole_answer(page) == kept
     assert page.get_by_test_id("stChatInputTextArea").is_enabled()
 
@@ -292,14 +292,14 @@ def test_a_slow_answer_is_written_while_a_document_is_read(page: Page, app: App,
     until(page, lambda: sidebar.get_by_role("progressbar").get_attribute("aria-valuenow") != done)
     look(page, "writing")
     stop(page).click()  # it is being written still: the bar beside it has moved meanwhile
-    page.get_by_text("Stopped. What had been written is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far has been kept.").wait_for()
     page.goto(app.url)
     row(page, "towns.txt").get_by_role("button", name="Stop").wait_for()
     look(page, "reading")
     row(page, "towns.txt").get_by_role("button", name="Stop").click()
     row(page, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
     row(page, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_text("towns.txt is deleted.").wait_for()
+    page.get_by_text("towns.txt was deleted").wait_for()
 
 
 def test_a_failed_answer_says_why_and_can_be_given_without_a_model(
@@ -350,7 +350,7 @@ def test_how_a_model_writes_and_what_may_be_read_are_kept(settings: Page, app: A
     settings.goto(app.url)
     settings.get_by_text("Drop your files here").wait_for()
     drop(settings, payload("large.txt", b"x" * 3_000_001))
-    settings.get_by_text("large.txt has 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings.").wait_for()
+    settings.get_by_text("large.txt is 3 MB; the limit is 3 MB. Split it, or raise the limit in Settings.").wait_for()
     set_limit(settings, app, "500")
 
 

@@ -58,9 +58,9 @@ def test_an_answer_is_kept_opened_edited_and_saved_as_word_and_markdown(
     ask_anew(page, app, DOG)
     assert link(page).count() == 0
     keep_answer(page)
-    page.get_by_text("Kept in your notes.").wait_for()
+    page.get_by_text("Added to your notes.").wait_for()
     keep_answer(page)
-    page.get_by_text("This is in your notes already.").wait_for()
+    page.get_by_text("This is already in your notes.").wait_for()
     answer = transcript(page)[1]
     link(page).click()
     page.get_by_role("heading", name="Notes").wait_for()
@@ -81,7 +81,7 @@ def test_an_answer_is_kept_opened_edited_and_saved_as_word_and_markdown(
     page.locator(".st-key-panel").wait_for(state="detached")
 
     button(page, "Edit").click()
-    field = page.get_by_label("Text of the note, in Markdown")
+    field = page.get_by_label("Note text, in Markdown")
     assert field.input_value() == note.text
     field.fill("## Dogs\n\nOnly **small** ones [1].\n\n![x](http://evil/) <b>bold</b>")
     button(page, "Save").click()
@@ -110,7 +110,7 @@ def test_a_quote_is_kept_from_its_passage(page: Page, app: App, notes: Notes) ->
     mark.wait_for()
     quoted = " ".join(mark.locator(".quoted").all_inner_texts()) or mark.inner_text()
     button(page, "Keep as a note").click()
-    page.get_by_text("Kept in your notes.").wait_for()
+    page.get_by_text("Added to your notes.").wait_for()
     (note,) = notes.all()
     lines = [line.removeprefix("> ") for line in note.text.splitlines()]
     assert "".join(lines).endswith(" [1]")
@@ -133,10 +133,10 @@ def test_a_deleted_note_is_put_back(page: Page, app: App, notes: Notes) -> None:
     before = notes.all()
     page.goto(f"{app.url}/notes")
     button(page, "Delete").last.click()
-    page.get_by_text("The note is deleted.").wait_for()
+    page.get_by_text("Note deleted.").wait_for()
     until(page, lambda: notes.all() == before[:1])
     button(page, "Undo").click()
-    page.get_by_text("The note is deleted.").wait_for(state="detached")
+    page.get_by_text("Note deleted.").wait_for(state="detached")
     assert notes.all() == before
 
 
@@ -151,7 +151,7 @@ def test_of_many_notes_those_are_exported_that_are_searched_for_and_ticked(
     button(page, "Export").click()
     page.get_by_text("3 notes").wait_for()
     page.get_by_text("Choose notes").click()
-    page.get_by_text("Tick the notes in the list.").wait_for()
+    page.get_by_text("Select notes in the list.").wait_for()
     page.keyboard.press("Escape")
     page.get_by_text("Question 3?").click()
     settled(page)

@@ -30,7 +30,7 @@ def test_what_is_on_a_server_is_not_said_to_be_on_this_computer_alone(page: Page
     page.get_by_text("on a server").wait_for()
     assert page.get_by_text("on this computer").count() == 0
     page.goto(f"{served.url}/settings?s=privacy")
-    page.get_by_text("Your documents are kept on the server that is named under").wait_for()
+    page.get_by_text("Your documents are kept on the server named under").wait_for()
     settled(page)
     for untrue in ("searched on this computer", "nothing at all leaves this computer"):
         assert page.get_by_text(untrue).count() == 0

@@ -57,7 +57,7 @@ def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Pa
     type_in(settings, wrong)
     save(settings)
     report = settings.locator(".st-key-problem_prompt")
-    report.get_by_text("There is no {kontext_str} here. {context_str} is missing.").wait_for()
+    report.get_by_text("{kontext_str} cannot be used here. {context_str} is missing.").wait_for()
     look(settings, "wording refused")
     assert message(settings).input_value() == wrong
     settings.get_by_role("link", name="Evaluate").click()

@@ -61,7 +61,7 @@ def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_wan
         answered(page)
         assert hits.count() == 6
         first = page.url
-        page.get_by_role("button", name=re.compile("6 passages · including weaker ones")).click()
+        page.get_by_role("button", name=re.compile("6 passages · weaker passages included")).click()
         page.locator(".st-key-query_weaker").get_by_text("Include weaker passages").click()
         settled(page)
         page.keyboard.press("Escape")
@@ -76,7 +76,7 @@ def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_wan
 def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -> None:
     open_query(page, app)
     answer_by(page, "Accumulate")
-    page.get_by_text("Asks the question of each passage on its own").wait_for()
+    page.get_by_text("Asks each passage separately").wait_for()
     ask(page, "Which year had the most passengers?")
     answered(page)
     first = page.url
@@ -117,7 +117,7 @@ def test_two_ways_of_answering_and_a_result_that_is_kept(page: Page, app: App) -
 def test_only_the_chosen_documents_are_looked_at(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("button", name="Search settings").click()
-    choose(page, "Only in these documents", "staff-handbook-2021.docx")
+    choose(page, "Only these documents", "staff-handbook-2021.docx")
     page.keyboard.press("Escape")
     ask(page, "Who built the railway?")
     answered(page)
@@ -144,7 +144,7 @@ def test_earlier_questions_name_their_way_and_open_without_covering_the_result(p
 def test_a_price_follows_the_typing(page: Page, app: App) -> None:
     open_query(page, app)
     box, price = page.get_by_role("textbox", name="Question"), page.locator(".st-key-query_ways p").last
-    assert price.inner_text() == "Type a question to see what answering it takes."
+    assert price.inner_text() == "Type a question to see what it takes to answer it."
     box.press_sequentially("Which year had", delay=30)
     price.get_by_text("Compact: 1 call, about").wait_for()
     settled(page)
@@ -169,7 +169,7 @@ def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     page.get_by_test_id("stPopoverBody").get_by_text("Read everything", exact=True).click()
     button.get_by_text("Read everything").wait_for()
     settled(page)
-    assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, and it takes longer."
+    assert ways.inner_text() == "Reads every passage of your documents. Nothing is left out, but it takes longer."
     page.keyboard.press("Escape")
     assert page.get_by_role("button", name="Compare").count() == 0
     chips = page.locator(".st-key-query_modes button[aria-pressed]")
@@ -186,7 +186,7 @@ def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     page.get_by_role("button", name="Dismiss").click()
     settled(page)
     answer_by(page)  # in no way
-    page.get_by_text("Choose at least one way of answering.").wait_for()
+    page.get_by_text("Choose at least one response mode.").wait_for()
     assert page.get_by_role("button", name="Ask", exact=True).is_disabled()
     page.locator(".st-key-query_reading_popover button").first.click()
     page.get_by_test_id("stPopoverBody").get_by_text("Each document", exact=True).click()

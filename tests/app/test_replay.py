@@ -1,4 +1,4 @@
-"""Replay: a conversation in every way of chatting, side by side; with a model that calls functions, and stopped half-way."""
+"""Replay: a conversation in every chat mode, side by side; with a model that calls functions, and stopped half-way."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def brightness_at_the_edge(table: Locator) -> float:
 def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app: App) -> None:
     talk(page, app, FIRST, SECOND)
     replay(page)
-    page.get_by_text("2 questions in 6 ways").wait_for()
-    page.get_by_text("Just talk: Needs a language model.").wait_for()
+    page.get_by_text("2 questions in 6 modes").wait_for()
+    page.get_by_text("Just talk: Needs a language model").wait_for()
     start(page)
     whole(page)
     assert page.locator(".st-key-replay tr.question").all_inner_texts() == [FIRST, SECOND]
@@ -98,7 +98,7 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
     assert marks(page, "react", 1) == ["As typed", "3 passages", "1 tool call"]
     assert SECOND in cell(page, "react", 1).locator(".lookup").inner_text()
     assert "Same answer as" in cell(page, "openai", 0).inner_text()
-    assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model.")
+    assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model")
     heads = page.locator(".st-key-replay thead th")
     assert heads.last.get_attribute("data-mode") == "simple"  # which has nothing to say
     scroll = page.locator(".st-key-replay .scroll")
@@ -134,10 +134,10 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
 def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App, server: ScriptedServer) -> None:
     talk(page, app, FIRST)
     replay(page)
-    for way in ("Step by step", "One full question", "Best for your model"):
+    for way in ("Step by step", "One complete question", "Best for your model"):
         page.locator(".st-key-replay_modes").get_by_text(way).click()
         settled(page)
-    page.get_by_text("1 question in 4 ways: 6 calls").wait_for()
+    page.get_by_text("1 question in 4 modes: 6 calls").wait_for()
     start(page)
     whole(page)
     assert marks(page, "simple", 0) == ["As typed", "No search", "No tool"]
@@ -152,7 +152,7 @@ def test_a_list_a_table_and_a_heading_of_a_model_are_drawn_as_such(page: Page, a
         "## Wind\nIt **stops**\nat 45. [1]\n\n1. first\n\n2. second\n- third\n\n| Wind | Car |\n|---|---|\n| 45 | stops |"
     )
     replay(page)
-    for way in ("Step by step", "By functions", "Best for your model", "One full question", "Documents each time"):
+    for way in ("Step by step", "Documents when needed", "Best for your model", "One complete question", "Documents each time"):
         page.locator(".st-key-replay_modes").get_by_text(way).click()
         settled(page)
     start(page)
@@ -178,7 +178,7 @@ def test_stop_keeps_what_the_ways_had_said(page: Page, app: App, server: Scripte
     page.get_by_role("button", name="Stop", exact=True).click()
     whole(page)
     stopped = cell(page, "context", 0)
-    stopped.get_by_text("Stopped. What had been written is kept.").wait_for()
+    stopped.get_by_text("Stopped. The text so far has been kept.").wait_for()
     assert "word8 " in stopped.inner_text()
     assert "word399" not in stopped.inner_text()
     assert page.locator(".st-key-replay").get_by_text("Not asked").count() >= 1  # lanes that had not begun
@@ -188,7 +188,7 @@ def test_a_way_that_was_stopped_is_tried_again_alone(page: Page, app: App, serve
     talk(page, app, FIRST)
     server.reply, server.words_per_second = lambda messages: LONG, 20.0
     replay(page)
-    for way in ("Step by step", "By functions", "Best for your model", "One full question"):
+    for way in ("Step by step", "Documents when needed", "Best for your model", "One complete question"):
         page.locator(".st-key-replay_modes").get_by_text(way).click()
         settled(page)
     start(page)

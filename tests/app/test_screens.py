@@ -154,7 +154,7 @@ class Walk:
         page.locator(".st-key-close_viewer button").click()
         page.locator(".st-key-viewer").wait_for(state="detached")
         part(page, "Rebuild")
-        page.get_by_text("Change something to see").wait_for()
+        page.get_by_text("Change a setting to see").wait_for()
         self.look("rebuild")
         page.goto(f"{self.app.url}/map")
         page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)

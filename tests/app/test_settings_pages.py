@@ -54,7 +54,7 @@ def test_the_address_says_which_page_is_shown(page: Page, app: App) -> None:
     page.get_by_label("Length in tokens", exact=True).wait_for()
     assert page.locator(".st-key-llm_provider, .st-key-set_top_k").count() == 0
     page.locator(".st-key-settings_page").get_by_text("Prompts").click()
-    page.get_by_role("button", name="Sum up").click()
+    page.get_by_role("button", name="Summarise").click()
     until(page, lambda: page.url == f"{app.url}/settings?s=prompts.tree_summarize")
     page.go_back()
     page.get_by_role("button", name="Just talk").wait_for()
@@ -76,7 +76,7 @@ def test_what_is_not_saved_on_one_page_is_warned_of_on_another(page: Page, app: 
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     show(page, f"{app.url}/settings")
     page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
-    page.get_by_text("Test shows the models of the server: choose one.").wait_for()
+    page.get_by_text("Press Test to see the server’s models, then choose one.").wait_for()
     page.locator(".st-key-settings_page").get_by_text("Answers").click()
     page.locator(".st-key-set_top_k").wait_for()
     settled(page)

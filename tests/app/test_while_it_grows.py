@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDGETS = Path(__file__).parents[2] / "lectern" / "ui" / "widgets"
 SILENCE = 6.0  # seconds in which the model reads
-KEPT = "What had been written is kept."
+KEPT = "The text so far has been kept."
 STEPS = (  # as the history of the railway has it
     "There are 214 steps from Fish Street to Windle Terrace [1].\n\nVisitors arrive at the top with every number between one "
     "hundred and ninety and two hundred and thirty [1]."
@@ -224,6 +224,6 @@ def test_the_bar_of_what_is_read_stands_once_and_goes_while_an_answer_grows(
     assert page.locator(".st-key-stop button").is_visible()  # nobody waits for the answer to end
     row(other, "towns.txt").get_by_role("button", name="Delete towns.txt").click()
     row(other, "towns.txt").get_by_role("button", name="Delete", exact=True).click()
-    other.get_by_text("towns.txt is deleted.").wait_for()
+    other.get_by_text("towns.txt was deleted").wait_for()
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()

@@ -80,12 +80,12 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
 
     open_why(page)
     cause = page.locator(".st-key-why_cause")
-    cause.get_by_text("Too few passages were looked at.").wait_for()
-    assert "rank 2" in cause.inner_text()
+    cause.get_by_text("Too few passages were read.").wait_for()
+    assert "number 2" in cause.inner_text()
     missed = page.locator(".st-key-why_passage")
     missed.filter(has_text=SECOND).wait_for()
     assert "214 steps" in missed.inner_text()
-    page.get_by_text("Looked for: How many steps has the Herring Stair?").wait_for()
+    page.get_by_text("Searched for: How many steps has the Herring Stair?").wait_for()
     settled(page)
 
     missed.get_by_role("button", name=SECOND).click()
@@ -94,7 +94,7 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
     cause.wait_for()
     settled(page)
 
-    cause.get_by_role("button", name="Look at 3 passages").click()
+    cause.get_by_role("button", name="Read 3 passages").click()
     page.locator('[class*="st-key-facts_"] a[title*="3 of"]').wait_for()
     settled(page)
     assert SECOND in last_sources(app, page)

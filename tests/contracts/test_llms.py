@@ -29,7 +29,7 @@ from tests.scripted_server import Fault, ScriptedServer
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
-ANSWER = "The ferry leaves at nine {sharp} [1].\n\nThe next one\u2028leaves at ten [2]. Überfahrt: 12 € 🚢"
+ANSWER = "The ferry leaves at nine {sharp} [1].\n\nNext passage\u2028leaves at ten [2]. Überfahrt: 12 € 🚢"
 PASSAGES = (
     Passage("The ferry leaves at nine. {query_str} {0} %s {{x}}", 1, "times.pdf"),
     Passage("The next leaves at ten.", 2),

@@ -127,7 +127,7 @@ def fill_it_up(disk: Path) -> None:
                     if file.stage is Stage.FAILED:
                         refused.add(change.name)
                         assert file.problem is not None
-                        assert "o room" in file.problem.what or "No space" in file.problem.what
+                        assert "not enough space" in file.problem.what or "No space" in file.problem.what
                 assert all(texts[name] in (BEFORE[name], change.after[name]) for name in BEFORE.keys() & change.after.keys())
             with library_of.opened() as library:
                 for file in library.files.all():
@@ -194,7 +194,11 @@ def upload_to_it(disk: Path) -> None:
         assert library.secret == ticket
         answer = uploaded(library, PART, REST)
     told = json.loads(bytes(answer.body))
-    assert (answer.status_code, "no room on the disk" in told["what"], "Free some space" in told["hint"]) == (422, True, True)
+    assert (answer.status_code, "not enough space on the disk" in told["what"], "Free some space" in told["hint"]) == (
+        422,
+        True,
+        True,
+    )
     with library_of.opened() as library:
         assert is_sound(library) == (BEFORE, SIZE)
         assert list(library.incoming.iterdir()) == []
@@ -210,7 +214,7 @@ def paste_into_it(disk: Path) -> None:
         (problem,) = fetching.problems()
         assert fetching.problems() == []
     assert problem.what == "Notes could not be saved."
-    assert "has room" in problem.hint
+    assert "has space" in problem.hint
 
 
 def only_read_it(disk: Path) -> None:

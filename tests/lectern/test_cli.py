@@ -62,9 +62,9 @@ def test_a_file_that_is_there_already_is_said_to_be_and_by_which_name(
     for name in ("tower.txt", "copy of tower.txt"):
         (folder / name).write_text("The tower was built by Ada Penrose in 1871.", "utf-8")
         cli.main([*library, "add", str(folder / name)])
-    assert "copy of tower.txt is in the library already, as tower.txt.\n" in capsys.readouterr().out
+    assert "copy of tower.txt is already in the library, as tower.txt.\n" in capsys.readouterr().out
     cli.main([*library, "add", str(folder / "tower.txt")])
-    assert "tower.txt is in the library already.\n" in capsys.readouterr().out
+    assert "tower.txt is already in the library.\n" in capsys.readouterr().out
 
 
 def test_an_archive_is_taken_in_to_the_last_of_its_files(
@@ -90,7 +90,7 @@ def test_an_archive_in_which_nothing_is_new_says_so_and_nothing_has_failed(
     assert cli.main(add) == 0
     assert "Everything in" not in capsys.readouterr().out
     assert cli.main(add) == 0
-    assert capsys.readouterr().out == "Everything in all.zip is in your library already. There is nothing more to do.\n"
+    assert capsys.readouterr().out == "Everything in all.zip is already in your library. There is nothing more to do.\n"
 
 
 def test_what_is_added_to_a_server_is_waited_for_whatever_the_clock_of_this_machine_says(
@@ -153,7 +153,7 @@ def test_a_library_goes_to_another_place_in_one_file(tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out.startswith("The tower was built by Ada Penrose in 1871. [1]")
     assert cli.main([*there, "import", str(tmp_path / "none.lectern")]) == 1
     assert cli.main([*there, "import", str(tower)]) == 1
-    assert "tower.txt is not a whole copy of a library." in capsys.readouterr().err
+    assert "tower.txt is not a complete copy of a library." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "six"])
@@ -325,7 +325,7 @@ def test_rebuild_says_what_it_will_do_and_ends_when_the_new_index_answers(
     given = ["--library", str(tmp_path / "library"), "rebuild", "--chunk-size", "50", "--embed-model", "hashing"]
     assert cli.main(given) == 0
     said = capsys.readouterr().out
-    assert "(passage length: 200 → 50 tokens, embedder: built-in → hashing)" in said
+    assert "(passage length: 200 → 50 tokens, embedding model: built-in → hashing)" in said
     assert said.endswith("The index has 0 passages.\n")
     assert cli.main([*given[:3], "--chunk-size", "50", "--chunk-overlap", "50"]) == 1
     assert "cannot overlap" in capsys.readouterr().err

@@ -398,7 +398,7 @@ def test_a_zip_in_which_nothing_is_new_says_so_and_one_that_is_gone_on_with_does
 
     read = {"tower.txt": "ready", "cellar.txt": "ready"}
     assert given(tower=TOWER, cellar=CELLAR) == read
-    assert given(tower=TOWER, cellar=CELLAR) == {**read, "all.zip": "Everything in all.zip is in your library already."}
+    assert given(tower=TOWER, cellar=CELLAR) == {**read, "all.zip": "Everything in all.zip is already in your library."}
     assert given(tower=TOWER, note="A note.") == {**read, "note.txt": "ready"}
     path = library.incoming / "given.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -86,7 +86,7 @@ def test_settings_name_a_file_of_the_folder_or_the_one_of_the_server(home: Path,
 
 @pytest.mark.parametrize("setting", ["/etc/passwd", "../settings.json", "sub/own.GGUF"])
 def test_settings_name_no_other_file_of_the_computer(home: Path, elsewhere: Path, setting: str) -> None:
-    with pytest.raises(ConfigError, match="is not in the library's folder of models") as caught:
+    with pytest.raises(ConfigError, match="is not in the library's models folder") as caught:
         model_file(setting, home)
     assert "LECTERN_MODEL" in caught.value.hint
 

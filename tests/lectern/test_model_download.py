@@ -123,7 +123,7 @@ def test_a_hub_that_does_not_serve_parts_sends_the_whole_again(folder: Path, hub
 
 def test_another_file_than_the_published_one_is_deleted(folder: Path, hub: LoopbackHub) -> None:
     hub.files[MODEL.file] = CONTENT[::-1]
-    assert "What came is not Tiny: its SHA-256 is another one, so it was deleted." in sentence(folder, hub)
+    assert "The file that arrived is not Tiny: its SHA-256 is different, so it was deleted." in sentence(folder, hub)
     assert list(folder.iterdir()) == []
 
 
@@ -137,11 +137,11 @@ def test_a_file_without_end_is_not_taken_for_ever(folder: Path, hub: LoopbackHub
 @pytest.mark.parametrize(
     ("status", "retry_after", "told"),
     [
-        (401, "", "HUB does not let everybody download Tiny (error 401). Agree to its licence at HUB/maker/tiny-GGUF"),
-        (403, "", "HUB does not let everybody download Tiny (error 403). Agree to its licence at HUB/maker/tiny-GGUF"),
+        (401, "", "HUB does not let everyone download Tiny (error 401). Agree to its licence at HUB/maker/tiny-GGUF"),
+        (403, "", "HUB does not let everyone download Tiny (error 403). Agree to its licence at HUB/maker/tiny-GGUF"),
         (404, "", "Tiny is no longer at HUB."),
-        (429, "30", "HUB has too many requests at the moment. Try again in 30 seconds."),
-        (429, "", "HUB has too many requests at the moment. Try again in a few minutes."),
+        (429, "30", "HUB is receiving too many requests at the moment. Try again in 30 seconds."),
+        (429, "", "HUB is receiving too many requests at the moment. Try again in a few minutes."),
         (503, "", "HUB could not send Tiny (error 503). Try again a little later."),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_refusal_is_a_sentence(folder: Path, hub: LoopbackHub, status: int, re
 
 def test_a_hub_that_keeps_breaking_off_leaves_what_has_come(folder: Path, hub: LoopbackHub) -> None:
     hub.cut_after = [300_000, *[0] * model_download.TRIES]
-    assert sentence(folder, hub).startswith("The connection to HUB broke off.")
+    assert sentence(folder, hub).startswith("The connection to HUB was lost.")
     assert (folder / "tiny.gguf.incomplete").stat().st_size == 300_000
 
 
@@ -160,14 +160,14 @@ def test_a_computer_without_a_connection_is_told_so(folder: Path) -> None:
     with LoopbackHub({}) as gone:
         pass
     told = sentence(folder, gone)
-    assert told == "HUB cannot be reached. Check the connection to the internet, and try again."
+    assert told == "HUB cannot be reached. Check your internet connection, then try again."
 
 
 def test_nothing_is_asked_where_the_hub_is_switched_off(
     folder: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert sentence(folder, hub).startswith("Downloads are switched off on this computer.")
+    assert sentence(folder, hub).startswith("Downloads are turned off on this computer.")
     assert hub.asked == []
 
 

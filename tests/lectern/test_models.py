@@ -41,7 +41,7 @@ def test_a_model_that_answers(provider: Provider) -> None:
     with ScriptedServer(models=("tiny", "large"), key="" if provider == "ollama" else "sk-right") as server:
         report = check_connection(settings(provider, server.url), "sk-right")
         assert report.ok
-        assert report.message.startswith("Works: tiny answered in 0.")
+        assert report.message.startswith("It works: tiny answered in 0.")
         assert report.message.endswith(" s.")
         assert report.models == ("tiny", "large")
         assert len(server.chats) == 1
@@ -70,12 +70,12 @@ def test_a_wrong_key_is_said_and_not_shown() -> None:
         report = check_connection(settings("openai_compatible", server.url), "sk-wrong-0123456789")
         without = check_connection(settings("openai_compatible", server.url), "")
     assert "does not accept the key" in report.message
-    assert "wants a key" in without.message
+    assert "requires a key" in without.message
     assert "sk-wrong" not in repr(report)
 
 
 def test_openai_without_a_key() -> None:
-    assert check_connection(settings("openai", ""), "").message == "OpenAI wants a key."
+    assert check_connection(settings("openai", ""), "").message == "OpenAI requires a key."
 
 
 def test_an_address_that_is_none() -> None:
@@ -117,7 +117,7 @@ def test_silence_is_said_in_time(provider: Provider) -> None:
         started = time.perf_counter()
         report = check_connection(settings(provider, server.url).model_copy(update={"timeout": 0.3}), "sk")
         assert len(server.chats) == 1
-    assert "has said nothing for 0.35 seconds" in report.message  # the rest is for reading what is asked
+    assert "has not responded for 0.35 seconds" in report.message  # the rest is for reading what is asked
     assert report.models == ("tiny", "tiny:latest")
     assert time.perf_counter() - started < 3
 
@@ -128,7 +128,7 @@ def test_a_model_that_is_being_loaded_is_waited_for(provider: Provider) -> None:
     with ScriptedServer(faults=[loading] * 3) as server:
         report = check_connection(settings(provider, server.url), "sk")
     assert report.ok
-    assert re.fullmatch(r"Works: tiny was loaded in 1\.\d s, and answered in 0\.\d s\.", report.message)
+    assert re.fullmatch(r"It works: tiny loaded in 1\.\d s and answered in 0\.\d s\.", report.message)
 
 
 def test_one_failure_is_enough_for_a_report() -> None:

@@ -109,7 +109,7 @@ def test_files_of_one_name_in_a_folder_that_is_dropped_are_both_kept(tmp_path: P
         south = put("all/south/report.txt", b"south")
         assert (south["outcome"], south["told"]) == (
             "added",
-            "is kept as report (2).txt, as there is another file of its name.",
+            "was saved as report (2).txt, because another file has the same name.",
         )
         assert put("all/south/report.txt", b"south again")["outcome"] == "replaced"
         assert sorted(file.name for file in library.files.all()) == ["report (2).txt", "report.txt"]
@@ -131,7 +131,7 @@ def test_all_that_a_file_was_read_without_is_stored_and_told(add: Add, tmp_path:
     with closing(Library(tmp_path / "library", embedder=HashEmbedding())) as library:
         (file,) = library.files.all()
         assert [problem.what for problem in file.left_out] == row["left_out"]
-        assert labels.file_problem(file) == f"{row['left_out'][0]} And 1 more thing, see Details."
+        assert labels.file_problem(file) == f"{row['left_out'][0]} And 1 more, see Details."
         for drawn in (list_row(file)["problem"], table_row(file)):
             assert [
                 sentence.split("  ")[0].startswith(what)
@@ -173,11 +173,11 @@ def test_a_folder_says_which_of_its_files_were_passed_over(add: Add, tmp_path: P
         "project": "passed over",
     }
     assert rows["project"]["left_out"] == [
-        "2 files in project were passed over, as they are hidden: .git."
-        " 5 files in project were passed over, as they are of kinds that are not read here:"
+        "2 files in project were skipped, as they are hidden: .git."
+        " 5 files in project were skipped, as they are of types that cannot be read:"
         " 0.bin, 1.bin, 2.bin and 2 more."
-        " One file in project was passed over, as it belongs to an installed package: node_modules."
-        " One file in project was passed over, as it is empty: pkg/__init__.py."
+        " One file in project was skipped, as it belongs to an installed package: node_modules."
+        " One file in project was skipped, as it is empty: pkg/__init__.py."
     ]
 
 
@@ -189,7 +189,6 @@ def test_an_archive_says_which_earlier_versions_its_files_replace(add: Add, tmp_
         rows = {row["file"]: row for row in add(tmp_path / "a.zip")}
     assert rows["report.txt"]["state"] == "ready"
     assert rows["a.zip"]["left_out"] == [
-        "One file in a.zip was passed over, as it is hidden: .env."
-        " Files of a.zip took the place of earlier versions: report.txt."
+        "One file in a.zip was skipped, as it is hidden: .env. Files of a.zip replaced earlier versions: report.txt."
     ]
     assert texts(tmp_path) == {"report.txt": "The report is two."}

@@ -103,7 +103,7 @@ def _opens(scope: Scope, query: list[tuple[str, str]]) -> Response:
 
 def _refused(scope: Scope, headers: Headers) -> Response:
     answer_in(accepted(headers.get("accept-language", "")))
-    what = "This browser has not been let in yet."
+    what = "This browser does not have access yet."
     hint = "Open the address that Lectern printed in the terminal when it was started. It ends with a token."
     if "text/html" not in headers.get("accept", ""):
         return refusal(403, what, hint)

@@ -42,7 +42,7 @@ async def send_copy(request: Request) -> Response:
     """Stream a copy that was made, once. Its id is known to nobody but the page that had it made."""
     path = await anyio.to_thread.run_sync(_copy_of, request.path_params["id"].hex)
     if not path.exists():
-        return PlainTextResponse(_("This copy was fetched already. Make another in Settings."), status_code=404)
+        return PlainTextResponse(_("This copy has already been downloaded. Make another one in Settings."), status_code=404)
     return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
 
 
@@ -81,7 +81,7 @@ def _card(library: Library, message_id: str) -> str:
     message = conversations.message(message_id)
     conversation = conversations.get(message.conversation_id) if message else None
     if message is None or conversation is None:
-        raise InputError("This answer is no longer there.", hint="Ask the question again.")
+        raise InputError("This answer no longer exists.", hint="Ask the question again.")
     all_of_it = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
     ways = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
     readings: dict[str, str] = {name: reading.label for name, reading in labels.readings().items()}

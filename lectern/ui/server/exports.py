@@ -36,7 +36,7 @@ async def conversation_file(request: Request) -> Response:
         page = await anyio.to_thread.run_sync(as_html, transcript, labels())
         return HTMLResponse(page, headers={"Cache-Control": "no-store"})
     if transcript is None or form not in FORMS:
-        return PlainTextResponse(_("This conversation is no longer here."), status_code=404)
+        return PlainTextResponse(_("This conversation no longer exists."), status_code=404)
     write, media_type = FORMS[form]
     name = file_name(transcript, form)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "Cache-Control": "no-store"}

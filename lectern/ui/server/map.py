@@ -39,7 +39,7 @@ async def map_passage(request: Request) -> Response:
     except RagError as error:
         return refusal(503, error.what, error.hint)
     if not found:
-        return refusal(404, "This passage is no longer there.", "Draw the map anew.")
+        return refusal(404, "This passage no longer exists.", "Draw the map again.")
     node = found[0]
     name, page = str(node.metadata.get("file_name", "")), str(node.metadata.get("page_label") or "")
     return JSONResponse({"name": name, "page": page, "text": node.text[:MAP_CHARS]})
@@ -52,7 +52,7 @@ async def _survey(request: Request) -> Survey | Response:
     except RagError as error:
         return refusal(404, error.what, error.hint)
     if made is None or _edition(made) != request.query_params.get("v"):
-        return refusal(404, "There is another map now.", "Reload the page.")
+        return refusal(404, "A newer map has replaced this one.", "Reload the page.")
     return made
 
 

@@ -36,7 +36,7 @@ class KnownHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not known_host(Headers(scope=scope).get("host", "")):
-            await _refuse(PlainTextResponse("This server does not go by that name.", status_code=421), scope, receive, send)
+            await _refuse(PlainTextResponse("This server does not answer to that name.", status_code=421), scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -55,7 +55,12 @@ class SameOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not is_own_origin(scope):
-            await _refuse(PlainTextResponse("Pages of other addresses may not do this.", status_code=403), scope, receive, send)
+            await _refuse(
+                PlainTextResponse("Pages from other addresses are not allowed to do this.", status_code=403),
+                scope,
+                receive,
+                send,
+            )
             return
         await self.app(scope, receive, send)
 

@@ -99,9 +99,9 @@ def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[st
     added = library.intake.add(uploaded, name, origin=f"dropped:{place[:PLACE_CHARS]}" if "/" in place else "")
     told = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
     if added.outcome == "duplicate" and added.given != added.file.name:
-        told["told"] = _("is in your library already, as {name}.").format(name=added.file.name)
+        told["told"] = _("is already in your library, as {name}.").format(name=added.file.name)
     if added.outcome == "added" and added.given != added.file.name:
-        told["told"] = _("is kept as {name}, as there is another file of its name.").format(name=added.file.name)
+        told["told"] = _("was saved as {name}, because another file has the same name.").format(name=added.file.name)
     return told
 
 
@@ -112,7 +112,7 @@ def _is_copy(name: str) -> bool:
 def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
     """How many bytes may come, and what is said when more do. A copy of a library is as large as all of its files."""
     if _is_copy(name):
-        what, hint = f"There is no room on the disk for {name}.", "Make room and add the file again."
+        what, hint = f"There is not enough space on the disk for {name}.", "Free some space and add the file again."
         return shutil.disk_usage(library.incoming).free, TooLargeError(what, hint=hint)
     most = library.settings.ingest.max_file_mb
     what, hint = f"{name} is larger than {most:,} MB.", "Split the file, or raise the limit in Settings."

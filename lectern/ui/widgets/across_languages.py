@@ -27,13 +27,13 @@ def across_languages(message: Message) -> None:
         return
     st.markdown(_("Your documents are indexed for questions in English, so some passages may be missed."))
     if not multilingual_e5.is_installed():
-        st.caption(_("An embedding model of 490 MB is downloaded from Hugging Face first."))
+        st.caption(_("This first downloads a 490 MB search model from Hugging Face."))
     st.button(
         _("Search across languages ({time})").format(time=labels.duration(plan.seconds)),
         key=f"across_languages_{message.id}",
         icon=":material/translate:",
         on_click=_rebuild,
-        help=_("The index is rebuilt in the background, for every language. Meanwhile, questions are answered as before."),
+        help=_("The index is being rebuilt for all languages in the background. You can keep asking questions."),
     )
 
 

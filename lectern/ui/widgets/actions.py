@@ -74,7 +74,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat, in_menu=True),
     Action(
         "ways",
-        lambda: _("Other ways"),
+        lambda: _("Answer another way"),
         "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3",
         open_ways,
         fits=is_chat,
@@ -186,7 +186,7 @@ def actions(message: Message, *, last: bool) -> None:
     told = {
         "copy": _("Copy"),
         "copied": _("Copied"),
-        "cannot_copy": _("The browser does not allow copying here"),
+        "cannot_copy": _("Your browser does not allow copying here"),
         "more": _("More"),
     }
     data = {"text": message.as_shown.text, "actions": shown, "words": told}

@@ -76,14 +76,14 @@ def answer(message: Message, *, last: bool) -> None:
         if not message.saved:
             unsaved_line(message.id)
         if message.state == "interrupted":
-            kept = _("What had been written is kept.") if message.text else ""
+            kept = _("The text so far has been kept.") if message.text else ""
             _retry(message, Problem(_("This answer was interrupted."), kept), [_again()])
             return
         if message.state == "failed":
             _failed(message)
             return
         if message.state == "stopped":
-            kept = _("Stopped. What had been written is kept.") if message.text else _("Stopped before anything was written.")
+            kept = _("Stopped. The text so far has been kept.") if message.text else _("Stopped before anything was written.")
             st.caption(kept)
         sources_row(message)
         _addresses(message)
@@ -102,8 +102,8 @@ def unsaved_line(message_id: str) -> None:
         st.rerun()
     st.warning(
         _(
-            "This answer is not saved yet: there is no room on the disk, or the database does not answer. It is saved by"
-            " itself as soon as that is possible. Until then, do not close Lectern."
+            "This answer is not saved yet: the disk is full, or the database is not responding. "
+            "Lectern saves it as soon as it can. Please keep Lectern open until then."
         ),
         icon=":material/save:",
     )
@@ -189,7 +189,7 @@ def sources_row(message: Message) -> None:
         return
     quoted = message.cited
     chips = _chips(quoted or message.sources, message)
-    caption = [] if quoted else [_row_caption(_("Looked at, and not quoted:"))]
+    caption = [] if quoted else [_row_caption(_("Read but not quoted:"))]
     with st.container(key=f"chips_{message.id}"):
         st.markdown(" ".join([*caption, *chips[:CHIPS]]))
         if rest := chips[CHIPS:]:
@@ -203,7 +203,7 @@ def _addresses(message: Message) -> None:
         return
     many = ngettext("{number} web address", "{number} web addresses", len(addresses)).format(number=len(addresses))
     with st.container(key=f"addresses_{message.id}"), st.expander(many, type="compact"):
-        st.caption(_("A language model or a document wrote these. Look at the whole address before you open it."))
+        st.caption(_("These addresses come from a language model or a document. Check the whole address before you open it."))
         st.markdown("\n".join(f"- {address_md(address)}" for address in addresses))
 
 
@@ -243,7 +243,7 @@ def _below(message: Message, *, last: bool) -> None:
         with st.container(key=f"facts_{message.id}"):
             st.caption(f'[{_("Details") if is_chat(message) else label(told)}]({calls_address(message)} "{whole}")')
         if facts.meant:
-            st.caption(_("Looked for: {question}").format(question=label(labels.excerpt(facts.meant))))
+            st.caption(_("Searched for: {question}").format(question=label(labels.excerpt(facts.meant))))
 
 
 def _said(message: Message, *, folds: bool) -> None:

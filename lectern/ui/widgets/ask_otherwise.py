@@ -49,7 +49,9 @@ def opened_form(messages: list[Message]) -> None:
 def _edit(message: Message, ask: Ask, last: bool) -> None:
     with st.form("edit_question", border=False):
         st.text_area(_("Question"), key="edited_question", height=110, max_chars=QUESTION_CHARS, label_visibility="collapsed")
-        st.caption(_("It is answered in a new conversation, with what was said before it. This one stays as it is."))
+        st.caption(
+            _("The answer opens in a new conversation, which keeps everything said up to this point. This one stays as it is.")
+        )
         if st.form_submit_button(_("Ask"), key="ask_edited", type="primary", on_click=_edited, args=(message, ask)):
             st.rerun()
 
@@ -62,7 +64,7 @@ def _edited(message: Message, ask: Ask) -> None:
 def _ways(message: Message, ask: Ask, last: bool) -> None:
     mode = str(
         st.selectbox(
-            _("Way of chatting"),
+            _("Chat mode"),
             list(labels.chat_modes()),
             key="other_chat_mode",
             format_func=lambda name: labels.chat_modes()[name].label,
@@ -72,7 +74,7 @@ def _ways(message: Message, ask: Ask, last: bool) -> None:
     if mode != "simple":
         response = str(
             st.selectbox(
-                _("Way of reading the passages"),
+                _("How to read the passages"),
                 RESPONSE_MODES,
                 key="other_response_mode",
                 format_func=lambda name: labels.response_modes()[name].label,
@@ -98,7 +100,7 @@ def _ways(message: Message, ask: Ask, last: bool) -> None:
         ):
             st.rerun()
     if not last:
-        st.caption(_("What was said after this answer builds on it, so it stays as it is."))
+        st.caption(_("Later messages build on this answer, so it stays as it is."))
 
 
 def _again(message: Message, ask: Ask) -> None:
@@ -130,7 +132,7 @@ def branch_lines(conversation_id: str) -> None:
     if (origin := conversations.origin(conversation_id)) is not None:
         _way_to(_("A branch of “{title}”"), origin.title, origin.id)
     for branch in conversations.branches(conversation_id)[-3:]:
-        _way_to(_("Goes another way in “{title}”"), branch.title, branch.id)
+        _way_to(_("Continued differently in “{title}”"), branch.title, branch.id)
 
 
 def _way_to(sentence: str, title: str, conversation_id: str) -> None:
@@ -139,4 +141,4 @@ def _way_to(sentence: str, title: str, conversation_id: str) -> None:
         go_to_chat(conversation_id)
 
 
-_TITLES: Mapping[str, Callable[[], str]] = {"edit": lambda: _("Edit the question"), "ways": lambda: _("Answer in another way")}
+_TITLES: Mapping[str, Callable[[], str]] = {"edit": lambda: _("Edit the question"), "ways": lambda: _("Answer another way")}

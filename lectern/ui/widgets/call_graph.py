@@ -29,12 +29,12 @@ def draw_call_graph(message: Message, opened: int) -> None:
     try:
         shown = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
-        st.markdown(_("The calls of this answer were not kept. Try again to see them."))
+        st.markdown(_("The calls for this answer were not recorded. Try again to see them."))
         return
     st.markdown(_sentence(shown))
     if message.facts is not None and message.facts.extractive and shown.calls:
         st.caption(
-            _("No language model: the built-in reader went the same way through your documents, and quoted them in each step.")
+            _("No language model: the built-in reader took the same steps through your documents and quoted them at each one.")
         )
     call = shown.call(opened)
     longest = max((call.milliseconds for call in shown.calls), default=0.0)
@@ -72,9 +72,9 @@ def told_of(shown: CallGraph) -> str:
     if not number:
         return _("Found the passages; no answer was written.")
     if shown.mode == "generation":
-        return _("Answered without looking at any passage.")
+        return _("Answered without reading any passages.")
     if shown.mode == "simple_summarize":
-        return _("Put all passages into one call, shortened where they were too long for it.")
+        return _("Put all passages into one call, shortened where needed.")
     if shown.shape == "rows":
         told = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
         return told.format(number=numeral(number))
@@ -90,9 +90,9 @@ def told_of(shown: CallGraph) -> str:
         return told.format(groups=numeral(groups))
     changed = sum(any(piece.kind != "same" for piece in call.changes) for call in shown.calls)
     if not changed:
-        return _("Read on in {number} more calls, which left the first answer as it was.").format(number=numeral(number - 1))
+        return _("Read on in {number} more calls, none of which changed the first answer.").format(number=numeral(number - 1))
     told = ngettext(
-        "Read on in {number} more calls; {changed} changed the answer.",
+        "Read on in {number} more calls; {changed} of them changed the answer.",
         "Read on in {number} more calls; {changed} of them changed the answer.",
         changed,
     )
@@ -119,22 +119,23 @@ def _sentence(shown: CallGraph) -> str:
     several = sum(call.kind != "condense" for call in shown.calls) > 1
     match shown.shape:
         case "none":
-            return _("No model was called: passages were looked for, and no answer was written.")
+            return _("No model was called: passages were retrieved, but no answer was written.")
         case "strip" if several:
             return _(
-                "Each call reads on and improves the answer before it. New words are underlined, dropped ones struck through."
+                "Each call reads more passages and improves the previous answer. New words are "
+                "underlined, removed words struck through."
             )
         case "tree" if several:
-            return _("Groups of passages are summed up, then the summaries, until one answer is left.")
+            return _("Groups of passages are summarised, then the summaries, until one answer is left.")
         case "rows":
-            return _("The question is asked of each passage, or packful of passages, on its own.")
+            return _("Each passage, or batch of passages, is asked separately.")
         case "rounds":
-            return _("The model decides in rounds which tool to use, until it answers.")
+            return _("Round by round, the model decides which tool to use, until it answers.")
         case "documents":
-            return _("The question is asked of each document on its own.")
+            return _("Each document is asked separately.")
     if condensed:
-        return _("One call makes a question that stands alone, the next one the answer.")
-    return _("One call makes the answer.")
+        return _("One call writes a standalone question, the next one the answer.")
+    return _("A single call writes the answer.")
 
 
 def _items(shown: CallGraph, longest: float) -> list[dict[str, object]]:
@@ -177,7 +178,7 @@ def _step_item(step: Step) -> dict[str, object]:
     match step.kind:
         case "retrieve":
             found = ngettext("{number} passage found", "{number} passages found", step.found or 0)
-            title = _("Looks for passages")
+            title = _("Searches for passages")
             sub = f"{found.format(number=numeral(step.found or 0))} · {took}"
         case "tool":
             title, sub = _("Uses {tool}").format(tool=step.text), took
@@ -193,21 +194,21 @@ def _choices() -> Mapping[str, str]:
     return {
         "SimilarityPostprocessor": _("Leaves out passages with a low score"),
         "SentenceTransformerRerank": _("Puts the passages in a better order"),
-        "DiversePostprocessor": _("Takes passages that differ"),
-        "First": _("Takes the first passages"),
-        "WholeLists": _("Makes lists whole that are cut off"),
+        "DiversePostprocessor": _("Picks passages that differ"),
+        "First": _("Picks the top passages"),
+        "WholeLists": _("Completes lists that were cut off"),
     }
 
 
 def _title(call: Call) -> str:
     match call.kind:
         case "condense":
-            return _("Makes a question that stands alone")
+            return _("Rewrites it as a standalone question")
         case "refine":
             changed = any(change.kind != "same" for change in call.changes)
-            return _("Improves the answer") if changed or not call.changes else _("Leaves the answer as it was")
+            return _("Improves the answer") if changed or not call.changes else _("Leaves the answer unchanged")
         case "summarize":
-            return _("Sums up the summaries") if call.inputs and not call.passages else _("Sums up")
+            return _("Summarises the summaries") if call.inputs and not call.passages else _("Summarises")
         case "act":
             return _("Decides what to do") if call.tools else _("Decides, or answers")
         case "answer":
@@ -232,9 +233,9 @@ def _whole(call: Call) -> dict[str, object]:
     figures = [
         _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
         _("{number} written").format(number=numeral(call.completion_tokens)),
-        *([_("counted here, as the server did not say")] if call.estimated else []),
+        *([_("counted here, because the server gave no count")] if call.estimated else []),
         _time(call.milliseconds),
-        _("began {time} after the question").format(time=_time(call.began * 1000)),
+        _("started {time} after the question").format(time=_time(call.began * 1000)),
         *([call.model] if call.model and call.model != "extractive" else []),
     ]
     return {

@@ -19,8 +19,8 @@ _REPLAY = component("chat_mode_replay", '<div class="root"></div>')
 def needs(lack: Lack) -> str:
     """What a way of answering lacks, in words."""
     if lack == "model":
-        return _("Needs a language model. Without one it has nothing to say.")
-    return _("Needs a model that calls functions.")
+        return _("Needs a language model; without one, it cannot answer.")
+    return _("Needs a model that can call functions.")
 
 
 def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
@@ -38,9 +38,9 @@ def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> N
         "columns": columns,
         "rows": rows,
         "words": {
-            "table": _("The same questions, answered in each way"),
-            "choose": _("Way of answering"),
-            "more": _("Show all of it"),
+            "table": _("The same questions in each mode"),
+            "choose": _("Chat mode"),
+            "more": _("Show all"),
             "less": _("Show less"),
             "calls": _("How this answer was made"),
             "again": _("Try again"),
@@ -110,7 +110,7 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
 def _note(cell: Cell) -> str:
     return {
         "writing": "" if cell.text else _("Thinking…"),
-        "stopped": _("Stopped. What had been written is kept.") if cell.text else _("Stopped before anything was written."),
+        "stopped": _("Stopped. The text so far has been kept.") if cell.text else _("Stopped before anything was written."),
         "interrupted": _("This answer was interrupted."),
     }.get(cell.state, "")
 
@@ -136,7 +136,7 @@ def _marks(steps: Steps) -> list[dict[str, object]]:
 
 def _lookups(steps: Steps) -> list[dict[str, str]]:
     """What was looked up where it is not what was typed, and what each tool was called with."""
-    rewritten = [{"what": _("Looked up"), "text": labels.excerpt(steps.rewritten)}] if steps.rewritten else []
+    rewritten = [{"what": _("Searched for"), "text": labels.excerpt(steps.rewritten)}] if steps.rewritten else []
     return [*rewritten, *({"what": _called(use), "text": labels.excerpt(_argument(use))} for use in steps.tools)]
 
 

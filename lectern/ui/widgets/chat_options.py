@@ -44,7 +44,7 @@ def scope_menu(*, disabled: bool) -> None:
                     args=("chat_files", ids),
                 )
         st.multiselect(
-            _("Only in these documents"),
+            _("Only these documents"),
             list(ready),
             key="chat_files",
             format_func=lambda file_id: ready.get(file_id, _("a deleted document")),

@@ -54,7 +54,7 @@ def comparison(
     pairs = {metric: _pairs(scores[one], scores[other], metric) for metric in METRICS}
     used = [metric for metric in METRICS if pairs[metric]]
     if not used:
-        st.caption(_("No question was measured with both."))
+        st.caption(_("No question has been measured with both."))
         return
     _differences(used, pairs, names)
     _questions(used, pairs, names, (one, labels[one]), (other, labels[other]), opened)
@@ -101,7 +101,10 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
     st.caption(
         asked.format(number=number)
         + " "
-        + _("p says how often chance alone would make such a difference; below 0.05 it is called real (randomization test).")
+        + _(
+            "p is how often chance alone would produce a difference this large; below 0.05 it "
+            "counts as real (randomization test)."
+        )
     )
 
 
@@ -138,7 +141,7 @@ def _questions(
         counts = {kind: sum(_kind(pair) == kind for pair in pairs[metric]) for kind in kinds}
         looked_at = next((_kind(pair) for pair in pairs[metric] if pair.question_id == opened), None)
         kind = st.segmented_control(
-            _("Second against first"),
+            _("Second compared with first"),
             list(kinds),
             default=looked_at or next((name for name in ("worse", "better") if counts[name]), "same"),
             format_func=lambda name: f"{kinds[name]} ({counts[name]})",

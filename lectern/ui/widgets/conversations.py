@@ -86,7 +86,7 @@ def _words() -> dict[str, str]:
         "unpin": _("Unpin"),
         "show": _("Show more"),
         "rename": _("Rename"),
-        "name": _("Name of this conversation"),
+        "name": _("Conversation name"),
         "duplicate": _("Duplicate"),
         "exports": _("Export"),
         "export": _("Export as {form}"),
@@ -115,7 +115,7 @@ def _act() -> None:
         conversations.delete(asked_id)
         if session().chat.conversation == asked_id:
             session().chat.conversation, session().panel = None, ""
-        session().notice = _("The conversation is deleted.")
+        session().notice = _("Conversation deleted.")
 
 
 def _duplicate(conversation_id: str) -> None:

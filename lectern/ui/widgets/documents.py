@@ -53,7 +53,7 @@ def _documents(was_busy: bool) -> None:
         on_act_change=_act,
     )
     if not found:
-        st.caption(_("No document fits."))
+        st.caption(_("No documents match."))
     if pages > 1:
         _pages(page, pages, len(rows), len(found))
 
@@ -70,7 +70,7 @@ def _filters(files: Sequence[FileRow]) -> None:
             width=260,
         )
         st.selectbox(
-            _("State"),
+            _("Status"),
             list(_states()),
             key="document_state",
             format_func=lambda state: _states()[state],
@@ -82,10 +82,10 @@ def _filters(files: Sequence[FileRow]) -> None:
         if widget("document_kind") not in ["", *kinds]:
             fill_widget("document_kind", "")
         st.selectbox(
-            _("Kind"),
+            _("Type"),
             ["", *kinds],
             key="document_kind",
-            format_func=lambda kind: kind or _("All kinds"),
+            format_func=lambda kind: kind or _("All types"),
             label_visibility="collapsed",
             on_change=_first_page,
             width=140,
@@ -105,11 +105,11 @@ def _pages(page: int, pages: int, shown: int, found: int) -> None:
 
 def _states() -> dict[str, str]:
     return {
-        "": _("All states"),
+        "": _("All statuses"),
         "ready": _("Ready"),
         "active": _("Being read"),
         "failed": _("Could not be read"),
-        "passed": _("Passed over"),
+        "passed": _("Skipped"),
         "stopped": _("Stopped"),
     }
 
@@ -148,11 +148,11 @@ def _row(file: FileRow) -> dict[str, object]:
 def _words() -> dict[str, str]:
     return {
         "name": _("Name"),
-        "state": _("State"),
+        "state": _("Status"),
         "passages": _("Passages"),
         "size": _("Size"),
         "added": _("Added"),
-        "open": _("Show the passages of {name}"),
+        "open": _("Show passages from {name}"),
         "document": _("Open the document"),
         "more": _("More about {name}"),
         "again": _("Read again"),
@@ -161,8 +161,8 @@ def _words() -> dict[str, str]:
         "sure": _("Delete this file, its text and its passages?"),
         "keep": _("Keep"),
         "details": _("Details"),
-        "sending": _("Sending…"),
-        "lost": _("The file was not sent. Try again."),
+        "sending": _("Uploading…"),
+        "lost": _("The upload failed. Try again."),
     }
 
 
@@ -191,11 +191,13 @@ def _act() -> None:
             library.files.queue.read_again(id_)
             library.worker.start()
         elif do == "replaced":
-            state.notice = _("{name} is replaced as soon as it is read.").format(name=str(asked.get("name", "")))
+            state.notice = _("{name} will be replaced as soon as the new version has been read.").format(
+                name=str(asked.get("name", ""))
+            )
         elif do == "delete":
             deleted = library.delete_file(id_)
             freed = labels.count(deleted.passages, "passage")
-            state.notice = _("{name} is deleted. {passages} and {size} freed.").format(
+            state.notice = _("{name} was deleted with its {passages}; {size} freed.").format(
                 name=deleted.name, passages=freed, size=labels.size(deleted.bytes_freed)
             )
             if state.viewer.document == id_:

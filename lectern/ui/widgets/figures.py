@@ -48,7 +48,7 @@ def _figures(was_reading: bool) -> None:
             _("Tokens"),
             numeral(tokens) if exact else _("about {number}").format(number=numeral(tokens)),
             width="content",
-            help=_("Of all passages together. A token is about ¾ of a word, and what language models count in."),
+            help=_("All passages together. A token is about ¾ of a word, the unit that language models count in."),
         )
         st.metric(_("On disk"), labels.size(status.bytes_on_disk), width="content")
 
@@ -68,12 +68,12 @@ def rebuild() -> None:
         st.markdown(f"**{label(said(error.what))}** {plain_md(said(error.hint))}")
         return
     if not plan.changes:
-        st.caption(_("Change something to see what a rebuild would take."))
+        st.caption(_("Change a setting to see what a rebuild involves."))
         return
     changes = "; ".join(map(said, plan.changes))
     passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
     st.markdown(
-        _("{changes}. Then there are about {passages} in place of {now}; it takes {time}.").format(
+        _("{changes}. That makes about {passages} instead of {now}, and takes {time}.").format(
             changes=label(changes[:1].upper() + changes[1:]),
             passages=passages,
             now=numeral(plan.passages_now),
@@ -86,7 +86,7 @@ def rebuild() -> None:
         type="primary",
         on_click=_rebuild,
         args=(session().index,),
-        help=_("Questions are answered all the while, as before."),
+        help=_("You can keep asking questions meanwhile."),
     )
 
 
@@ -105,7 +105,10 @@ def _planned(library: Library) -> RebuildPlan:
             2048,
             step=10,
             key=f"rebuild_size_{session_key}",
-            help=_("Longer passages give more context; shorter ones are found more exactly. 200 suits the built-in search."),
+            help=_(
+                "Longer passages give more context; shorter ones are found more precisely. 200 "
+                "works well with the built-in search."
+            ),
             width=220,
         )
         overlap = st.number_input(
@@ -119,23 +122,26 @@ def _planned(library: Library) -> RebuildPlan:
         )
         splitters = _splitters()
         splitter = st.selectbox(
-            _("Cut"),
+            _("Where to split"),
             list(splitters),
             key=f"rebuild_splitter_{session_key}",
             format_func=splitters.__getitem__,
             help=_(
-                "Where a passage may end. After whole sentences reads best; equal lengths suit lists and logs; headings keep"
-                " the sections of Markdown files apart."
+                "Where a passage may end. Whole sentences read best; equal lengths suit lists "
+                "and logs; headings keep the sections of Markdown files apart."
             ),
             width=230,
         )
         chosen = st.selectbox(
-            _("Embedder"),
+            _("Embedding model"),
             list(dict.fromkeys([BUILT_IN, multilingual_e5.available(), HASHING, model])),
             key=f"rebuild_embedder_{session_key}",
             format_func=labels.embedder,
             accept_new_options=True,
-            help=_("What turns texts into vectors for the search: the built-in one, or the folder or name of another one."),
+            help=_(
+                "The embedding model turns text into vectors for the search: the built-in one, or "
+                "the folder or name of another."
+            ),
             width=230,
         )
     return library.rebuilds.plan(

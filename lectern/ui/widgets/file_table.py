@@ -39,7 +39,7 @@ def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
             key=f"csv_{message.id}",
             icon=":material/download:",
             on_click="ignore",
-            help=_("A table that Excel, LibreOffice and Google Sheets open."),
+            help=_("A table that opens in Excel, LibreOffice and Google Sheets."),
         )
 
 

@@ -169,7 +169,9 @@ def _act() -> None:
             session().notice = f"{said(error.what)} {said(error.hint)}"
             return
         told = (
-            _("{name} is deleted. {passages} and {size} freed.") if deleted.passages else _("{name} is deleted. {size} freed.")
+            _("{name} was deleted with its {passages}; {size} freed.")
+            if deleted.passages
+            else _("{name} was deleted; {size} freed.")
         )
         session().notice = told.format(
             name=deleted.name, passages=labels.count(deleted.passages, "passage"), size=labels.size(deleted.bytes_freed)

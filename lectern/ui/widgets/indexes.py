@@ -30,7 +30,7 @@ def index_list() -> None:
     if state.problem is not None and problem(state.problem, key="indexes"):
         state.problem = None
     if indexes.one_only:
-        st.markdown(_("This library is in a database on a server, which holds one index. Everything about it is below."))
+        st.markdown(_("This library is a database on a server, which holds a single index. Its details are below."))
         return
     all_ = indexes.all()
     st.markdown(_("An index has its own documents, passages and conversations. Settings and keys are shared."))
@@ -58,7 +58,7 @@ def _new_box() -> None:
     with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{anew}"):
         st.text_input(_("Name"), key=key, max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
         st.button(_("Create"), key="create_index", type="primary", on_click=_create, args=(key,))
-        st.caption(_("Or from a copy that was exported:"))
+        st.caption(_("Or start from an exported copy:"))
         st.fragment(_import)()
 
 
@@ -73,7 +73,7 @@ def _progress() -> None:
     state, makings = session(), resources.open_indexes().making
     making = makings.get(state.indexes.making)
     if making is not None and not making.ended:
-        st.progress(making.fraction, _("Making {name}").format(name=label(making.name)))
+        st.progress(making.fraction, _("Creating {name}").format(name=label(making.name)))
         st.button(
             _("Stop"), key="stop_making", icon=":material/stop:", type="tertiary", on_click=makings.stop, args=(making.id,)
         )
@@ -83,7 +83,7 @@ def _progress() -> None:
     if making is not None and making.index is not None:
         open_index(making.index.id)
         told = f"{labels.taken_in(making.copied)} " if making.copied else ""
-        session().notice = told + _("{name} is made, and open.").format(name=making.index.name)
+        session().notice = told + _("{name} has been created and is open.").format(name=making.index.name)
     elif making is not None:
         state.problem = making.problem
     st.rerun()
@@ -103,10 +103,10 @@ def index_actions() -> None:
             type="tertiary",
             on_click=_duplicate,
             disabled=bool(session().indexes.making),
-            help=_("Another index with the same documents and conversations, to try other settings on."),
+            help=_("A second index with the same documents and conversations, for trying other settings."),
         )
         with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
-            st.markdown(_("All documents, passages and conversations of this index in one file. Keys are left out."))
+            st.markdown(_("All documents, passages and conversations of this index in one file. Keys are not included."))
             library_copy()
         if index.id == MAIN:
             return  # it keeps what all share
@@ -155,7 +155,7 @@ def _delete() -> None:
         freed = resources.open_indexes().delete(id_)
         open_index(MAIN)
         name = index.name if index else ""
-        session().notice = _("{name} is deleted. {size} freed.").format(name=name, size=labels.size(freed))
+        session().notice = _("{name} was deleted; {size} freed.").format(name=name, size=labels.size(freed))
 
     with_problem(delete)
 
@@ -177,8 +177,8 @@ def _import() -> None:
             "ticket": page_ticket(),
             "words": {
                 "choose": _("Import a copy"),
-                "sending": _("Sending the copy: {percent} %. Stay on this page until it is there."),
-                "lost": _("The copy was not sent: the connection was lost. Try again."),
+                "sending": _("Uploading the copy: {percent}%. Stay on this page until it is done."),
+                "lost": _("The copy could not be uploaded: the connection was lost. Try again."),
             },
         },
         on_sent_change=_sent,

@@ -18,6 +18,6 @@ def library_copy() -> None:
         "download": _("Download a copy"),
         "making": _("Making the copy. Stay on this page until the download begins."),
         "downloading": _("Your browser is downloading it."),
-        "lost": _("The copy was not made: the connection was lost. Try again."),
+        "lost": _("The copy could not be made: the connection was lost. Try again."),
     }
     _COPY(key="library_copy", data={"address": "/api/copy", "ticket": page_ticket(), "words": words})

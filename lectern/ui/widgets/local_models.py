@@ -40,7 +40,7 @@ def local_models(use: Use) -> None:
     """The list. `use` is a callback that has the model write the answers."""
     free = memory_for_models()
     there = {model.setting: model for model in installed_models(resources.home())}
-    st.caption(_("Free memory: {size}. A model needs its share only while it answers.").format(size=labels.gigabytes(free)))
+    st.caption(_("Free memory: {size}. A model uses memory only while it answers.").format(size=labels.gigabytes(free)))
     if (error := session().settings.model_problem) is not None:
         problem(error, key="model_list")
     catalogue = resources.model_downloads().catalogue
@@ -60,7 +60,7 @@ def local_models(use: Use) -> None:
                     if model not in shown:
                         _catalogue_row(model, free, primary=False)
     folder = label(str(models_folder(resources.home())))
-    st.caption(_("You can also put a GGUF file of your own into {folder}.").format(folder=folder))
+    st.caption(_("You can also put your own GGUF file into {folder}.").format(folder=folder))
 
 
 def _catalogue_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
@@ -96,12 +96,12 @@ def start_download(model: CatalogueModel) -> None:
 def _good_for() -> Mapping[str, str]:
     """By the models' files."""
     return {
-        "qwen2.5-1.5b-instruct-q4_k_m.gguf": _("Short answers on almost any computer. A good one to begin with."),
-        "Qwen3-1.7B-Q4_K_M.gguf": _("A newer model of that size, with more languages."),
+        "qwen2.5-1.5b-instruct-q4_k_m.gguf": _("Short answers on almost any computer. A good first choice."),
+        "Qwen3-1.7B-Q4_K_M.gguf": _("A newer model of the same size that knows more languages."),
         "Qwen3-4B-Q4_K_M.gguf": _("Longer answers from several passages. Slow without a graphics card."),
         "gemma-3-4b-it-Q4_K_M.gguf": _("Fluent answers in most languages. Slow without a graphics card."),
-        "qwen2.5-3b-instruct-q4_k_m.gguf": _("Between the small and the large ones. Not for commercial use."),
-        "gemma-3-1b-it-Q4_K_M.gguf": _("English texts on a computer with little memory."),
+        "qwen2.5-3b-instruct-q4_k_m.gguf": _("Medium-sized. Not for commercial use."),
+        "gemma-3-1b-it-Q4_K_M.gguf": _("For English documents on a computer with little memory."),
     }
 
 
@@ -157,7 +157,7 @@ def _bar(model: CatalogueModel) -> None:
     state = downloads.state(model)
     if state is None or state.state not in ("running", "checking"):
         if state is None:
-            session().notice = _("{name} is on this computer now.").format(name=model.name)
+            session().notice = _("{name} is now on this computer.").format(name=model.name)
         draw_anew()
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -167,7 +167,7 @@ def _bar(model: CatalogueModel) -> None:
 
 def _how_far(state: Download) -> str:
     if state.state == "checking":
-        return _("Checking that it is whole…")
+        return _("Checking the download…")
     parts = [_("{done} of {all}").format(done=labels.size(state.done), all=labels.size(state.total))]
     if state.seconds_left is not None:
         parts.append(labels.time_left(state.seconds_left))
@@ -181,7 +181,7 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
     if known is not None:
         about, facts = _good_for().get(known.file, ""), _facts(known, free)
     else:
-        about = _("A file in the folder of models.") if model.deletable else _("Named by whoever runs this server.")
+        about = _("A file in the models folder.") if model.deletable else _("Set by the administrator of this server.")
         facts = labels.size(model.size)
         try:
             facts += f" · {_memory(memory_of(model), free)}"
@@ -191,10 +191,10 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
         st.markdown(f"**{name}**  \n{about}  \n:small[{facts}]")
         if model.deletable:
             with st.popover(_("Delete"), type="tertiary", key=f"delete_{model.setting}"):
-                sure = _("Delete **{name}**? {size} are free after that.")
+                sure = _("Delete **{name}**? This frees {size}.")
                 sentences = [sure.format(name=name, size=labels.size(model.size))]
                 if used:
-                    sentences.append(_("It writes the answers now; after that your documents are quoted."))
+                    sentences.append(_("This model writes your answers now. Without it, answers quote your documents."))
                 st.markdown(" ".join(sentences))
                 st.button(
                     _("Delete this model"),
@@ -211,7 +211,7 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
 
 def _discard(model: CatalogueModel) -> None:
     freed = resources.model_downloads().discard(model)
-    session().notice = _("Deleted: {size} are free again.").format(size=labels.size(freed))
+    session().notice = _("Deleted; {size} freed.").format(size=labels.size(freed))
 
 
 def _delete(setting: str) -> None:
@@ -223,7 +223,7 @@ def _delete(setting: str) -> None:
     except RagError as error:
         state.settings.model_problem = Problem.of(error)
         return
-    state.notice = _("Deleted: {size} are free again.").format(size=labels.size(freed))
+    state.notice = _("Deleted; {size} freed.").format(size=labels.size(freed))
     if widget("llm_model") == setting:
         fill_widget("llm_model", "")
     settings = library.settings

@@ -50,14 +50,20 @@ class Shown:
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """What each metric is called, and what it says."""
     return {
-        "hit_rate": (_("Found"), _("Hit rate: the share of questions for which a right passage was found at all.")),
-        "mrr": (_("How high"), _("Mean reciprocal rank (MRR): 1 when the first passage is right, ½ when the second is ...")),
-        "ndcg": (_("Order"), _("nDCG: how near the order is to one with all right passages first; 1 is that order.")),
-        "answered": (_("Answered"), _("The share of questions answered; others got the closest passages, or nothing.")),
-        "recall": (_("Right words"), _("The share of the right answer's words that the answer has, where one is known.")),
-        "faithfulness": (_("Faithful"), _("Faithfulness: the share of answers that say only what their passages say.")),
+        "hit_rate": (_("Hit rate"), _("Hit rate: the share of questions for which at least one right passage was found.")),
+        "mrr": (_("MRR"), _(
+            "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and "
+            "so on.")),
+        "ndcg": (_("nDCG"), _("nDCG: how close the order is to the ideal one, with all right passages first; 1 is ideal.")),
+        "answered": (_("Answered"), _(
+            "The share of questions that got an answer; the others got the closest passages or "
+            "nothing.")),
+        "recall": (_("Word recall"), _(
+            "The share of the right answer’s words that appear in the answer, where the right "
+            "answer is known.")),
+        "faithfulness": (_("Faithfulness"), _("Faithfulness: the share of answers that say only what their passages say.")),
         "relevancy": (
-            _("To the point"), _("Relevancy: the share of answers that answer the question, as the passages bear out."),
+            _("Relevancy"), _("Relevancy: the share of answers that answer the question and are backed by the passages."),
         ),
     }  # fmt: skip
 
@@ -130,10 +136,10 @@ def _start(chosen: QuestionSet) -> None:
                     args=(settings[name].id,),
                 )
     st.toggle(
-        _("Answer them too, and judge the answers"),
+        _("Also answer them and judge the answers"),
         key="evaluate_answering",
         persist_state="session",
-        help=_("Takes longer. Without it, only what is found is measured."),
+        help=_("Takes longer. Otherwise only the search is measured."),
     )
     if widget("evaluate_answering"):
         st.caption(_judge(chosen, len(widget("evaluate_with"))))
@@ -141,7 +147,7 @@ def _start(chosen: QuestionSet) -> None:
 
 def _judge(chosen: QuestionSet, settings: int) -> str:
     if resources.library().settings.llm.provider == "none":
-        return _("No language model is set: answers are quotes, and simple rules judge them, roughly but always alike.")
+        return _("No language model is set: answers are quotes, judged by simple rules that are rough but consistent.")
     calls = 3 * chosen.size * max(settings, 1)
     told = ngettext(
         "Your language model answers, and judges its answers: at least {number} call.",
@@ -159,15 +165,15 @@ def described(ask: Ask) -> str:
         labels.mode_label(ask.response_mode),
     ]
     if how.dense_share is not None:
-        parts.append(_("{share} % by meaning").format(share=round(100 * how.dense_share)))
+        parts.append(_("{share}% by meaning").format(share=round(100 * how.dense_share)))
     if how.cutoff is not None:
         parts.append(_("score at least {score}").format(score=numeral(how.cutoff, 2)))
     if how.reranker:
-        parts.append(_("put in order by {model}").format(model=how.reranker))
+        parts.append(_("reranked by {model}").format(model=how.reranker))
     if how.weaker:
-        parts.append(_("including weaker ones"))
+        parts.append(_("weaker passages included"))
     if how.diverse:
-        parts.append(_("different passages"))
+        parts.append(_("varied passages"))
     return " · ".join(parts)
 
 
@@ -180,41 +186,41 @@ def _new_setting() -> None:
     )
     with st.container(horizontal=True):
         st.number_input(
-            _("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are looked at."), persist_state="session",
+            _("Passages"), 1, 100, key="setting_top_k", help=_("How many passages are retrieved."), persist_state="session",
             width=130,
         )  # fmt: skip
         st.selectbox(
-            _("Way of answering"),
+            _("Response mode"),
             list(labels.response_modes()),
             key="setting_mode",
             format_func=lambda name: labels.response_modes()[name].label,
             help="  \n".join(f"**{mode.label}**: {mode.sentence}" for mode in labels.response_modes().values()),
             persist_state="session",
         )
-    balances = {"usual": _("Usual"), "words": _("Words alone"), "meaning": _("Meaning alone"), "own": _("Choose")}
+    balances = {"usual": _("Default"), "words": _("Words only"), "meaning": _("Meaning only"), "own": _("Choose")}
     st.segmented_control(
         _("Search by"),
         list(balances),
         key="setting_balance",
         format_func=balances.__getitem__,
         required=True,
-        help=_("What a passage is found by: the words it shares with the question, its meaning, or both. Usual is both."),
+        help=_("What a passage is found by: the words it shares with the question, its meaning, or both. The default is both."),
         persist_state="session",
     )
     if widget("setting_balance") == "own":
-        st.slider(_("Percent by meaning, the rest by words"), 0, 100, key="setting_share", step=5, persist_state="session")
+        st.slider(_("Weight of meaning, in percent"), 0, 100, key="setting_share", step=5, persist_state="session")
     st.toggle(_("Include weaker passages"), key="setting_weaker", help=weaker_help(), persist_state="session")
     st.toggle(
         _("Different passages"),
         key="setting_diverse",
-        help=_("Rather passages that differ than several that say the same (MMR)."),
+        help=_("Prefer passages that differ over several that say the same thing (MMR)."),
         persist_state="session",
     )
     st.text_input(
         _("Reranker"),
         key="setting_reranker",
         placeholder=_("None"),
-        help=_("A cross-encoder model on this computer that puts the passages in order: its folder or name."),
+        help=_("A cross-encoder on this computer that reranks the passages: its folder or name."),
         persist_state="session",
     )
     with st.container(key="setting_buttons"):
@@ -316,7 +322,7 @@ def _bars(ids: list[str]) -> None:
             st.rerun()
         left = len(kept.left(id_))
         told = (
-            _("waits for the one before it")
+            _("waiting for the previous one")
             if run.state == "queued" and not run.done
             else f"{numeral(run.done)} / {numeral(run.done + left)}"
         )
@@ -334,13 +340,14 @@ def _ended(run: EvalRun) -> None:
         told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
         st.markdown(told.format(name=label(_named(run.name)), number=numeral(run.done)))
         anew = run.done > 0 and _has_another_model(run)
-        st.button(_("Start over") if anew else _("Go on"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
+        st.button(_("Start over") if anew else _("Continue"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
         if not run.done:
             delete = resources.library().evaluations.delete_run
             st.button(_("Remove"), key=f"drop_{run.id}", type="tertiary", on_click=delete, args=(run.id,))
     if anew:
-        st.caption(_("Another language model is set now. Its answers are measured from the first question on, so that no figure"
-                     " mixes two models."))  # fmt: skip
+        st.caption(_(
+            "The language model has changed. Its answers are measured again from the first "
+            "question, so that no figure mixes two models."))  # fmt: skip
 
 
 def _shown(runs: Sequence[EvalRun]) -> list[Shown]:
@@ -367,9 +374,10 @@ def _table(shown: Sequence[Shown]) -> None:
     with st.expander(_("What the figures mean"), type="compact"):
         st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
         st.markdown(
-            _("All figures but the seconds go from 0 to 1; higher is better. ± is half of the range in which 95 of 100 other"
-              " sets of such questions would fall (bootstrap). Seconds are the time to find and answer one question, without"
-              " judging.")
+            _(
+                "All figures except seconds run from 0 to 1; higher is better. ± is half the 95% "
+                "confidence interval (bootstrap). Seconds are the time to search for and answer one "
+                "question, without the judging.")
         )  # fmt: skip
 
 
@@ -420,7 +428,7 @@ def _drawing(shown: Sequence[Shown]) -> None:
     st.altair_chart(
         (lines + points).properties(height=height),
         key="figures_drawn",
-        alt=_("The figures of the table above as points on lines from 0 to 1, with their ranges."),
+        alt=_("The figures from the table above, as points on lines from 0 to 1 with their intervals."),
     )
 
 

@@ -52,8 +52,8 @@ def why(message: Message, number: int) -> None:
         st.text_input(
             _("What did you expect to find?"),
             key=f"expected_{message.id}",
-            placeholder=_("A name, a number, or a sentence of the document"),
-            help=_("A few words from it are enough to look for the exact passage."),
+            placeholder=_("A name, a number or a sentence from the document"),
+            help=_("A few of its words are enough to find the exact passage."),
             persist_state="session",
         )
     with place:
@@ -96,7 +96,7 @@ def _told(message: Message, missed: Missed, expected: str) -> None:
                 on_click=_show,
                 args=(message, OPEN),
             )
-    st.caption(_("Looked for: {question}").format(question=label(labels.excerpt(missed.searched))))
+    st.caption(_("Searched for: {question}").format(question=label(labels.excerpt(missed.searched))))
 
 
 def cause_text(missed: Missed) -> str:
@@ -113,11 +113,11 @@ def _rank(message: Message, missed: Missed) -> str:
         return _("Passage {number} of this answer").format(number=missed.rank)
     if missed.cause in _NOWHERE:
         if missed.source is not None and missed.source.node_id in {source.node_id for source in message.sources}:
-            return _("The nearest passage, which was looked at")
-        return _("The nearest passage that was not looked at")
+            return _("The closest passage, which was read")
+        return _("The closest passage that was not read")
     if missed.rank is None:
         return _("The best missed passage · not among the first hundred")
-    return _("The best missed passage · rank {rank}, and {looked_at} looked at").format(
+    return _("The best missed passage · rank {rank}; the first {looked_at} were read").format(
         rank=missed.rank, looked_at=missed.looked_at
     )
 
@@ -156,9 +156,9 @@ def _ask_again(message: Message, missed: Missed) -> None:
         if answers.top_k < ask.top_k <= MOST_KEPT:
             changed = answers.model_copy(update={"top_k": ask.top_k})
             library.update_settings(library.settings.model_copy(update={"answers": changed}))
-            state.notice = _("From now on {number} passages are looked at for each answer. Settings has the number.").format(
-                number=ask.top_k
-            )
+            state.notice = _(
+                "From now on, {number} passages are read for each answer. You can change this in Settings."
+            ).format(number=ask.top_k)
     state.panel = ""
     look_again(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
     look_again(_key(message, ""))
@@ -189,7 +189,7 @@ def _look(library: Library, message: Message, expected: str) -> Missed:
 
 
 def _passages(count: int) -> str:
-    return ngettext("Look at {number} passage", "Look at {number} passages", count).format(number=count)
+    return ngettext("Read {number} passage", "Read {number} passages", count).format(number=count)
 
 
 def _file(missed: Missed) -> str:
@@ -202,16 +202,16 @@ def _place(missed: Missed) -> str:
 
 def _no_text(missed: Missed) -> str:
     if missed.page:
-        return _("**Page {page} of {file} is a picture without text**, and so nothing on it can be found.").format(
+        return _("**Page {page} of {file} is a picture without text**, so nothing on it can be found.").format(
             page=label(missed.page), file=_file(missed)
         )
-    return _("**{file} holds pictures and no text**, and so nothing in it can be found.").format(file=_file(missed))
+    return _("**{file} contains only pictures, no text**, so nothing in it can be found.").format(file=_file(missed))
 
 
 def _top_k(missed: Missed) -> str:
     return ngettext(
-        "**Too few passages were looked at.** This one stands at rank {rank}, and only the first was read.",
-        "**Too few passages were looked at.** This one stands at rank {rank}, and only the first {looked_at} were read.",
+        "**Too few passages were read.** This one is number {rank}, and only the first was read.",
+        "**Too few passages were read.** This one is number {rank}, and only the first {looked_at} were read.",
         missed.looked_at,
     ).format(rank=missed.rank, looked_at=missed.looked_at)
 
@@ -219,7 +219,7 @@ def _top_k(missed: Missed) -> str:
 def _language(missed: Missed) -> str:
     asked, written = (_languages().get(code, code) for code in missed.languages)
     return _(
-        "**The document is in {written}, and the question in {asked}.** The built-in search knows few words across languages."
+        "**The document is in {written}, and the question in {asked}.** The built-in search is weak across languages."
     ).format(written=written, asked=asked)
 
 
@@ -236,53 +236,54 @@ def _more(missed: Missed) -> str:
 
 
 def _with_its_words(missed: Missed) -> str:
-    return _("Ask with its own words") if missed.ask else _("Open settings")
+    return _("Ask with words from the passage") if missed.ask else _("Open settings")
 
 
 _NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # no passage seems to say it
 _OUT_OF_REACH = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 _SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
-    Cause.NOT_LOOKED: lambda missed: _("**This way of answering does not look in your documents.**"),
+    Cause.NOT_LOOKED: lambda missed: _("**This mode does not look in your documents.**"),
     Cause.USED: lambda missed: _(
-        "**It was found.** The passage was among those that the answer was made from, as number {number}."
-        " What was written from it is another matter."
+        "**It was found.** This is passage {number} of those the answer was written from. The "
+        "answer may still have missed what it says."
     ).format(number=missed.rank),
-    Cause.FILTERED: lambda missed: _("**{file} was left out.** The question was put to other documents only.").format(
-        file=_place(missed)
-    ),
-    Cause.CUT_OFF: lambda missed: _("**It scores below the minimum score**, and so it was left out."),
-    Cause.WEAKER: lambda missed: _("**It scores far less than the best passage**, and so it was left out."),
-    Cause.REORDERED: lambda missed: _("**A later step put other passages before it**, after the search had found it."),
+    Cause.FILTERED: lambda missed: _("**{file} was left out.** Only other documents were asked.").format(file=_place(missed)),
+    Cause.CUT_OFF: lambda missed: _("**It scores below the minimum score**, so it was left out."),
+    Cause.WEAKER: lambda missed: _("**It scores far below the best passage**, so it was left out."),
+    Cause.REORDERED: lambda missed: _("**A later step ranked other passages higher**, although the search had found this one."),
     Cause.SUMMARY: lambda missed: _(
-        "**The question asks for a summary**, and so the central passages of each document were taken, not those nearest to it."
+        "**The question asks for a summary**, so the central passages of each document were used instead of the closest ones."
     ),
     Cause.CONDENSED: lambda missed: _(
-        "**The question was turned into another one:** “{question}”. With your exact words this passage is found."
+        "**The question was reworded:** “{question}”. Your exact words do find this passage."
     ).format(question=label(labels.excerpt(missed.searched))),
     Cause.SPLIT: lambda missed: _(
-        "**It is split between two passages.** One ends in the middle of it, the next goes on; neither says all of it."
-        " Longer passages, or some overlap, keep such places together: see Settings."
+        "**It is split across two passages.** One ends in the middle of it and the next "
+        "continues, so neither says all of it. Longer passages or more overlap keep such text "
+        "together: see Settings."
     ),
-    Cause.ADDED_SINCE: lambda missed: _("**It can be found now.** The document was read after this answer was given."),
+    Cause.ADDED_SINCE: lambda missed: _(
+        "**It can be found now.** The document had not been read yet when this answer was given."
+    ),
     Cause.LANGUAGE: _language,
     Cause.TOP_K: _top_k,
-    Cause.FAR: lambda missed: _("**The question shares too little with this passage** to lead to it. A few of its words help."),
+    Cause.FAR: lambda missed: _(
+        "**The question has too little in common with this passage** to find it. A few of its words would help."
+    ),
     Cause.NO_TEXT: _no_text,
-    Cause.READING: lambda missed: _("**{file} is still being read.** It answers as soon as it is ready.").format(
+    Cause.READING: lambda missed: _("**{file} is still being read.** You can ask about it as soon as it is ready.").format(
         file=_file(missed)
     ),
-    Cause.STOPPED: lambda missed: _("**{file} was stopped before it was read.**").format(file=_file(missed)),
-    Cause.FAILED: lambda missed: _("**{file} could not be read**, and so nothing in it can be found.").format(
-        file=_file(missed)
-    ),
+    Cause.STOPPED: lambda missed: _("**Reading {file} was stopped** before it was finished.").format(file=_file(missed)),
+    Cause.FAILED: lambda missed: _("**{file} could not be read**, so nothing in it can be found.").format(file=_file(missed)),
     Cause.ABSENT: lambda missed: _(
-        "**No passage seems to say it.** The nearest one may, in other words. If you know that a document does, write some"
-        " words of it below."
+        "**No passage seems to say it.** The closest one may say it in other words. If you know "
+        "that a document does, type a few words from it below."
     ),
 }
 _BUTTONS: Mapping[Cause, Callable[[Missed], str]] = {
-    Cause.NOT_LOOKED: lambda missed: _("Look in my documents"),
-    Cause.USED: lambda missed: _("Ask each passage on its own"),
+    Cause.NOT_LOOKED: lambda missed: _("Search my documents"),
+    Cause.USED: lambda missed: _("Ask each passage separately"),
     Cause.FILTERED: lambda missed: _("Ask all documents"),
     Cause.CUT_OFF: lambda missed: _("Ask without a minimum score"),
     Cause.WEAKER: lambda missed: _("Ask again, including weaker passages"),

@@ -52,11 +52,11 @@ def model_offer(message: Message) -> None:
     state = resources.model_downloads().state(model)
     with st.container(key="model_offer", border=True):
         if state is not None and state.state in ("running", "checking"):
-            st.markdown(_("Installing {name}. You can go on asking meanwhile.").format(name=model.name))
+            st.markdown(_("Installing {name}. You can keep asking questions meanwhile.").format(name=model.name))
             download_bar(model)
             return
         st.markdown(
-            _("A language model reads passages like these and answers in its own words. It is free, and runs on this computer.")
+            _("A language model reads passages like these and answers in its own words. It is free and runs on this computer.")
         )
         if state is not None:
             download_problem(model, state)
@@ -65,7 +65,7 @@ def model_offer(message: Message) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             install = _("Install a free language model ({size})").format(size=labels.gigabytes(model.size))
             if state is not None:
-                install = _("Go on installing {name}").format(name=model.name)
+                install = _("Continue installing {name}").format(name=model.name)
             if state is None or state.state == "stopped":
                 st.button(install, key="install_model", type="primary", on_click=start_download, args=(model,))
             st.page_link(places.SETTINGS, label=_("Other models"))
@@ -89,7 +89,7 @@ def unlock() -> None:
         install = _("Install a free language model ({size})").format(size=labels.gigabytes(model.size))
         st.button(install, key="unlock_model", on_click=start_download, args=(model,))
     elif model is not None and state is not None and state.state in ("running", "checking"):
-        st.caption(_("Installing {name}. You can go on asking meanwhile.").format(name=model.name))
+        st.caption(_("Installing {name}. You can keep asking questions meanwhile.").format(name=model.name))
     else:
         st.page_link(places.SETTINGS, label=_("Choose a language model"), icon=":material/settings:")
 
@@ -103,7 +103,7 @@ def _to_install() -> CatalogueModel | None:
 
 def _ready(message: Message, setting: str) -> None:
     with st.container(key="model_offer", border=True):
-        text = _("{name} is on this computer, and can answer this in its own words.")
+        text = _("{name} is on this computer and can answer this in its own words.")
         st.markdown(text.format(name=label(model_name(setting))))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(_("Ask again with the model"), key="ask_model", type="primary", on_click=_ask, args=(message.id, setting))

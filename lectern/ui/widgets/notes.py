@@ -55,7 +55,7 @@ def _keep(text: str, sources: Sequence[Source], *, question: str = "") -> None:
     except RagError as error:
         session().notice = f"{said(error.what)} {said(error.hint)}"
     else:
-        session().notice = _("Kept in your notes.") if kept else _("This is in your notes already.")
+        session().notice = _("Added to your notes.") if kept else _("This is already in your notes.")
 
 
 # The page.
@@ -90,12 +90,13 @@ def search_notes() -> list[Note]:
             live=True,
         )
     if search and not found:
-        st.caption(_("No note has these words."))
+        st.caption(_("No note contains these words."))
     elif not found:
         st.caption(
             _(
-                "There are no notes yet. To keep an answer, choose “Keep as a note” in the menu below it; to keep a passage,"
-                " press the button above it. Notes stay when the conversation or the document is deleted."
+                "There are no notes yet. To keep an answer, choose “Keep as a note” in the menu "
+                "below it; to keep a passage, use the button above it. Notes stay even if the "
+                "conversation or document is deleted."
             )
         )
     return found
@@ -109,7 +110,7 @@ def export_notes(notes: Sequence[Note]) -> None:
         st.checkbox(_("Choose notes"), key="notes_choosing", persist_state="session")
         chosen = [note for note in notes if widget(_tick(note))] if widget("notes_choosing") else notes
         count = ngettext("{number} note", "{number} notes", len(chosen)).format(number=numeral(len(chosen)))
-        st.caption(count if chosen else _("Tick the notes in the list."))
+        st.caption(count if chosen else _("Select notes in the list."))
         title = _("Notes")
         place, passages = labels.place, _("Passages")
 
@@ -133,7 +134,7 @@ def undo_line() -> None:
     if (deleted := session().notes.deleted) is None:
         return
     with st.container(key="note_deleted", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(_("The note is deleted."), width="content")
+        st.caption(_("Note deleted."), width="content")
         st.button(_("Undo"), key="note_undo", type="tertiary", icon=":material/undo:", on_click=_put_back, args=(deleted,))
 
 
@@ -181,9 +182,7 @@ def _place(source: Source) -> str:
 
 
 def _edited(note: Note) -> None:
-    st.text_area(
-        _("Text of the note, in Markdown"), key=_field(note), height="content", max_chars=TEXT_CHARS, persist_state="session"
-    )
+    st.text_area(_("Note text, in Markdown"), key=_field(note), height="content", max_chars=TEXT_CHARS, persist_state="session")
     with st.container(horizontal=True, gap="small"):
         st.button(_("Save"), key=f"save_{note.id}", type="primary", on_click=_save, args=(note,))
         st.button(_("Cancel"), key=f"cancel_{note.id}", type="tertiary", on_click=_stop_editing)

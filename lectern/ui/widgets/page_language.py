@@ -40,25 +40,25 @@ def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
 def _streamlits_labels() -> Mapping[str, str]:
     """What it says of its elements to screen readers alone."""
     return {
-        "App pages": _("Pages of the application"),
+        "App pages": _("Pages of this app"),
         "Clear all": _("Clear all"),
         "Clear value": _("Clear the field"),
         "Close": _("Close"),
         "Collapse sidebar": _("Collapse the sidebar"),
         "Copy to clipboard": _("Copy to the clipboard"),
-        "Decrement": _("Smaller"),
+        "Decrement": _("Decrease"),
         "Dismiss": _("Dismiss"),
         "Expand sidebar": _("Expand the sidebar"),
         "Help": _("Help"),
         "Help for {name}": _("Help for {name}"),
         "Hide password": _("Hide what is typed"),
-        "Increment": _("Greater"),
+        "Increment": _("Increase"),
         "Link to heading": _("Link to the heading"),
         "Main menu": _("Main menu"),
-        "Navigate to home page": _("To the first page"),
+        "Navigate to home page": _("Go to the home page"),
         "Open": _("Open the list"),
         "Remove {name}": _("Remove {name}"),
-        "Selected values": _("Chosen"),
+        "Selected values": _("Selected"),
         "Show password": _("Show what is typed"),
         "Sidebar": _("Sidebar"),
         "Theme": _("Light or dark"),
@@ -68,15 +68,15 @@ def _streamlits_labels() -> Mapping[str, str]:
 
 def language_choice() -> None:
     """In the settings; kept with the first index, for all of them."""
-    names = {"": _("As the browser says"), **LANGUAGES}
+    names = {"": _("Same as the browser"), **LANGUAGES}
     fill_widget("set_language", resources.chosen_language())
     st.selectbox(
-        _("Language of the screens"),
+        _("Display language"),
         list(names),
         key="set_language",
         format_func=names.__getitem__,
         on_change=_keep,
-        help=_("The language of the screens. Answers are asked for in the language of the question."),
+        help=_("The language of menus and buttons."),
     )
 
 

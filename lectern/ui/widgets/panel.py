@@ -123,7 +123,7 @@ def _calls(opened: Opened) -> None:
     if (facts := opened.message.facts) is not None:
         told = [label(labels.answer_facts(facts))]
         if looked_for := facts.meant or facts.condensed:
-            told.append(_("Looked for: {question}").format(question=label(labels.excerpt(looked_for))))
+            told.append(_("Searched for: {question}").format(question=label(labels.excerpt(looked_for))))
         with st.container(key="panel_facts"):
             st.caption("  \n".join(told))
     draw_call_graph(opened.message, opened.number)

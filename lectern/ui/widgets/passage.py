@@ -68,7 +68,9 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False, around:
         view = view_source(library, source, quoted, around=around)
     except RagError as error:
         if recorded:
-            st.markdown(_("As it was when the answer was recorded. Add the sample documents to see its page."))
+            st.markdown(
+                _("This is how the passage read when the answer was recorded. Add the sample documents to see its page.")
+            )
         else:
             st.markdown(
                 f"**{label(said(error.what))}**  \n{label(said(error.hint))}"
@@ -113,13 +115,13 @@ def _words() -> dict[str, str]:
     return {
         "at": _("Page {label} of {number}"),
         "continues": _("Continues on page {label}"),
-        "broken": _("This page could not be drawn."),
-        "zoom_in": _("Larger"),
-        "zoom_out": _("Smaller"),
+        "broken": _("This page could not be shown."),
+        "zoom_in": _("Zoom in"),
+        "zoom_out": _("Zoom out"),
         "go_to": _("Go to page"),
         "previous": _("Previous page"),
         "next": _("Next page"),
         "back": _("Back to the passage"),
-        "unmarked": _("The page is shown without a mark: where its words stand on it is not known, as with a scan."),
-        "read": _("What was read on this page"),
+        "unmarked": _("The passage is not marked on this page, because the position of its words is unknown, as in a scan."),
+        "read": _("Text read from this page"),
     }

@@ -54,11 +54,11 @@ def passage_map() -> None:
                 "others": _("Other files"),
                 "hits": _("Found for “{question}”").format(question=labels.excerpt(asked)) if asked else "",
                 "whole": _("Show all"),
-                "closer": _("Closer"),
-                "farther": _("Farther"),
+                "closer": _("Zoom in"),
+                "farther": _("Zoom out"),
                 "page": _("p. {page}"),
-                "gone": _("This passage is no longer there."),
-                "lost": _("The map could not be fetched. Reload the page."),
+                "gone": _("This passage no longer exists."),
+                "lost": _("The map could not be loaded. Reload the page."),
             },
         },
         on_open_change=_open,
@@ -70,8 +70,10 @@ def _told_aloud(made: Survey) -> str:
     """The map for who does not see it; what is near what, the field below it finds."""
     passages, documents = labels.count(len(made.ids), "passage"), labels.count(len(made.documents), "document")
     return _(
-        "Map of {passages} of {documents}, near each other where they mean the like. Arrow keys move it, plus and minus zoom."
-        " The field below finds the passages nearest to some words, and the buttons name the documents with most passages."
+        "Map of {passages} from {documents}; passages with a similar meaning are close "
+        "together. Arrow keys move the map, plus and minus zoom. The field below finds the "
+        "passages closest to a few words, and the buttons name the documents with the most "
+        "passages."
     ).format(passages=passages, documents=documents)
 
 
@@ -82,7 +84,7 @@ def _progress(was_drawing: bool) -> None:
         st.rerun()
     made = surveys.latest()
     if share is not None:
-        st.progress(min(share, 0.99), _("Drawing the map. You can go on with anything else."))
+        st.progress(min(share, 0.99), _("Drawing the map. You can do other things meanwhile."))
     elif surveys.problem is not None:
         if problem(surveys.problem, key="map"):
             surveys.start()
@@ -135,9 +137,9 @@ def _last_answer() -> Message | None:
 def _list(made: Survey, hits: list[int], asked: str) -> None:
     """The same without the map: passages by what they say."""
     st.text_input(
-        _("Passages near these words"),
+        _("Passages closest to these words"),
         key="map_words",
-        placeholder=_("Type a few words to find the passages nearest to them"),
+        placeholder=_("Type a few words to find the passages closest to them"),
         icon=":material/search:",
     )
     library, typed = resources.library(), str(widget("map_words") or "").strip()

@@ -26,7 +26,7 @@ LOOK = 0.4  # seconds between two looks at one that is being worked out
 def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
     """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s". Quick in every run of the script; always one line high."""
     if not ask.question.strip():
-        st.caption(_("Type a question to see what answering it takes."))
+        st.caption(_("Type a question to see what it takes to answer it."))
         return
     line = partial(_("{mode}: {price}").format, mode=label(labels.mode_label(ask.mode)))
     try:
@@ -44,13 +44,13 @@ def total_tag(asks: Sequence[Ask]) -> None:
     told = f":shimmer[{_('working out what it takes…')}]"  # their own tags look whether it is there
     if len(known) == len(prices):
         told = label(labels.price(all_at_once(known), resources.library().settings.price.currency))
-    st.caption(_("All together: {price}").format(price=told))
+    st.caption(_("Total: {price}").format(price=told))
 
 
 def most_tag(ask: Ask) -> None:
     """A line for a way of answering of which no question is typed yet."""
     with suppress(RagError):  # asking says what is wrong
-        _tag(most_of(ask), _("For each question at most: {price}").format)
+        _tag(most_of(ask), _("Per question, at most: {price}").format)
 
 
 def _tag(price: Future[Price], line: Callable[..., str]) -> None:
@@ -81,7 +81,7 @@ def _confirm(asked: Confirm) -> None:
     answers = ngettext("Answering takes {price}.", "The {number} answers take {price}.", asked.answers)
     with st.container(key="confirm_price"):
         st.markdown(label(answers.format(number=asked.answers, price=price)))
-        st.caption(_("You are asked because this is above the limits in Settings. An answer can be stopped at any time."))
+        st.caption(_("Lectern asks first because of the limits in Settings. You can stop an answer at any time."))
         with st.container(horizontal=True, gap="small"):
             if st.button(_("Run anyway"), key="confirm_run", type="primary"):
                 session().confirm = None

@@ -54,7 +54,7 @@ def unexpected(error: BaseException) -> None:
         shown = Problem.of(error)
     else:
         shown = Problem(
-            _("This screen could not be drawn."),
+            _("This screen could not be shown."),
             _("Nothing in your library was changed. Try again; if it happens again, please report it."),
             details=f"{type(error).__name__}: {error}",
         )

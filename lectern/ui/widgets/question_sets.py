@@ -47,7 +47,7 @@ def question_set() -> QuestionSet | None:
             _more(chosen)
     _about(chosen)
     if chosen.size:
-        with st.expander(_("Look at the questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun") as looked:
+        with st.expander(_("View questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun") as looked:
             if looked.open:
                 _questions(chosen)
     return chosen if chosen.size and chosen.state != "running" else None
@@ -71,8 +71,9 @@ def _new() -> None:
         on_change=_upload,
         args=(key,),
         help=_(
-            "A table (CSV) or JSON Lines with the columns question, answer, document and pages. Only the question is required;"
-            " without a document or an answer, nobody can tell whether the right passages were found."
+            "A CSV table or JSON Lines file with the columns question, answer, document and "
+            "pages. Only the question is required, but without a document or an answer there is "
+            "no telling whether the right passages were found."
         ),
     )
     if len(resources.library().store):
@@ -127,8 +128,8 @@ def _upload(key: str) -> None:
         return
     state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = made.id, 1, None, ""
     number = len(read.questions)
-    taken = ngettext("{number} question was taken in.", "{number} questions were taken in.", number).format(number=number)
-    ignored = _("These columns mean nothing here and were left out: {names}.").format(names=", ".join(read.ignored))
+    taken = ngettext("{number} question was imported.", "{number} questions were imported.", number).format(number=number)
+    ignored = _("These columns are not used and were ignored: {names}.").format(names=", ".join(read.ignored))
     state.notice = f"{taken} {ignored}" if read.ignored else taken
 
 
@@ -185,7 +186,7 @@ def _more(chosen: QuestionSet) -> None:
     )
     if session().evaluate.deleting_set != chosen.id:
         st.button(
-            _("Delete, with all its measurements"),
+            _("Delete with all its measurements"),
             key="delete_set",
             icon=":material/delete:",
             on_click=_ask_to_delete,
@@ -211,7 +212,7 @@ def _ask_to_delete(set_id: str) -> None:
 def _delete(set_id: str) -> None:
     resources.library().evaluations.delete_set(set_id)
     state = session()
-    state.evaluate.question_set, state.panel, state.notice = None, "", _("The question set is deleted.")
+    state.evaluate.question_set, state.panel, state.notice = None, "", _("Question set deleted.")
 
 
 def _questions(chosen: QuestionSet) -> None:
@@ -229,7 +230,7 @@ def _questions(chosen: QuestionSet) -> None:
     if pages > 1:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                _("Earlier"),
+                _("Previous"),
                 key="questions_back",
                 disabled=state.question_page == 1,
                 on_click=_turn,
@@ -238,7 +239,7 @@ def _questions(chosen: QuestionSet) -> None:
             )
             st.caption(_("Page {page} of {pages}").format(page=state.question_page, pages=pages))
             st.button(
-                _("Further"),
+                _("Next"),
                 key="questions_on",
                 disabled=state.question_page == pages,
                 on_click=_turn,
@@ -301,8 +302,8 @@ def _edit(question: Question) -> None:
     st.multiselect(
         _("Documents that answer it"), list(dict.fromkeys([*named, *files])), key=f"q_docs_{key}", persist_state="session"
     )
-    st.text_input(_("Pages, with commas between them"), key=f"q_pages_{key}", persist_state="session")
-    st.text_area(_("Right answers, one a line"), key=f"q_answers_{key}", height=70, persist_state="session")
+    st.text_input(_("Pages, separated by commas"), key=f"q_pages_{key}", persist_state="session")
+    st.text_area(_("Right answers, one per line"), key=f"q_answers_{key}", height=70, persist_state="session")
     with st.container(horizontal=True):
         st.button(_("Save"), key=f"q_save_{key}", on_click=_save, args=(question,))
         st.button(_("Cancel"), key=f"q_cancel_{key}", type="tertiary", on_click=_cancel)
@@ -316,7 +317,9 @@ def _save(question: Question) -> None:
     key = question.id
     text = " ".join(str(widget(f"q_text_{key}")).split())
     if not text:
-        session().evaluate.problem = Problem(_("A question needs words."), _("Type the question, or remove it from the set."))
+        session().evaluate.problem = Problem(
+            _("A question cannot be empty."), _("Type the question, or remove it from the set.")
+        )
         return
     pages = tuple(page.strip() for page in str(widget(f"q_pages_{key}")).split(",") if page.strip())
     before = {wanted.document: wanted for wanted in question.wanted}
@@ -343,8 +346,8 @@ def missing_documents(chosen: QuestionSet) -> None:
     if missing := unknown_documents(resources.library().evaluations.questions(chosen.id)):
         shown = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
         told = ngettext(
-            "Questions are about {number} document that is not here: {names}. What they ask for cannot be found.",
-            "Questions are about {number} documents that are not here: {names}. What they ask for cannot be found.",
+            "Some questions are about {number} document that is not here: {names}. Their answers cannot be found.",
+            "Some questions are about {number} documents that are not here: {names}. Their answers cannot be found.",
             len(missing),
         )
         st.caption(f":material/warning: {label(told.format(number=len(missing), names=shown))}")

@@ -63,7 +63,7 @@ def _offer(offered: Offer, *, key: str) -> None:
     st.markdown(label(offered.question))
     fill_new_widget(f"{key}_files", [file_id for file_id in offered.file_ids or () if file_id in files])
     st.multiselect(
-        _("Only in these documents"),
+        _("Only these documents"),
         list(files),
         key=f"{key}_files",
         format_func=lambda file_id: files[file_id].name if file_id in files else _("a deleted document"),
@@ -108,7 +108,7 @@ def _what(reading: Reading, files: int, passages: int) -> str:
     """What will be read."""
     named = ngettext("{number} document", "{number} documents", files).format(number=numeral(files))
     if reading == "each_file":
-        return _("Asks {documents}, each on its own.").format(documents=named)
+        return _("Asks {documents}, one by one.").format(documents=named)
     counted = ngettext("{number} passage", "{number} passages", passages).format(number=numeral(passages))
     return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
 

@@ -68,8 +68,8 @@ def _line() -> None:
         be_still()
         return
     told = ngettext(
-        "{number} document is still being read. Answers use what is ready.",
-        "{number} documents are still being read. Answers use what is ready.",
+        "{number} document is still being read. Answers use the ones that are ready.",
+        "{number} documents are still being read. Answers use the ones that are ready.",
         active,
     )
     st.caption(told.format(number=numeral(active)))

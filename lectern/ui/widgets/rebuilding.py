@@ -25,7 +25,7 @@ def _rebuilding(drawn: str) -> None:
     coming = library.store.versions.coming()
     if (coming.state if coming else "") != drawn:
         if coming is None and not library.rebuilds.plan().changes:
-            session().notice = _("The index is rebuilt: all documents have the new passages.")
+            session().notice = _("The index has been rebuilt: all documents use the new passages.")
         st.rerun()
     if coming is not None:
         _progress(coming)
@@ -34,10 +34,10 @@ def _rebuilding(drawn: str) -> None:
     if not plan.changes or not plan.passages_now:
         return
     changes = label(", ".join(map(said, plan.changes)))
-    st.markdown(_("Your documents are still cut as before ({changes}).").format(changes=changes))
+    st.markdown(_("Your documents are still split the old way ({changes}).").format(changes=changes))
     about = f"{labels.count(plan.passages, 'passage')}, {labels.duration(plan.seconds)}"
     rebuild = _("Rebuild the index ({about})").format(about=about)
-    if st.button(rebuild, key="rebuild", help=_("Questions are answered all the while, as before.")):
+    if st.button(rebuild, key="rebuild", help=_("You can keep asking questions meanwhile.")):
         library.rebuilds.start()
         library.worker.start()
         st.rerun()
@@ -48,13 +48,13 @@ def _progress(coming: IndexVersion) -> None:
     left = f" · {labels.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
     told = {
         "building": _("Rebuilding the index"),
-        "stopped": _("Rebuilding is stopped"),
-        "failed": _("Rebuilding has failed"),
+        "stopped": _("Rebuilding stopped"),
+        "failed": _("Rebuilding failed"),
     }
     st.progress(coming.fraction, f"{told[coming.state]}{left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")
-    st.caption(_("Questions are answered all the while, as before."))
+    st.caption(_("You can keep asking questions meanwhile."))
     with st.container(horizontal=True):
         if coming.state == "building":
             st.button(_("Stop"), key="stop_rebuild", on_click=library.store.versions.stop)

@@ -23,8 +23,8 @@ def stage_switch() -> None:
     )
     st.caption(
         _(
-            "Recorded questions about the sample are answered by their recordings, as fast as when they were made, and no"
-            " language model is asked. Each says which model wrote it."
+            "Recorded questions about the sample are answered from recordings at their original "
+            "speed, without asking a language model. Each answer names the model that wrote it."
         )
     )
 

@@ -57,12 +57,12 @@ def search_options(files: Mapping[str, str]) -> None:
             1,
             100,
             key="query_top_k",
-            help=_("At most how many passages the answer is made from."),
+            help=_("The most passages an answer is based on."),
             persist_state="session",
         )
         st.toggle(_("Include weaker passages"), key="query_weaker", help=weaker_help(), persist_state="session")
         st.multiselect(
-            _("Only in these documents"),
+            _("Only these documents"),
             list(files),
             key="query_files",
             format_func=lambda file_id: files.get(file_id, _("a deleted document")),
@@ -77,24 +77,25 @@ def search_options(files: Mapping[str, str]) -> None:
             format="%d%%",
             key="query_balance",
             help=_(
-                "How much the meaning of a passage counts; the rest is the words it shares with the question."
-                " {usual} % is usual. Lower it for names and numbers, raise it for questions in other words than the text."
+                "How much the meaning of a passage counts; the rest is the words it shares with "
+                "the question. The default is {usual}%. Lower it for names and numbers; raise "
+                "it when the question uses other words than the text."
             ).format(usual=USUAL),
             persist_state="session",
         )
         st.number_input(
-            _("Lowest score"),
+            _("Minimum score"),
             0.0,
             1.0,
             step=0.05,
             key="query_cutoff",
-            help=_("Passages that score less are left out. Scores are 0 to 1; 0 leaves none out."),
+            help=_("Passages below this score are left out. Scores run from 0 to 1; 0 leaves none out."),
             persist_state="session",
         )
         st.toggle(
             _("Different passages"),
             key="query_diverse",
-            help=_("Rather passages that differ than several that say the same (maximal marginal relevance, MMR)."),
+            help=_("Prefer passages that differ over several that say the same thing (maximal marginal relevance, MMR)."),
             persist_state="session",
         )
         st.text_input(
@@ -110,22 +111,22 @@ def search_options(files: Mapping[str, str]) -> None:
 
 
 def weaker_help() -> str:
-    return _("Passages that are far weaker than the best one are left out otherwise, so that fewer may remain.")
+    return _("Otherwise passages far weaker than the best one are left out, so fewer may remain.")
 
 
 def _summary() -> str:
     count, documents = int(widget("query_top_k")), len(widget("query_files") or ())
     said = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
     if widget("query_weaker"):
-        said.append(_("including weaker ones"))
+        said.append(_("weaker passages included"))
     if documents:
         said.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
     if int(widget("query_balance")) != USUAL:
-        said.append(_("{percent} % meaning").format(percent=widget("query_balance")))
+        said.append(_("{percent}% meaning").format(percent=widget("query_balance")))
     if widget("query_cutoff"):
         said.append(_("score {least} or more").format(least=numeral(float(widget("query_cutoff")), 2)))
     if widget("query_diverse"):
-        said.append(_("different passages"))
+        said.append(_("varied passages"))
     if widget("query_reranker"):
         said.append(_("reranked"))
     return " · ".join(said)

@@ -83,7 +83,7 @@ def sentences(message: Message) -> None:
         st.rerun()  # the answer was drawn without its marks
     judged = [one for one, _source in found if one.verdict is not None]
     if not judged:
-        st.markdown(_("This answer claims nothing that could be checked."))
+        st.markdown(_("There is nothing in this answer to check."))
         return
     good = sum(one.verdict == "supported" for one in judged)
     st.markdown(
@@ -104,8 +104,9 @@ def sentences(message: Message) -> None:
     _SENTENCES(key=f"sentences_{message.id}", data=data, on_open_change=partial(_open, message))
     st.caption(
         _(
-            "Compared by words, numbers, names and meaning, without a language model. Weak: something alike is there, but not"
-            " all of it. It can be wrong; the passage has the last word."
+            "Compared by words, numbers, names and meaning, without a language model. Weak "
+            "means the passages say something similar, but not all of it. The check can be "
+            "wrong; the passage has the last word."
         )
     )
 

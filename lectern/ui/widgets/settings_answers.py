@@ -27,7 +27,7 @@ def answer_settings() -> None:
         key="set_top_k",
         on_change=keep_field,
         args=("answers", "top_k", "set_top_k"),
-        help=_("The most passages that an answer is made from. More cover more of your documents, and take longer."),
+        help=_("The most passages an answer is based on. A higher number covers more of your documents, but takes longer."),
     )
     st.toggle(
         _("Include weaker passages"),
@@ -41,7 +41,7 @@ def answer_settings() -> None:
     _mode(_("For a single question"), "response_mode", labels.response_modes())
     st.caption(labels.response_modes()[answers.response_mode].sentence)
     st.text_area(
-        _("Say this to the language model in every chat"),
+        _("Instructions for every chat"),
         key="set_system_prompt",
         placeholder=_("For example: Answer in French."),
         on_change=keep_field,

@@ -15,8 +15,8 @@ from lectern.ui.widgets.settings_field import keep_field
 def passage_settings() -> None:
     st.markdown(
         _(
-            "Documents are cut into passages, and answers are made from the passages that fit. A change here applies to files "
-            "added from now on."
+            "Documents are split into passages, and answers are based on the ones that fit. Changes here apply to "
+            "files added from now on."
         )
     )
     library = resources.library()
@@ -33,7 +33,7 @@ def passage_settings() -> None:
             on_change=keep_field,
             width=220,
             args=("ingest", "chunk_size", "set_chunk_size"),
-            help=_("A token is about ¾ of a word. 200 suits the built-in search; longer passages give more context."),
+            help=_("A token is about ¾ of a word. 200 works well with the built-in search; longer passages give more context."),
         )
         st.number_input(
             _("Overlap in tokens"),
@@ -49,10 +49,11 @@ def passage_settings() -> None:
     with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
         embedder = labels.embedder(library.store.versions.current().embed_model)
         st.caption(
-            _("Passages are searched with the embedder “{name}”.").format(name=label(embedder)),
+            _("The search uses the embedding model “{name}”.").format(name=label(embedder)),
             width="content",
             help=_(
-                "What turns texts into vectors. Another one needs new vectors of all passages: “Rebuild” on the page Indexes."
+                "Turns text into vectors for the search. Changing it means computing all vectors again: see "
+                "“Rebuild” on the Indexes page."
             ),
         )
         st.page_link(places.INDEXES, label=_("Choose another one"))
@@ -60,7 +61,7 @@ def passage_settings() -> None:
 
 
 def limit_settings() -> None:
-    st.markdown(_("A file over a limit is not read, and says so in the list. A change applies to files read from now on."))
+    st.markdown(_("Files over a limit are not read; the list says so. Changes apply to files read from now on."))
     ingest = resources.library().settings.ingest
     with st.container(key="limits", horizontal=True, vertical_alignment="bottom"):
         for field, name, least, most, step, meaning in _limits():
@@ -81,7 +82,7 @@ def limit_settings() -> None:
 def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
     """Field, name, least, most, step, and what it means."""
     return (
-        ("max_file_mb", _("Largest file, in MB"), 1, 100_000, 50, _("A larger file is not taken in.")),
+        ("max_file_mb", _("Largest file, in MB"), 1, 100_000, 50, _("Larger files are not accepted.")),
         (
             "max_text_mb",
             _("Most text in one file, in MB"),
@@ -92,11 +93,14 @@ def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
         ),
         (
             "read_timeout",
-            _("Longest time without a page read, in seconds"),
+            _("Longest wait for a page, in seconds"),
             10,
             86_400,
             60,
-            _("Then reading the file is given up, at the latest after 40 times as long. Indexing takes its own time."),
+            _(
+                "A file is given up if no page is read for this long, or after 40 times this long in total. Indexing "
+                "is not counted."
+            ),
         ),
         (
             "read_memory_mb",
@@ -104,6 +108,6 @@ def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
             256,
             1_000_000,
             256,
-            _("Protects the computer from files made to fill it."),
+            _("Protects the computer from files made to fill its memory."),
         ),
     )

@@ -35,7 +35,7 @@ def model_settings() -> bool:
         return False
     bind_keys(library.folder, library.settings)
     _fill(library.settings.llm, fill_new_widget)
-    st.markdown(_("Writes answers from the passages that are found. Without one, Lectern quotes the passages themselves."))
+    st.markdown(_("Writes answers from the passages found. Without one, Lectern quotes the passages themselves."))
     provider = _provider()
     if provider == "llama_cpp":
         local_models(use_local_model)
@@ -56,7 +56,7 @@ def model_settings() -> bool:
     if state.report is not None and provider != "none":
         test = _report(state.report, to_save=dirty and not nameless, test=test)
     if test and draft is not None:
-        with st.spinner(_("Asking the server for a few words…")):
+        with st.spinner(_("Testing the server…")):
             state.report = _tested(draft, typed_key or read_key(library.folder, draft.provider, draft.base_url), ask=True)
         st.rerun()
     return dirty
@@ -75,7 +75,7 @@ def _locked(llm: LLMSettings) -> None:
     """What is set, for who may not change it."""
     name = provider_names()[llm.provider][0]
     st.markdown(f"**{label(name)}**" + (f" · {label(model_name(llm.model))}" if llm.model else ""))
-    locked = _("Whoever runs this server has locked the language model, with LECTERN_MODEL_SETTINGS.")
+    locked = _("The administrator of this server has locked the language model (LECTERN_MODEL_SETTINGS).")
     st.caption(f":material/lock: {label(locked)}")
     with st.expander(_("More"), type="compact"):
         token_prices()
@@ -86,7 +86,10 @@ def provider_names() -> Mapping[Provider, tuple[str, str]]:
     return {
         "none": (_("None"), _("Answers quote your documents word for word. Nothing to install.")),
         "llama_cpp": (_("On this computer"), _("A language model that Lectern runs itself. Nothing leaves this computer.")),
-        "ollama": ("Ollama", _("Language models on this computer, or another one in your network. Nothing leaves it.")),
+        "ollama": (
+            "Ollama",
+            _("Language models on this computer or another one in your network. Nothing leaves your network."),
+        ),
         "openai": ("OpenAI", _("Questions and the passages found for them are sent to OpenAI. Needs a key.")),
         "openai_compatible": (
             _("Other"),
@@ -121,9 +124,9 @@ def _address(provider: Provider) -> None:
         key="llm_url",
         placeholder=usual,
         persist_state="session",
-        help=_("Where the server listens. Empty: the usual address.")
+        help=_("The server’s address. Leave empty for the usual one.")
         if provider == "ollama"
-        else _("Where the server listens, up to and with /v1."),
+        else _("The server’s address, up to and including /v1."),
     )
 
 
@@ -140,7 +143,7 @@ def _model() -> None:
         key="llm_model",
         index=None,
         accept_new_options=True,
-        placeholder=_("Type a name, or press Test to see what the server has"),
+        placeholder=_("Type a name, or press Test to see the server’s models"),
         persist_state="session",
     )
     if models:
@@ -158,19 +161,19 @@ def _key(provider: Provider) -> None:
         type="password",
         key="llm_key",
         autocomplete="off",
-        placeholder=_("Stored: {key}. Type a new one to replace it.").format(key=mask(stored))
+        placeholder=_("Saved: {key}. Type a new one to replace it.").format(key=mask(stored))
         if stored
-        else _("Only if the server wants one")
+        else _("Only if the server requires one")
         if provider == "openai_compatible"
         else "sk-…",
-        help=_("Kept in a file that only you can read. It is sent to this server and shown to nobody."),
+        help=_("Saved in a file that only you can read. It is sent only to this server and never shown."),
         persist_state="session",
     )
     if other is not None and not stored:
-        told = _("The stored key was given for {address}, and is sent nowhere else. Type the one for the address above.")
+        told = _("The saved key belongs to {address} and is sent nowhere else. Type the key for the address above.")
         st.caption(told.format(address=label(other.origin)))
     if stored or other is not None:
-        st.button(_("Forget the stored key"), key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
+        st.button(_("Remove the saved key"), key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
 
 
 def _more(provider: Provider) -> None:
@@ -182,7 +185,7 @@ def _more(provider: Provider) -> None:
             step=512,
             key="llm_window",
             persist_state="session",
-            help=_("How many tokens (about ¾ of a word each) the model can take in at once. Its maker says how many."),
+            help=_("How many tokens (about ¾ of a word each) the model can read at once. Its maker states the number."),
         )
         st.number_input(
             _("Room for the answer"),
@@ -191,7 +194,7 @@ def _more(provider: Provider) -> None:
             step=64,
             key="llm_room",
             persist_state="session",
-            help=_("How many tokens an answer may have. They are kept free in the context window."),
+            help=_("The most tokens an answer may use. They are reserved in the context window."),
         )
         st.number_input(
             _("Temperature"),
@@ -201,7 +204,7 @@ def _more(provider: Provider) -> None:
             key="llm_temperature",
             persist_state="session",
             help=_(
-                "0 gives nearly the same answer each time. Higher values vary the wording, and stray from the documents more."
+                "0 gives nearly the same answer each time. Higher values vary the wording and stray further from the documents."
             ),
         )
         st.number_input(
@@ -211,29 +214,32 @@ def _more(provider: Provider) -> None:
             step=10,
             key="llm_timeout",
             persist_state="session",
-            help=_("How long the server may be silent before an answer is given up."),
+            help=_("How long to wait for the server before giving up on an answer."),
         )
         _calls(provider)
         if provider != "openai":
             st.toggle(
-                _("The model calls functions"),
+                _("The model can call functions"),
                 key="llm_functions",
                 persist_state="session",
-                help=_("Some models can ask for a search by themselves. Then chats can be answered “By functions”."),
+                help=_("Some models can ask for a search themselves. You can then choose “Documents when needed” in a chat."),
             )
         token_prices()
 
 
 def _calls(provider: Provider) -> None:
     st.number_input(
-        _("Calls at once"),
+        _("Parallel calls"),
         1,
         64,
         step=1,
         key="llm_calls",
         placeholder=_("Automatic"),
         persist_state="session",
-        help=_("How many calls are sent at the same time; more wait their turn. Empty: as many as the server has room for."),
+        help=_(
+            "How many calls are sent at the same time; the rest wait their turn. Leave empty for as many as the "
+            "server can take."
+        ),
     )
     if provider == "llama_cpp":
         st.number_input(
@@ -244,7 +250,10 @@ def _calls(provider: Provider) -> None:
             format="%g",
             key="llm_idle",
             persist_state="session",
-            help=_("After so many minutes without a question the model leaves memory. The next question loads it again."),
+            help=_(
+                "After this many minutes without a question, the model is unloaded from memory. The next question "
+                "loads it again."
+            ),
         )
 
 
@@ -256,7 +265,7 @@ def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, name
         test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
         if dirty:
             st.button(_("Discard"), key="discard_llm", type="tertiary", on_click=_discard)
-            st.caption(_("Test shows the models of the server: choose one.") if nameless else _("Not saved yet"))
+            st.caption(_("Press Test to see the server’s models, then choose one.") if nameless else _("Not saved yet"))
     return test
 
 
@@ -386,7 +395,7 @@ def _discard() -> None:
 
 def forget_key(provider: Provider) -> None:
     write_key(resources.library().folder, provider, "")
-    session().notice = _("The key is forgotten.")
+    session().notice = _("The key has been removed.")
 
 
 def _change_provider() -> None:

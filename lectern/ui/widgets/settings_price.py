@@ -15,15 +15,15 @@ def limits_of_answers() -> None:
     price = resources.library().settings.price
     st.markdown(
         _(
-            "Before an answer is made you see how many calls of the model and how many tokens it takes, and about how long. "
-            "Above these limits you are asked first."
+            "Before each answer you see how many model calls and tokens it takes, and about how long. Above these "
+            "limits, Lectern asks first."
         )
     )
     with st.container(horizontal=True):
-        _number("ask_above_calls", _("Ask above so many calls"), price.ask_above_calls, 10, _("0 never asks."))
+        _number("ask_above_calls", _("Ask first above this many calls"), price.ask_above_calls, 10, _("0 never asks."))
         _number(
             "ask_above_tokens",
-            _("Ask above so many tokens"),
+            _("Ask first above this many tokens"),
             price.ask_above_tokens,
             10_000,
             _("A token is about ¾ of a word; what is sent and what is written both count. 0 never asks."),
@@ -32,10 +32,10 @@ def limits_of_answers() -> None:
 
 def token_prices() -> None:
     price = resources.library().settings.price
-    st.markdown(_("For a model that is paid for by the token. Its maker's price list says how much. 0: it costs nothing."))
+    st.markdown(_("For a model you pay for by the token; see the price list of its provider. 0 means it is free."))
     with st.container(horizontal=True):
-        _number("prompt_million", _("A million tokens sent"), price.prompt_million, 0.1)
-        _number("completion_million", _("A million tokens written"), price.completion_million, 0.1)
+        _number("prompt_million", _("Price per million tokens sent"), price.prompt_million, 0.1)
+        _number("completion_million", _("Price per million tokens written"), price.completion_million, 0.1)
         fill_widget("price_currency", price.currency)
         st.text_input(
             _("Currency sign"),

@@ -25,12 +25,12 @@ def what_leaves() -> None:
     st.header(_("Privacy"), anchor=False)
     read = (
         _(
-            "Your documents are kept on the server that is named under *Where things are kept*, and are read and cut into"
-            " passages on this computer, or on another one that works for the same library. For that nothing is sent anywhere"
-            " else."
+            "Your documents are kept on the server named under *Where your data is kept*. They are read and split "
+            "into passages on this computer, or on another one that works for the same library. Nothing is sent "
+            "anywhere else for this."
         )
         if library.shared
-        else _("Your documents are read, cut into passages and searched on this computer. For that nothing is sent anywhere.")
+        else _("Your documents are read, split into passages and searched on this computer. Nothing is sent anywhere for this.")
     )
     st.markdown(f"{read} {_sent_to_the_model(library)}")
     _keys()
@@ -40,10 +40,10 @@ def details() -> None:
     """What else is sent, or is not."""
     rest = [
         said(describe_confinement()),
-        _("No figures about how Lectern is used are collected, and the pages load nothing from elsewhere."),
+        _("Lectern collects no usage data, and its pages load nothing from elsewhere."),
         _(
-            "A web link or a storage that you add, and a language model that you download, is fetched from where it is, and"
-            " nothing else is told about it."
+            "Web links and storage that you add, and language models that you download, are fetched from where "
+            "they are. Nobody else is told."
         ),
     ]
     st.markdown("\n".join(f"- {line}" for line in rest))
@@ -60,11 +60,12 @@ def _sent_to_the_model(library: Library) -> str:
     }[llm.provider]
     if where:
         return _(
-            "For each answer the question, the passages found for it, what was said before in the chat, and the prompts are"
-            " sent to the language model at **{where}**. Whole documents are not, unless everything is read."
+            "For each answer, the question, the passages found for it, the conversation so far and the prompts "
+            "are sent to the language model at **{where}**. Whole documents are sent only when you read "
+            "everything."
         ).format(where=label(where))
     if llm.provider == "llama_cpp":
-        return _("The language model runs on this computer: nothing is sent to another one for an answer.")
+        return _("The language model runs on this computer: nothing is sent elsewhere to write an answer.")
     if library.shared:
         return _("There is no language model, so nothing is sent to one.")
     return _("There is no language model, so nothing at all leaves this computer.")
@@ -75,24 +76,24 @@ def _keys() -> None:
     stored = stored_keys(resources.library().folder)
     keys = [(provider, name, stored[provider]) for provider, (name, _about) in provider_names().items() if provider in stored]
     if not keys:
-        st.markdown(_("No key is stored. A language model that needs one asks for it on the page Model."))
+        st.markdown(_("No keys are saved. If a language model needs one, enter it on the Model page."))
         return
     for provider, name, key in keys:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{label(name)}** {label(mask(key.key))} · {label(key.origin)}", width="content")
             if not models_are_locked():
-                st.button(_("Forget"), key=f"forget_{provider}", type="tertiary", on_click=forget_key, args=(provider,))
+                st.button(_("Remove"), key=f"forget_{provider}", type="tertiary", on_click=forget_key, args=(provider,))
 
 
 def library_place() -> None:
     """Where everything is kept, and a copy of it to take away."""
     library = resources.library()
     status = library.status()
-    st.header(_("Where things are kept"), anchor=False)
+    st.header(_("Where your data is kept"), anchor=False)
     if library.shared:
         kept = _(
-            "Documents, passages, conversations and settings are in one database on a server, {size} so far. "
-            "Models' keys are on this computer alone."
+            "Documents, passages, conversations and settings are in one database on a server, {size} so far. Keys "
+            "are kept on this computer only."
         )
     else:
         kept = _(
@@ -102,6 +103,9 @@ def library_place() -> None:
     place = status.name.replace("`", "")
     st.markdown(f"{kept.format(size=labels.size(status.bytes_on_disk))}  \n`{place}`")
     st.markdown(
-        _("A copy holds everything but keys and passwords. Drop it where you drop documents, here or on another computer.")
+        _(
+            "A copy contains everything except keys and passwords. To restore it, drop it where you add documents, "
+            "here or on another computer."
+        )
     )
     library_copy()

@@ -27,38 +27,44 @@ def titles() -> Mapping[str, tuple[str, str]]:
             _("Answer from passages"),
             _("The first call of Compact and Refine, and each call of Simple summarize and Accumulate."),
         ),
-        "refine": (_("Improve an answer"), _("Every further call of Refine and Compact, on its own and in a chat.")),
-        "tree_summarize": (_("Sum up"), _("Each call of Tree summarize, and of Read everything.")),
+        "refine": (_("Improve an answer"), _("Every further call of Refine and Compact, for single questions and in chats.")),
+        "tree_summarize": (_("Summarise"), _("Each call of Tree summarize, and of Read everything.")),
         "context_chat": (_("Answer in a chat"), _("Each message of “Documents each time” and “Follow-ups and documents”.")),
         "condense_question": (
             _("Understand a follow-up"),
-            _("Makes a follow-up question one that stands alone, before your documents are searched."),
+            _("Rewrites a follow-up as a standalone question before your documents are searched."),
         ),
         "simple_chat": (_("Just talk"), _("Each message of “Just talk”.")),
-        "generation": (_("Answer without documents"), _("The way of answering called Generation.")),
+        "generation": (_("Answer without documents"), _("The Generation response mode.")),
         "react": (
             _("Work with tools"),
-            _("Each call of “Step by step”. The forms after Thought, Action and Answer must stay."),
+            _("Each call of “Step by step”. Keep the format after Thought, Action and Answer."),
         ),
-        "questions": (_("Write questions"), _("Makes the questions on the page Evaluate.")),
-        "faithfulness": (_("Judge: is it in the passages?"), _("Judges answers on the page Evaluate; begins with YES or NO.")),
-        "relevancy": (_("Judge: does it answer?"), _("Judges answers on the page Evaluate; begins with YES or NO.")),
+        "questions": (_("Write questions"), _("Writes the questions on the Evaluate page.")),
+        "faithfulness": (
+            _("Judge: is it in the passages?"),
+            _("Judges answers on the Evaluate page. The reply must begin with YES or NO."),
+        ),
+        "relevancy": (
+            _("Judge: does it answer?"),
+            _("Judges answers on the Evaluate page. The reply must begin with YES or NO."),
+        ),
     }
 
 
 def variables() -> Mapping[str, str]:
     """What is filled in for each name in braces."""
     return {
-        "context_str": _("the passages that were found, each with its number"),
+        "context_str": _("the passages found, each with its number"),
         "query_str": _("the question"),
-        "question": _("the message that was just typed"),
+        "question": _("the latest message"),
         "existing_answer": _("the answer so far"),
         "chat_history": _("the conversation so far"),
-        "system_prompt": _("what Settings say to the language model in every chat"),
-        "tools": _("the tools, each with what it is for"),
+        "system_prompt": _("the instructions for every chat, from Settings"),
+        "tools": _("the tools, and what each is for"),
         "tool_names": _("the names of the tools"),
         "num_questions": _("how many questions to write"),
-        "response": _("the answer that is judged"),
+        "response": _("the answer to be judged"),
     }
 
 
@@ -72,9 +78,9 @@ def prompt_settings(opened: str, open_prompt: Callable[[str], None]) -> None:
 
 
 def _list(open_prompt: Callable[[str], None]) -> None:
-    st.markdown(_("What is said to the language model, word for word. Every version is kept."))
+    st.markdown(_("Exactly what the language model is told. Every version is kept."))
     if len(resources.all_indexes().all()) > 1:
-        st.caption(_("Each index has its own. These are those of the one that is open."))
+        st.caption(_("Each index has its own prompts. These belong to the one that is open."))
     changed, drafts = resources.library().prompts.current(), session().settings.prompt_drafts
     with st.container(key="prompt_list", gap=None):
         for name, (title, used_for) in titles().items():
@@ -118,7 +124,7 @@ def is_prompt_unsaved() -> bool:
 def _explained(name: str) -> None:
     told = variables()
     lines = ["- " + _("{name}: {what}").format(name=f"`{{{one}}}`", what=told[one]) for one in sorted(EDITABLE[name].variables)]
-    st.markdown(_("Filled in for each call, and all needed:") + "\n" + "\n".join(lines))
+    st.markdown(_("Filled in for each call; all are required:") + "\n" + "\n".join(lines))
 
 
 def _texts(name: str, used: PromptVersion) -> None:
@@ -128,7 +134,7 @@ def _texts(name: str, used: PromptVersion) -> None:
         text = draft[number] if number < len(draft) else ""
         key = f"prompt_{name}_{number}"
         fill_widget(key, text)
-        role = _("What the system says first") if message.role.value == "system" else _("The message")
+        role = _("System message") if message.role.value == "system" else _("The message")
         lines = min(MOST_LINES, sum(1 + len(line) // 85 for line in text.split("\n")) + 1)
         st.text_area(role, key=key, height=LINE * lines + 24, on_change=_draft, args=(name,))
 
@@ -147,7 +153,7 @@ def _draft(name: str) -> None:
 def _save(name: str) -> None:
     state = session().settings
     if name not in state.prompt_drafts:
-        session().notice = _("The prompt is as it was")
+        session().notice = _("The prompt has not changed")
         return
     try:
         resources.library().prompts.save(name, state.prompt_drafts[name])
@@ -167,7 +173,7 @@ def _discard(name: str) -> None:
 def _reset(name: str) -> None:
     resources.library().prompts.reset(name)
     _discard(name)
-    session().notice = _("The built-in wording is used again. Yours is kept among the versions.")
+    session().notice = _("The built-in wording is back in use. Yours is kept among the versions.")
 
 
 def _restore(version: PromptVersion) -> None:
@@ -176,7 +182,7 @@ def _restore(version: PromptVersion) -> None:
         return
     resources.library().prompts.restore(version)
     _discard(version.name)
-    session().notice = _("The earlier wording is used again.")
+    session().notice = _("The earlier wording is back in use.")
 
 
 def _version(version: PromptVersion, before: PromptVersion | None, *, used: bool) -> None:
@@ -204,7 +210,7 @@ def _marked(before: PromptVersion, after: PromptVersion) -> str:
     shown = []
     stretches = legible(word_differences("\n\n".join(before.texts), "\n\n".join(after.texts)))
     if all(stretch.kind == "same" for stretch in stretches):
-        return escape(_("Says the same as the version before."))
+        return escape(_("Same as the previous version."))
     for place, stretch in enumerate(stretches):
         text = stretch.text
         if stretch.kind != "same":

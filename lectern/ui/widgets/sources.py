@@ -65,8 +65,8 @@ def _already(there: Sequence[Added]) -> str:
     """That these files are in the library."""
     names = [labels.known(added) for added in there]
     if len(names) > 3:
-        return _("{names} and others are in your library already.").format(names=", ".join(names[:3]))
-    told = ngettext("{names} is in your library already.", "{names} are in your library already.", len(names))
+        return _("{names} and others are already in your library.").format(names=", ".join(names[:3]))
+    told = ngettext("{names} is already in your library.", "{names} are already in your library.", len(names))
     return told.format(names=", ".join(names))
 
 
@@ -85,7 +85,7 @@ def _link() -> None:
         key="pasted_link",
         height=90,
         placeholder="https://example.org/page",
-        help=_("A web page, a PDF or another document. Several links: one on each line."),
+        help=_("A web page, a PDF or another document. Several links: one per line."),
     )
     _add("link", _keep_link)
 
@@ -100,7 +100,7 @@ def _folder() -> None:
     folders = [str(folder) for folder in allowed_sources().folders]
     st.text_input(_("Folder"), key="folder", placeholder=folders[0] if folders else "")
     st.caption(
-        _("All documents in it and in the folders below are added. These may be read: {folders}").format(
+        _("All documents in this folder and its subfolders are added. Allowed folders: {folders}").format(
             folders=label(", ".join(folders))
         )
     )
@@ -111,14 +111,14 @@ def _database() -> None:
     st.text_input(_("Address of the database"), key="database", placeholder="postgresql://name:password@server/database")
     st.text_area(_("Query"), key="database_query", height=120, placeholder="SELECT title, body FROM notes")
     st.text_input(_("Name"), key="database_title", placeholder=_("Its table, if you leave this empty"))
-    st.caption(_("The database is only read. Adding the same query again brings its rows up to date."))
+    st.caption(_("Lectern only reads the database. Add the same query again to update its rows."))
     _add("database", _keep_rows)
 
 
 def _storage() -> None:
     roots = ", ".join(allowed_sources().storage)
     st.text_input(_("Address of a file or folder"), key="storage", placeholder="s3://bucket/folder")
-    st.caption(_("These may be read: {places}").format(places=label(roots)))
+    st.caption(_("Allowed: {places}").format(places=label(roots)))
     _add("storage", _keep_stored)
 
 

@@ -32,7 +32,7 @@ def _suggested(box: str, new: bool) -> None:
         if found.questions:
             st.caption(_("From your documents:"))
         elif found.pending:
-            st.caption(f":shimmer[{_('Looking for questions that your documents answer…')}]")
+            st.caption(f":shimmer[{_('Looking for questions your documents can answer…')}]")
         for number, question in enumerate(found.questions):
             if st.button(label(question), key=f"suggested_{number}", type="tertiary", icon=":material/arrow_outward:"):
                 if ask_in_chat(question, box=box, new=new):

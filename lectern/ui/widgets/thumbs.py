@@ -50,7 +50,7 @@ def verdict_line(message: Message) -> None:
                 _("What was good?") if verdict.good else _("What was wrong?"),
                 key=key,
                 max_chars=WORD_CHARS,
-                placeholder=_("In a few words, if you like; then Enter"),
+                placeholder=_("Say why, if you like, then press Enter"),
                 on_change=_explained,
                 args=(message.id, verdict.good, key),
             )

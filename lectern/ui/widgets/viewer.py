@@ -41,7 +41,7 @@ def viewer() -> None:
     try:
         shown = window(library.store, state.document, state.start)
     except UnknownDocumentError:
-        st.caption(_("This document is no longer here."))
+        st.caption(_("This document no longer exists."))
         st.button(_("Back"), key="close_viewer", on_click=close_viewer)
         return
     file = library.files.get(state.document)
@@ -62,11 +62,11 @@ def viewer() -> None:
             "words": {
                 "text": _("Document"),
                 "passage": _("Passage {number}"),
-                "overlap": _("Overlap: in passages {numbers}"),
-                "gap": _("In no passage"),
-                "legend_passage": _("A passage; its number stands where it begins"),
+                "overlap": _("Overlap of passages {numbers}"),
+                "gap": _("Not in any passage"),
+                "legend_passage": _("A passage; its number marks where it begins"),
                 "legend_overlap": _("Overlap of two passages"),
-                "legend_gap": _("In no passage"),
+                "legend_gap": _("Not in any passage"),
             },
         },
         on_passage_change=lambda: _choose(shown),
@@ -83,7 +83,7 @@ def _controls(shown: Window) -> None:
             args=(shown.start - WINDOW * 9 // 10,), disabled=shown.start == 0,
         )  # fmt: skip
         st.button(
-            _("On"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
+            _("Forward"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
             args=(shown.start + WINDOW * 9 // 10,), disabled=shown.end == shown.total,
         )  # fmt: skip
         page = " · " + _("page {page}").format(page=label(shown.page)) if shown.page else ""
@@ -143,7 +143,10 @@ def _details(node: TextNode, shown: Window) -> None:
         title = _("Passage {number}").format(number=number) if number else _("The passage")
         st.markdown(f"**{title}** · {' · '.join(facts)}")
         with st.container(horizontal=True, gap="small"):
-            for key, beside, id_ in (("before", _("The one before"), node.prev_id), ("after", _("The next one"), node.next_id)):
+            for key, beside, id_ in (
+                ("before", _("Previous passage"), node.prev_id),
+                ("after", _("Next passage"), node.next_id),
+            ):
                 if id_:
                     st.button(
                         beside, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)
@@ -152,7 +155,7 @@ def _details(node: TextNode, shown: Window) -> None:
             return
         near = [found for found in library.store.search(node.embedding, NEAREST + 1) if found.node.id_ != node.id_][:NEAREST]
         if near:
-            st.caption(_("Nearest in meaning"))
+            st.caption(_("Closest in meaning"))
         for place, found in enumerate(near, 1):
             text = " ".join(found.node.text.split())[:100]
             st.button(

@@ -39,7 +39,7 @@ def read(path: Path, options: ReadOptions) -> Document:
         if holds_text(path):  # a body whose headers are gone
             return Document(text_in(path, options), metadata={"file_name": options.name})
         raise DamagedFileError(
-            f"{options.name} is no mail message inside.", hint="Save the message again from your mail program."
+            f"The content of {options.name} is not an email message.", hint="Save the message again from your mail program."
         )
     inside = FilesInside(options)
     words, broken = message_text(message, options.name)

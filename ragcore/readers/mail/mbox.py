@@ -27,7 +27,9 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise EmptyFileError(f"{options.name} is empty.", hint="Export the mailbox again from your mail program.")
     begins = list(_BEGIN.finditer(data)) or list(_ALONE.finditer(data))
     if not begins:
-        raise DamagedFileError(f"{options.name} is no mailbox inside.", hint="Export the mailbox again from your mail program.")
+        raise DamagedFileError(
+            f"The content of {options.name} is not a mailbox.", hint="Export the mailbox again from your mail program."
+        )
     pages: list[tuple[str, str]] = []
     inside = FilesInside(options)
     broken = 0
@@ -42,7 +44,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     text, stretches = joined(pages)
     if not text:
         raise NoTextError(
-            f"{options.name} holds messages without text.", hint="Export the mailbox again from your mail program."
+            f"{options.name} contains messages without text.", hint="Export the mailbox again from your mail program."
         )
     inside.report()
     report_broken(options, broken)

@@ -89,7 +89,7 @@ def _opened(path: Path, name: str) -> Iterator[Image]:
         raise _too_large(name) from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
         raise DamagedFileError(
-            f"{name} could not be read: it is damaged, or no picture.", hint="Open it in a viewer and save it again."
+            f"{name} could not be read: it is damaged, or not a picture.", hint="Open it in a viewer and save it again."
         ) from error
 
 

@@ -32,8 +32,8 @@ INSTALL = (
     ' (pip install -e ".[ocr]"), then try again.'
 )
 INSTALL_LANGUAGE = (
-    "If there is text, it is unclear, or in letters that are not known here. Install its language for tesseract (on Debian and"
-    " Ubuntu: apt install tesseract-ocr-rus for Russian), or scan it larger, then try again."
+    "If there is text, it is unclear, or in an alphabet that is not installed. Install its language for tesseract "
+    "(on Debian and Ubuntu: apt install tesseract-ocr-rus for Russian), or scan it larger, then try again."
 )
 
 
@@ -163,4 +163,4 @@ def _listed(labels: Sequence[str]) -> str:
 
 def scan_without_engine(what: str) -> NoTextError:
     """`what` says which file is a scan or a picture."""
-    return NoTextError(f"{what}, and nothing that recognises text in pictures is installed.", hint=INSTALL)
+    return NoTextError(f"{what}, and no text recognition (OCR) is installed.", hint=INSTALL)

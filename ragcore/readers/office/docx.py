@@ -40,7 +40,7 @@ _SINGLE = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\
 
 def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as parts:
-        main = parts.main("word/document.xml", "Word document")
+        main = parts.main("word/document.xml", "a Word document")
         root = parts.xml(main)
         preparation = _Preparation(parts, main)
         preparation.write(root, main)

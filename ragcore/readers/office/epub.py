@@ -66,7 +66,7 @@ def _package_part(parts: Package, name: str) -> str:
                 return path
     found = next((part for part in parts.parts if part.endswith(".opf")), None)
     if found is None:
-        raise damaged(name, "it is no e-book inside")
+        raise damaged(name, "its content is not an e-book")
     return found
 
 

@@ -31,7 +31,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as locked:
         parts = UnlockedPackage(locked, options.name, options.password)
         if "content.xml" not in parts:
-            raise damaged(options.name, "it is no OpenDocument file inside")
+            raise damaged(options.name, "its content is not an OpenDocument file")
         root, outer = parts.xml("content.xml"), parts.optional("styles.xml")
         styles, losses = Styles(), Losses()
         shown = [root] if outer is None else [outer, root]

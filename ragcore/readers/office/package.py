@@ -65,11 +65,11 @@ class Package:
             return None
 
     def main(self, usual: str, what: str) -> str:
-        """The part that the others belong to. DamagedFileError, which says that this is no `what`, where there is none."""
+        """The part that the others belong to. DamagedFileError, which says that this is not `what`, where there is none."""
         for part in (*self.linked("", "officeDocument"), usual):
             if part in self:
                 return part
-        raise damaged(self._name, f"it is no {what} inside")
+        raise damaged(self._name, f"its content is not {what}")
 
     def links(self, part: str) -> dict[str, tuple[str, str]]:
         """The parts that `part` refers to: id to (kind, path); {} where it refers to none."""
@@ -97,7 +97,7 @@ def package(path: Path, name: str) -> Iterator[Package]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise damaged(name, "its end is missing, or it is something else than its name says") from error
+        raise damaged(name, "its end is missing, or it is not what its name says") from error
     with archive:
         check_sizes(archive, name)
         yield Package(archive, name)
@@ -122,7 +122,7 @@ def too_large(name: str) -> TooLargeError:
 
 def damaged(name: str, why: str) -> DamagedFileError:
     return DamagedFileError(
-        f"{name} could not be read: {why}.", hint="Open it in the program it comes from and save it again, or copy it anew."
+        f"{name} could not be read: {why}.", hint="Open it in the program it comes from and save it again, or copy it again."
     )
 
 

@@ -55,7 +55,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 def _slides(parts: Package) -> Iterator[str]:
     """The slides' parts in the order in which they are shown."""
-    main = parts.main("ppt/presentation.xml", "PowerPoint presentation")
+    main = parts.main("ppt/presentation.xml", "a PowerPoint presentation")
     links = parts.links(main)
     for entry in parts.xml(main).iter():
         if local(entry) == "sldId":

@@ -28,7 +28,9 @@ def read(path: Path, options: ReadOptions) -> Document:
     if not data.strip():
         raise EmptyFileError(f"{options.name} is empty.", hint="Save it again from the program it comes from.")
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise DamagedFileError(f"{options.name} is no rich text inside.", hint="Save it again from the program it comes from.")
+        raise DamagedFileError(
+            f"The content of {options.name} is not rich text.", hint="Save it again from the program it comes from."
+        )
     losses = Losses()
     rtf, losses.hidden = with_marks(_without_binary(data).decode("latin-1"))
     written = clean(_plain(_MARK.sub(lambda found: _MARKS.get(found[1], found[0]), rtf))).replace("\x0b", "\n")

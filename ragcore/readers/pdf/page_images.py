@@ -138,7 +138,7 @@ def _translated(error: Any, name: str, password: str | None) -> Exception:
             hint="Open it there and save a copy without protection.",
         )
     return DamagedFileError(
-        f"{name} could not be read: it is damaged, or no PDF.",
+        f"{name} could not be read: it is damaged, or not a PDF.",
         hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
     )
 
@@ -147,7 +147,9 @@ def _page(pdf: pypdfium2.PdfDocument, index: int, name: str) -> pypdfium2.PdfPag
     import pypdfium2
 
     if not 0 <= index < len(pdf):
-        raise InputError(f"{name} has {len(pdf)} pages, and no page {index + 1}.", hint="Choose a page that it has.")
+        raise InputError(
+            f"{name} has only {len(pdf)} pages, so there is no page {index + 1}.", hint="Choose a page that it has."
+        )
     try:
         return pdf[index]
     except pypdfium2.PdfiumError as error:

@@ -143,7 +143,7 @@ def _left_out(pdf: pypdfium2.PdfDocument, name: str, reading: _Reading) -> Itera
         )
     if is_xfa(pdf):
         yield UnsupportedFileError(
-            f"{name} is a form that is laid out by XFA: what was entered in it was read, but not the form itself.",
+            f"{name} is an XFA form: what was entered in it was read, but not the form itself.",
             hint="Open it in Adobe Acrobat Reader, print it to a new PDF and add that.",
         )
 

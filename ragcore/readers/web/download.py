@@ -138,7 +138,9 @@ def fetch(link: str, target: Path, limits: Limits, progress: Callable[[int, int]
                 raise _not_understood(str(url)) from error
             except httpx.HTTPError as error:
                 raise _failed(error, url, deadline) from error
-    raise InputError(f"{link} leads from one address to the next without end.", hint="Open it in a browser and copy its link.")
+    raise InputError(
+        f"{link} redirects from one address to the next without end.", hint="Open it in a browser and copy its link."
+    )
 
 
 @contextmanager
@@ -224,8 +226,8 @@ def _address(url: httpx.URL, limits: Limits) -> str:
     allowed = [address for address in _looked_up(url.host) if limits.allows(address)]
     if not allowed:
         raise InputError(
-            f"{url.host} is an address of this computer or of the network around it, which links may not lead to.",
-            hint="Add the file itself. Who runs this server may allow it with LECTERN_PRIVATE_NETWORK.",
+            f"{url.host} is an address of this computer or its network, where links may not lead.",
+            hint="Add the file itself. The administrator of this server can allow it with LECTERN_PRIVATE_NETWORK.",
         )
     return allowed[0]
 
@@ -249,7 +251,7 @@ def _looked_up(host: str) -> list[str]:
     try:
         return [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
     except (socket.gaierror, UnicodeError) as error:
-        raise InputError(f"There is no {host}.", hint="Check the address, and that this computer is online.") from error
+        raise InputError(f"{host} does not exist.", hint="Check the address, and that this computer is online.") from error
 
 
 def _refuse_failure(response: httpx.Response, url: httpx.URL) -> None:
@@ -257,7 +259,7 @@ def _refuse_failure(response: httpx.Response, url: httpx.URL) -> None:
         return
     if response.status_code in (401, 402, 403):
         raise InputError(
-            f"{url.host} does not give this page to everyone ({response.status_code}).",
+            f"{url.host} does not show this page to everyone ({response.status_code}).",
             hint="Open it in your browser, save it or print it to PDF, and add that.",
         )
     if response.status_code in (404, 410):
@@ -290,7 +292,7 @@ def _suffix(response: httpx.Response, url: httpx.URL, named: str) -> str:
 
 def _unsupported(url: httpx.URL, kind: str) -> str:
     raise UnsupportedFileError(
-        f"{url.host} gives a file of the kind {kind}, which cannot be read.", hint="Give the link of a page, PDF or document."
+        f"{url.host} sent a file of the type {kind}, which cannot be read.", hint="Give the link of a page, PDF or document."
     )
 
 
@@ -306,7 +308,7 @@ def _save(
     """Text in another `encoding` than UTF-8 as UTF-8: the server says what it is, and the page need not."""
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity", *_PACKINGS):  # nor two
         raise InputError(
-            f"What {url.host} sent is packed in a way that is not opened here.",
+            f"What {url.host} sent is compressed in a way that cannot be read here.",
             hint="Download it with your browser and add it.",
         )
     size, announced = 0, response.headers.get("content-length", "")
@@ -319,7 +321,7 @@ def _save(
             size += len(piece)
             if size > limits.max_bytes:
                 raise TooLargeError(
-                    f"What {url.host} gives is larger than {limits.max_bytes // 1_000_000:,} MB.",
+                    f"What {url.host} sent is larger than {limits.max_bytes // 1_000_000:,} MB.",
                     hint="Give the link of a smaller page, or raise the limit in Settings.",
                 )
             file.write(decoder.decode(piece).encode("utf-8", "replace") if decoder is not None else piece)
@@ -329,7 +331,7 @@ def _save(
     if time.monotonic() >= deadline:  # it was cut, and may seem to have ended
         raise _late(url)
     if not size:
-        raise InputError(f"{url.host} gave an empty page.", hint="Open the link in a browser, and check it.")
+        raise InputError(f"{url.host} sent an empty page.", hint="Open the link in a browser, and check it.")
 
 
 def _encoding(name: str | None) -> str:

@@ -50,7 +50,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     text = clean(_article_or_all(page, html, title))
     if not text.strip():
         raise NoTextError(
-            f"{options.name} holds no text: the page is built by a program in the browser.",
+            f"{options.name} contains no text: the page is built by a program in the browser.",
             hint="Open the page in a browser and print it to PDF.",
         )
     losses.report(options)

@@ -20,7 +20,7 @@ def parse(data: bytes, name: str) -> _Element:
     head = data[:HEAD].replace(b"\0", b"")  # so that UTF-16 is seen through
     if b"<!DOCTYPE" in head and b"<!ENTITY" in head:
         raise UnsupportedFileError(
-            f"{name} defines words that stand for others (XML entities), which can be made to explode or to fetch files.",
+            f"{name} defines XML entities, which can be misused to fill the memory or to fetch files.",
             hint="If you trust it, open it in a browser and save what you see as text, and add that.",
         )
     # Should some stand further on: libxml2 stops those that make a text a few times larger, and "internal" keeps it from
@@ -36,7 +36,7 @@ def parse(data: bytes, name: str) -> _Element:
             hint="Open it in the program it comes from and save it again.",
         ) from error
     if root is None:
-        raise DamagedFileError(f"{name} could not be read: it holds no data.", hint="Save it again.")
+        raise DamagedFileError(f"{name} could not be read: it contains no data.", hint="Save it again.")
     return root
 
 

@@ -33,7 +33,7 @@ def read(path: Path, options: ReadOptions) -> Document:
         # Not well formed, or in an encoding that libxml2 does not know: a reader of HTML is not so strict.
         found = html_text(text)
     if not found.strip():
-        raise NoTextError(f"{options.name} holds no text.", hint="All it has is marks and numbers for programs.")
+        raise NoTextError(f"{options.name} contains no text.", hint="It contains only markup and numbers for programs.")
     return Document(clean(found), metadata={"file_name": options.name})
 
 

@@ -96,7 +96,7 @@ def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise DamagedFileError(
-            f"{prefix or name} could not be opened: it is damaged, or no zip archive.",
+            f"{prefix or name} could not be opened: it is damaged, or not a zip archive.",
             hint="Copy or download it again.",
         ) from error
     with archive:
@@ -125,7 +125,7 @@ def _member(
     budget.files += 1
     if budget.files > MAX_FILES:
         raise TooLargeError(
-            f"{budget.options.name} holds more than {MAX_FILES:,} files.", hint="Split it into several archives."
+            f"{budget.options.name} contains more than {MAX_FILES:,} files.", hint="Split it into several archives."
         )
     target = into / f"member-{budget.files:05d}{_safe_suffix(shown)}"
     nested = suffix_of(shown) == ".zip"
@@ -164,18 +164,22 @@ def _refusal(shown: str, entry: zipfile.ZipInfo, nested: bool, depth: int) -> Ra
         return UnsupportedFileError(
             f"{shown} is an archive within an archive within an archive.", hint="Unpack it and add what is in it."
         )
-    return EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in anew.") if entry.file_size == 0 else None
+    return (
+        EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in the archive again.")
+        if entry.file_size == 0
+        else None
+    )
 
 
 def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:
     if filename.startswith("/") or re.match(r"[A-Za-z]:", filename) or ".." in filename.split("/"):
         raise UnsafeArchiveError(
-            f"{name} was not unpacked: it holds a file that would be written outside its folder ({filename[:80]!r}).",
+            f"{name} was not unpacked: it contains a file that would be written outside its folder ({filename[:80]!r}).",
             hint="Such archives are made to do harm. Ask the sender for the files themselves.",
         )
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise UnsafeArchiveError(
-            f"{name} was not unpacked: it holds a link to another place ({filename[:80]!r}).",
+            f"{name} was not unpacked: it contains a link to another place ({filename[:80]!r}).",
             hint="Make the archive again with the files themselves.",
         )
 
@@ -207,8 +211,8 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: str, target
     except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in _NOT_WRITTEN:
             raise StoreError(
-                f"What is in {name} cannot be written to {target.parent}: {error.strerror}.",
-                hint="Check that the disk has room and that you may write in this folder, then try again.",
+                f"The contents of {name} cannot be written to {target.parent}: {error.strerror}.",
+                hint="Check that the disk has space and that you can write to this folder, then try again.",
             ) from error
         raise _translated(error, entry, member, name) from error
 

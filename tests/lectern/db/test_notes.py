@@ -71,7 +71,7 @@ def test_an_edit_changes_the_text_alone_and_is_refused_for_nothing_and_for_what_
     kept = notes.all()[0]
     notes.edit(kept.id, "  # Ada\n\nin 1890 [1] ")
     assert notes.all() == [Note(kept.id, "", "# Ada\n\nin 1890 [1]", (QUOTE,), kept.created, 2.0)]
-    with pytest.raises(InputError, match="needs some text"):
+    with pytest.raises(InputError, match="cannot be empty"):
         notes.edit(kept.id, " \n")
     notes.delete(kept.id)
     with pytest.raises(InputError, match="has been deleted"):

@@ -74,7 +74,7 @@ def test_a_wording_that_cannot_work_is_refused_by_name_and_nothing_is_kept(versi
     with pytest.raises(WordingError, match=r"\{query_str\} is missing") as refused:
         versions.save("text_qa", ("", "{context_str}"))
     assert (refused.value.unknown, refused.value.missing) == ((), ("query_str",))
-    with pytest.raises(WordingError, match="the number of texts is 1, not 2"):
+    with pytest.raises(WordingError, match="2 texts were given for questions; it takes 1"):
         versions.save("questions", ("Be kind.", "{num_questions} of {context_str}"))
     assert versions.used("text_qa").number == versions.used("questions").number == 0
 

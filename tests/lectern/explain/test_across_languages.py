@@ -44,7 +44,7 @@ def source(text: str) -> Source:
 def test_it_is_planned_for_a_question_in_a_language_that_no_document_is_in(library: Library) -> None:
     plan = plan_across_languages(library, QUESTION, [source(ENGLISH)])
     assert plan is not None
-    assert plan.changes == ("embedder: built-in → multilingual-e5-small",)
+    assert plan.changes == ("embedding model: built-in → multilingual-e5-small",)
     assert plan.seconds > 0
 
 
@@ -62,7 +62,7 @@ def test_where_the_weights_are_not_on_this_computer_the_original_is_downloaded(
     for documents in (ENGLISH, GERMAN):  # those in German would have been for it as well
         plan = plan_across_languages(library, QUESTION, [source(documents)])
         assert plan is not None
-        assert plan.changes == ("embedder: built-in → intfloat/multilingual-e5-small",)
+        assert plan.changes == ("embedding model: built-in → intfloat/multilingual-e5-small",)
     assert plan_across_languages(library, "What does the heron wait for?", [source(ENGLISH)]) is None
 
 

@@ -314,8 +314,8 @@ def test_a_file_over_the_limit_is_a_failed_row_and_the_others_go_on(
     ("copied", "told"),
     [
         (Copied(1, 1), "1 file and 1 conversation added."),
-        (Copied(1200, 0, 1), "1,200 files and 0 conversations added. 1 file was in your library already."),
-        (Copied(0, 2, 2), "0 files and 2 conversations added. 2 files were in your library already."),
+        (Copied(1200, 0, 1), "1,200 files and 0 conversations added. 1 file was already in your library."),
+        (Copied(0, 2, 2), "0 files and 2 conversations added. 2 files were already in your library."),
     ],
 )
 def test_what_was_taken_in_is_said_in_words(copied: Copied, told: str) -> None:
@@ -484,7 +484,7 @@ def test_a_copy_that_is_cut_off_or_of_another_version_is_refused_in_words(full: 
     whole = (tmp_path / "copy.lectern").read_bytes()
     cut = tmp_path / "cut.lectern"
     cut.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DamagedFileError, match=r"cut\.lectern is not a whole copy of a library"):
+    with pytest.raises(DamagedFileError, match=r"cut\.lectern is not a complete copy of a library"):
         read_copy(full, cut)
     newer = tmp_path / "newer.lectern"
     with zipfile.ZipFile(newer, "w") as copy:
@@ -522,7 +522,7 @@ def test_a_copy_that_another_program_has_packed_anew_with_a_password_is_refused_
             if locked[at + named :].startswith(which.encode()):
                 locked[at + flags] |= 1
     (tmp_path / "locked.lectern").write_bytes(locked)
-    with pytest.raises(DamagedFileError, match=r"locked\.lectern is not a whole copy of a library"):
+    with pytest.raises(DamagedFileError, match=r"locked\.lectern is not a complete copy of a library"):
         read_copy(open_library("other"), tmp_path / "locked.lectern")
 
 
@@ -537,7 +537,7 @@ def test_what_does_not_fit_on_the_disk_is_said_and_leaves_no_half_file(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(shutil, "copyfileobj", half)
-    with pytest.raises(StoreError, match=r"What is in \w+\.txt cannot be written to .*No space left on device"):
+    with pytest.raises(StoreError, match=r"The contents of \w+\.txt cannot be written to .*No space left on device"):
         read_copy(other, tmp_path / "all.lectern")
     assert list(other.incoming.iterdir()) == []
 

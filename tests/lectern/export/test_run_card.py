@@ -82,7 +82,7 @@ def test_the_card_tells_the_whole_run(library: Library) -> None:
     for told in ("Who built the tower?", "refine", "<i>Ada</i>", HOSTILE, file.name, file.hash, "Instructions", "Documents"):
         assert told in shown
     assert "scripted" in shown  # the model
-    assert "passages looked at (top k)3" in shown
+    assert "passages per answer (top k)3" in shown
 
 
 def test_nothing_in_it_runs_or_is_asked_for(library: Library) -> None:
@@ -163,11 +163,11 @@ def test_a_card_calls_ways_and_prompts_as_the_screens_do_and_leaves_out_what_was
     assert "condense plus context" not in card.text
     cells = [text for tag, text in card.said if tag in ("th", "td")]
     settings = dict(zip(cells[::2], cells[1::2], strict=False))
-    assert settings["way of chatting"] == "Follow-ups and documents (condense_plus_context)"
-    assert settings["way of answering"] == "Compact"  # which is its name in code, too
-    assert settings["what is read"] == "Best"
+    assert settings["chat mode"] == "Follow-ups and documents (condense_plus_context)"
+    assert settings["response mode"] == "Compact"  # which is its name in code, too
+    assert settings["what to read"] == "Best"
     assert "–" not in cells
-    assert not {"exactly these passages", "share of meaning", "only in these documents"} & set(cells)
+    assert not {"only these passages", "weight of meaning", "only these documents"} & set(cells)
 
 
 def test_the_reason_of_a_failure_is_said_in_the_readers_language(tmp_path: Path) -> None:

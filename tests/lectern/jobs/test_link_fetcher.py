@@ -75,7 +75,7 @@ def test_a_page_that_is_there_already_is_said_to_be(library: Library, site: Site
     assert files.keys() == {NAME, link}
     problem = files[link].problem
     assert problem is not None
-    assert problem.what == f"{NAME} is in your library already."
+    assert problem.what == f"{NAME} is already in your library."
     assert files[NAME].stage is Stage.QUEUED
 
 

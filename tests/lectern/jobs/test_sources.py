@@ -113,11 +113,11 @@ def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, t
     assert sorted(files) == ["a (2).md", "a.md", "link.txt", "shared"]
     assert files["shared"].problem is not None
     assert files["shared"].problem.what == (
-        "One file in shared was passed over, as it is hidden: .hidden.md."
-        " One file in shared was passed over, as it is of a kind that is not read here: picture.xyz."
+        "One file in shared was skipped, as it is hidden: .hidden.md."
+        " One file in shared was skipped, as it is of a type that cannot be read: picture.xyz."
     )
     assert files["link.txt"].stage is Stage.FAILED
-    assert "link out of its folder" in str(files["link.txt"].problem)
+    assert "link that leads out of its folder" in str(files["link.txt"].problem)
     (root / "below" / "a.md").write_text("# changed")
     assert [
         added.outcome
@@ -211,7 +211,7 @@ def test_a_query_that_writes_in_disguise_writes_nothing(library: Library, tmp_pa
 
 def test_a_kind_of_database_that_reads_any_file_is_refused() -> None:
     sqlalchemy = pytest.importorskip("sqlalchemy")
-    with pytest.raises(InputError, match="kind duckdb are not read"):
+    with pytest.raises(InputError, match="type duckdb cannot be read"):
         sources._place(sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True))
 
 
@@ -233,8 +233,8 @@ def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library
         with pytest.raises(InputError, match="is not among the files"):
             query(library, address, "SELECT 1", AllowedSources(folders=(tmp_path / "other",)))
     for address, said in (
-        ("postgresql+pg8000://ann:hush@127.0.0.1/db", "is this computer or in the network"),
-        ("postgresql+pg8000://ann:hush@[::1]/db", "is this computer or in the network"),
+        ("postgresql+pg8000://ann:hush@127.0.0.1/db", "is this computer or in its network"),
+        ("postgresql+pg8000://ann:hush@[::1]/db", "is this computer or in its network"),
         ("postgresql+pg8000:///db", "and nothing else"),
         ("postgresql+pg8000://ann:hush@8.8.8.8/db?unix_sock=/run/x", "and nothing else"),
     ):
@@ -319,7 +319,7 @@ def test_a_query_may_have_semicolons_in_its_texts(library: Library, tmp_path: Pa
 )
 def test_a_second_statement_is_refused_wherever_a_text_seems_to_end(sql: str, tmp_path: Path) -> None:
     """Not every database takes the same for a text or a comment."""
-    with pytest.raises(InputError, match="Only a query that reads"):
+    with pytest.raises(InputError, match="Only queries that read"):
         sources.from_database("postgresql+pg8000://ann@8.8.8.8/db", sql, tmp_path, NOTHING, max_mb=5)
 
 
@@ -365,7 +365,7 @@ def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others
     assert [str(each.problem and each.problem.what) for each in gathered] == [
         "memory://reports/a.md could not be read: the connection was lost.",
         "None",
-        "One file in reports was passed over, as it is of a kind that is not read here: c.xyz.",
+        "One file in reports was skipped, as it is of a type that cannot be read: c.xyz.",
     ]
     assert [path for path in tmp_path.iterdir() if path.is_file()] == [gathered[1].path]
     assert [added.file.name for added in library.intake.take(gathered)] == ["b.txt"]
@@ -395,7 +395,7 @@ def test_a_storage_that_is_not_allowed_is_refused(tmp_path: Path, storage: str, 
     "address", ["file:///etc/passwd", "local:///etc", "/etc", "simplecache::memory://reports", "ftp://x/y", "http://x"]
 )
 def test_what_is_no_storage_is_refused_whatever_is_allowed(tmp_path: Path, address: str) -> None:
-    with pytest.raises(InputError, match="is not an address of a storage"):
+    with pytest.raises(InputError, match="is not the address of a storage"):
         list(sources.from_storage(address, tmp_path, AllowedSources(storage=("file:///", "local:///", address)), max_mb=5))
 
 

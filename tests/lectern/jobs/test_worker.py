@@ -119,7 +119,7 @@ def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_
         assert row is not None
         assert (row.stage, row.problem and row.problem.what) == (
             Stage.READY,
-            "In mixed.pdf there are only pictures on pages 2 and 3, and nothing that recognises text in pictures is installed.",
+            "In mixed.pdf there are only pictures on pages 2 and 3, and no text recognition (OCR) is installed.",
         )
         assert library.store.document(file.id).text == "Typed."
         (folder / "tesseract").symlink_to(str(real))
@@ -495,7 +495,7 @@ def test_whoever_waits_for_a_zip_in_which_nothing_is_new_sees_it_until_that_is_s
         while meanwhile(library, Looked).run_once():
             pass
     assert seen == [{"all.zip": "storing", "lamp.txt": "ready"}]
-    assert stages(library) == {"all.zip": "Everything in all.zip is in your library already.", "lamp.txt": "ready"}
+    assert stages(library) == {"all.zip": "Everything in all.zip is already in your library.", "lamp.txt": "ready"}
 
 
 def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library: Library) -> None:

@@ -19,8 +19,8 @@ def made_by(*kinds: Kind) -> CallGraph:
 
 
 def test_of_two_calls_both_are_told() -> None:
-    assert _sentence(made_by("answer")) == "One call makes the answer."
-    both = "One call makes a question that stands alone, the next one the answer."
+    assert _sentence(made_by("answer")) == "A single call writes the answer."
+    both = "One call writes a standalone question, the next one the answer."
     assert _sentence(made_by("condense", "answer")) == both
 
 
@@ -48,7 +48,7 @@ def call(number: int, *, level: int = 1, changed: str = "") -> Call:
         (graph("compact", "strip", call(1)), "All passages fit into one call."),
         (
             graph("refine", "strip", call(1), call(2), call(3)),
-            "Read on in 2 more calls, which left the first answer as it was.",
+            "Read on in 2 more calls, none of which changed the first answer.",
         ),
         (
             graph("refine", "strip", call(1), call(2, changed=" Much."), call(3), call(4, changed=" Often.")),
@@ -59,7 +59,7 @@ def call(number: int, *, level: int = 1, changed: str = "") -> Call:
             "Summarised the passages in 2 groups, then those summaries.",
         ),
         (graph("accumulate", "rows", call(1), call(2)), "Gave 2 answers, each from its own passages."),
-        (graph("generation", "single", call(1)), "Answered without looking at any passage."),
+        (graph("generation", "single", call(1)), "Answered without reading any passages."),
     ],
 )
 def test_what_a_way_of_answering_did_is_told_as_it_was(shown: CallGraph, told: str) -> None:

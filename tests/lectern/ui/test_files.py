@@ -23,6 +23,6 @@ def test_a_row_that_says_what_was_passed_over_has_neither_failed_nor_been_read()
         return FileRow("1", "project", "", "", 0, 0.0, Stage.FAILED, 0, 0, 0, 0, problem)
 
     passed = row(Problem.of(PassedOverError("One file in project was passed over.", hint="Add it by itself.")))
-    assert (passed.state, labels.file_facts(passed), _unreadable(passed)) == ("passed", "Passed over", False)
+    assert (passed.state, labels.file_facts(passed), _unreadable(passed)) == ("passed", "Skipped", False)
     failed = row(Problem.of(UnreadableFileError("It is empty.", hint="Save it again.")))
     assert (failed.state, labels.file_facts(failed), _unreadable(failed)) == ("failed", "Could not be read", True)

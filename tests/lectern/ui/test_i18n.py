@@ -324,7 +324,7 @@ def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None
             passed = [f"{number}/.b/node_modules/c" for number in range(count)]
             error = file_listing.passed_over_error("papers", {kind: passed})
             assert error is not None
-            assert not [english for english in (one, many, "passed over", "more") if english in said(error.what)]
+            assert not [english for english in (one, many, "skipped", "more") if english in said(error.what)]
 
 
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])

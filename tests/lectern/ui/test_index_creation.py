@@ -86,7 +86,7 @@ def test_one_that_is_stopped_halfway_leaves_nothing(shelf: Indexes, tmp_path: Pa
     library.close()
 
 
-@pytest.mark.parametrize("error", [InputError("There is an index called Twin already.", hint="Choose another."), KeyError("x")])
+@pytest.mark.parametrize("error", [InputError("There is already an index called Twin.", hint="Choose another."), KeyError("x")])
 def test_one_that_fails_says_why_and_is_not_busy_any_more(error: Exception) -> None:
     def make(told: Callable[[float], None]) -> tuple[Index, None]:
         raise error

@@ -103,7 +103,7 @@ def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: Mod
     assert library.settings.llm.provider == "none"
     assert library.settings.connected == {}
     told = page.session_state["told"]
-    assert told.startswith(f"Deleted: {size / 1000:.0f}\N{NO-BREAK SPACE}KB are free again.")
+    assert told.startswith(f"Deleted; {size / 1000:.0f}\N{NO-BREAK SPACE}KB freed.")
     assert told.endswith("Answers quote your documents until you choose another model.")
     assert list(models_folder(library.folder).iterdir()) == []
 
@@ -127,7 +127,7 @@ def test_a_model_that_does_not_fit_comes_last_and_says_so(downloads: ModelDownlo
     assert shown.index("**Tiny**") < shown.index("**Huge**")
     assert ":orange[needs 1,000,000.3\N{NO-BREAK SPACE}GB of memory, more than is free]" in shown
     press(page, "get_huge.gguf")
-    assert "The disk has too little room" in words(page)
+    assert "There is not enough space on the disk" in words(page)
 
 
 def test_a_refusal_of_the_hub_is_shown_with_a_button_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
@@ -160,7 +160,7 @@ def test_a_file_that_is_no_model_cannot_be_used(library: Library, downloads: Mod
     models_folder(library.folder).mkdir()
     (models_folder(library.folder) / "letter.gguf").write_bytes(b"Dear Sir")
     page = opened()
-    assert "The file letter.gguf is not a language model in GGUF format, or is not whole." in words(page)
+    assert "The file letter.gguf is not a language model in GGUF format, or is incomplete." in words(page)
     assert "use_letter.gguf" not in [button.key for button in page.button]
 
 

@@ -15,9 +15,7 @@ from lectern.ui import resources
 from lectern.ui.widgets import price
 
 
-@pytest.mark.parametrize(
-    ("tag", "beginning"), [(price.price_tag, "Compact: "), (price.most_tag, "For each question at most: ")]
-)
+@pytest.mark.parametrize(("tag", "beginning"), [(price.price_tag, "Compact: "), (price.most_tag, "Per question, at most: ")])
 def test_a_price_that_is_not_known_at_once_is_waited_for(
     tag: Callable[[Ask], None], beginning: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,7 +49,7 @@ def test_what_answers_take_together_is_shown_once_each_is_known(monkeypatch: pyt
 
     prices[asks[0]].set_result(Price(1, 900, 100, 60.0))
     price.total_tag(asks)
-    assert drawn == ["All together: :shimmer[working out what it takes…]"]
+    assert drawn == ["Total: :shimmer[working out what it takes…]"]
     prices[asks[1]].set_result(Price(3, 2900, 100, 120.0))
     price.total_tag(asks)
-    assert drawn[-1].replace("\N{NO-BREAK SPACE}", " ") == "All together: 4 calls, about 4,000 tokens, about 3 min"
+    assert drawn[-1].replace("\N{NO-BREAK SPACE}", " ") == "Total: 4 calls, about 4,000 tokens, about 3 min"

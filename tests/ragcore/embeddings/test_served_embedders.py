@@ -147,7 +147,7 @@ def test_too_many_requests_are_asked_again(opened: Open) -> None:
 @pytest.mark.parametrize(
     ("fault", "kind", "words"),
     [
-        (error(401, "Incorrect API key"), LLMAuthError, "wants a key"),
+        (error(401, "Incorrect API key"), LLMAuthError, "requires a key"),
         (error(500, "out of memory"), LLMServerError, "out of memory"),
         (Fault(missing=1), LLMProtocolError, "4 vectors for 5 texts"),
         (Fault(missing=5), LLMProtocolError, "not an answer|0 vectors"),
@@ -187,7 +187,7 @@ def test_nobody_there_and_no_such_model(opened: Open, server: ScriptedServer) ->
 
 
 def test_openai_itself_wants_a_key() -> None:
-    with pytest.raises(LLMAuthError, match="wants a key"):
+    with pytest.raises(LLMAuthError, match="requires a key"):
         OpenAIEmbedding()
 
 

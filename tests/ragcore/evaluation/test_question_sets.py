@@ -130,8 +130,8 @@ def test_pages_may_be_given_for_each_document() -> None:
         ("question,answer,answers\nWho?,Ada,Ida\n", "set.csv", "line 2 has two different values for answers"),
         ('{"question": "Who?", "documents": [{"start": 1}]}\n', "set.jsonl", "line 1 has something for document"),
         ('{"question": "Who?", "documents": [{"file": "a", "end": 1}]}\n', "set.jsonl", "line 1 needs both start and end"),
-        ("question\n\n", "set.csv", "holds no questions"),
-        ("question\n" + "Who?\n" * (MOST_QUESTIONS + 1), "set.csv", "5,000 is the most"),
+        ("question\n\n", "set.csv", "contains no questions"),
+        ("question\n" + "Who?\n" * (MOST_QUESTIONS + 1), "set.csv", "the limit is 5,000"),
         ("question\n,x\n,y\n,z\n,u\n", "set.csv", "more cells"),
     ],
 )

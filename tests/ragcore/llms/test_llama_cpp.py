@@ -152,7 +152,7 @@ def test_a_crash_in_mid_answer_is_said_and_what_came_is_there(opened: Callable[.
         with pytest.raises(BrokenOffError) as caught:
             said.extend(pieces)
     assert caught.value.partial == "".join(said) != ""
-    assert "broke off in the middle of the answer" in caught.value.what
+    assert "stopped in the middle of the answer" in caught.value.what
     assert llm.complete("Hello").text
 
 
@@ -250,7 +250,7 @@ def test_as_many_slots_as_memory_allows_each_with_the_whole_context(
 def test_too_little_memory_is_said_before_it_starts(opened: Callable[..., LlamaCPP], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_cpp_runtime, "free_memory", lambda: 400_000_000)
     llm = opened()
-    with pytest.raises(NotEnoughMemoryError, match=r"tiny\.gguf needs about 0\.3 GB of memory, and 0\.1 GB are free\."):
+    with pytest.raises(NotEnoughMemoryError, match=r"tiny\.gguf needs about 0\.3 GB of memory, but only 0\.1 GB are free\."):
         llm.complete("Hello")
     assert llm.runtime.pid is None
     monkeypatch.undo()
@@ -264,7 +264,7 @@ def test_a_model_that_takes_too_long_to_load_is_given_up(
     hanging.write_text("import time\ntime.sleep(60)", "utf-8")
     monkeypatch.setattr(llama_cpp_runtime, "SERVER", hanging)
     monkeypatch.setattr(llama_cpp_runtime, "LOAD_SECONDS", 0.2)
-    with pytest.raises(LLMServerError, match="ended while it was loading"):
+    with pytest.raises(LLMServerError, match="stopped while it was loading"):
         opened().complete("Hello")
 
 

@@ -87,7 +87,7 @@ def test_a_key_that_cannot_be_one_is_said_at_once_and_not_shown(key: str) -> Non
 
 
 def test_openai_wants_a_key_and_finds_it_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RagError, match="wants a key"):
+    with pytest.raises(RagError, match="requires a key"):
         OpenAI()
     monkeypatch.setenv("OPENAI_API_KEY", " sk-of-the-environment ")
     llm = OpenAI()
@@ -152,7 +152,7 @@ def test_openai_is_where_the_environment_says_unless_an_address_is_given(
 def test_an_embedder_sends_the_key_of_the_environment_where_the_environment_says_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     with ScriptedServer(key="sk-of-the-environment", models=("text-embedding-3-small",)) as server:
-        with closing(OpenAIEmbedding(api_base=server.url)) as keyless, pytest.raises(LLMAuthError, match="wants a key"):
+        with closing(OpenAIEmbedding(api_base=server.url)) as keyless, pytest.raises(LLMAuthError, match="requires a key"):
             keyless.get_query_embedding("A lectern?")
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         with closing(OpenAIEmbedding(dimensions=8)) as embedder:

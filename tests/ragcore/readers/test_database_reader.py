@@ -175,7 +175,7 @@ def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
     for nothing in (None, ""):
         with pytest.raises(ValueError, match="A query is needed"):
             reader.load_data(nothing)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no column 'key'; it gives id, name, height"):
+    with pytest.raises(ValueError, match="no column 'key'; it returns id, name, height"):
         reader.load_data(QUERY, key_columns=["key"])
     for name in ("key_columns", "metadata_cols"):
         with pytest.raises(ValueError, match=f"{name} is 'id'; it must be a list"):

@@ -391,7 +391,7 @@ def test_what_is_no_text_is_none_in_an_encoding_that_fits_every_byte_either(tmp_
     reader = SimpleDirectoryReader(tmp_path, encoding="latin-1")
     assert reader.load_data() == []
     assert [problem.what for problem in reader.failures.values()] == [
-        "a.txt is not text: it holds binary data.",
+        "a.txt is not text: it contains binary data.",
         "a.unheard-of is a .unheard-of file, which cannot be read.",
     ]
 

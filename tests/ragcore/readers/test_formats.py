@@ -714,7 +714,7 @@ def test_a_package_that_is_missing_is_named_and_the_file_not_called_damaged(
 
 def test_a_hangul_document_without_its_beginning_is_said_to_be_damaged_and_text_in_its_place_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.hwp").write_bytes("계약서 본문과 그림".encode("utf-16-le") + "Root Entry".encode("utf-16-le") * 50)
-    with pytest.raises(DamagedFileError, match=r"a\.hwp is called a Hangul document") as error:
+    with pytest.raises(DamagedFileError, match=r"a\.hwp is named like a Hangul document") as error:
         read(tmp_path / "a.hwp")
     assert ".docx" in error.value.hint
     for encoding in ("utf-8", "utf-16"):

@@ -40,8 +40,8 @@ def test_members_are_unpacked_in_order_and_junk_is_left_out(tmp_path: Path) -> N
     *found, left = unpacked(make_zip(tmp_path / "a.zip", members))
     assert (left.name, left.error and left.error.what) == (
         "a.zip",
-        "2 files in a.zip were passed over, as they are hidden: b/.hidden."
-        " One file in a.zip was passed over, as it belongs to an installed package: node_modules.",
+        "2 files in a.zip were skipped, as they are hidden: b/.hidden."
+        " One file in a.zip was skipped, as it belongs to an installed package: node_modules.",
     )
     assert [(member.name, member.path.read_bytes(), member.error) for member in found] == [
         ("b/notes.txt", b"one", None),
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_reported_beside_what_can(tmp_path: Path) -> None
         "broken.zip": DamagedFileError,
     }
     (broken,) = [member.error for member in found if member.name == "broken.zip" and member.error is not None]
-    assert broken.what == "broken.zip could not be opened: it is damaged, or no zip archive."
+    assert broken.what == "broken.zip could not be opened: it is damaged, or not a zip archive."
 
 
 def test_a_damaged_member_is_reported_and_the_others_are_unpacked(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_database_that_cannot_hold_a_character_says_how_to_make_one_that_can()
     with database.transaction() as db:
         add(db, "Straße")
     with (
-        pytest.raises(StoreError, match="keeps text in an encoding that lacks a character") as caught,
+        pytest.raises(StoreError, match="stores text in an encoding that lacks a character") as caught,
         database.transaction() as db,
     ):
         add(db, "東京")
@@ -476,7 +476,10 @@ def test_a_machine_that_is_gone_is_given_up_also_while_a_statement_is_on_its_way
 def test_a_server_that_does_not_encrypt_is_said(mode: str) -> None:
     with answering(lambda wire: wire.sendall(b"N")) as port:
         error = refused(f"postgresql://me:s3cret@127.0.0.1:{port}/notes?sslmode={mode}")
-    assert error.what == f"The PostgreSQL server of notes on 127.0.0.1:{port} does not encrypt, and the address asks for it."
+    assert (
+        error.what
+        == f"The PostgreSQL server of notes on 127.0.0.1:{port} does not encrypt connections, but the address asks for it."
+    )
     assert "sslmode" in error.hint
 
 

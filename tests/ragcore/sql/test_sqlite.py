@@ -257,7 +257,7 @@ def test_a_full_disk_changes_nothing_and_says_so(database: SQLiteDatabase) -> No
     connection = database.connection()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
-    with pytest.raises(StoreError, match="no room on the disk"), database.transaction() as connection:
+    with pytest.raises(StoreError, match="not enough space on the disk"), database.transaction() as connection:
         add(connection, "x" * 100_000)
     connection.execute("PRAGMA max_page_count = 1000000").fetchall()
     with database.transaction() as connection:
@@ -322,7 +322,7 @@ def test_what_a_file_of_an_earlier_version_lacks_is_empty_while_its_disk_is_full
     with database.snapshot() as db:
         assert [row["id"] for row in db.execute("SELECT id FROM a UNION ALL SELECT id FROM b")] == ["one"]
     for table in ("a", "b"):
-        with pytest.raises(StoreError, match="no room"), database.transaction() as db:
+        with pytest.raises(StoreError, match="not enough space"), database.transaction() as db:
             db.execute(f"INSERT INTO {table} VALUES ('two')")
     with pytest.raises(StoreError, match="made by an earlier version"):
         SQLiteDatabase(path, "CREATE TABLE IF NOT EXISTS a (id TEXT, more TEXT)").connection()

@@ -169,7 +169,7 @@ def test_without_tesseract_a_scan_and_a_picture_say_what_to_install(tmp_path: Pa
     scanned(tmp_path / "scan.pdf", SENTENCES[0])
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("photo.png", "scan.pdf"):
-        with pytest.raises(NoTextError, match=rf"{name} .*nothing that recognises text in pictures is installed") as caught:
+        with pytest.raises(NoTextError, match=rf"{name} .*no text recognition \(OCR\) is installed") as caught:
             read(tmp_path / name)
         assert "tesseract-ocr" in caught.value.hint
         assert "[ocr]" in caught.value.hint

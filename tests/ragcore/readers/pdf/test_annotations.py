@@ -134,7 +134,7 @@ def test_a_form_of_xfa_gives_its_values_and_says_that_it_is_one(value: str, tmp_
     text, left_out = read(tmp_path / "a.pdf")
     assert text == f"Please wait\n\nsurname: {value.replace('&amp;', '&')}"
     assert left_out == [
-        "a.pdf is a form that is laid out by XFA: what was entered in it was read, but not the form itself.",
+        "a.pdf is an XFA form: what was entered in it was read, but not the form itself.",
     ]
 
 

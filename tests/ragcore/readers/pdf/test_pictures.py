@@ -191,8 +191,7 @@ def test_without_an_engine_the_pages_with_large_pictures_are_named_once(
     monkeypatch.setattr(recognition, "ENGINES", ())
     read = Read(pages(tmp_path / "a.pdf", [letters[0], None, *letters[1:]]))
     assert read.left_out == [
-        "In a.pdf there are large pictures beside the text of pages 1, 3 and 4, and nothing that recognises text in pictures is"
-        " installed."
+        "In a.pdf there are large pictures beside the text of pages 1, 3 and 4, and no text recognition (OCR) is installed."
     ]
 
 

@@ -285,7 +285,7 @@ def test_a_server_that_drips_is_left(site: Site, tmp_path: Path, drips: tuple[by
 @pytest.mark.parametrize("packing", ["gzip, gzip", "br", "zstd"])
 def test_what_unpacks_to_gigabytes_at_once_is_not_unpacked(site: Site, tmp_path: Path, packing: str) -> None:
     bomb = gzip.compress(gzip.compress(bytes(100_000_000)))
-    with pytest.raises(InputError, match="packed in a way"):
+    with pytest.raises(InputError, match="compressed in a way"):
         fetch(site.page("/", bomb, "text/plain", **{"Content-Encoding": packing}), tmp_path / "a", HERE)
 
 
@@ -293,12 +293,12 @@ def test_what_unpacks_to_gigabytes_at_once_is_not_unpacked(site: Site, tmp_path:
     ("answer", "said"),
     [
         ((404, {}, b""), r"has no such page \(404\)"),
-        ((403, {}, b""), r"does not give this page to everyone \(403\)"),
+        ((403, {}, b""), r"does not show this page to everyone \(403\)"),
         ((500, {}, b""), r"answered with an error \(500\)"),
         ((302, {}, b""), r"answered with an error \(302\)"),  # which does not say where to
         ((302, {"Location": "http://[::1"}, b""), "could not be reached"),
         ((302, {"Location": "http://127.0.0.1:99999/"}, b""), "could not be reached"),
-        ((200, {"Content-Type": "text/html"}, b""), "gave an empty page"),
+        ((200, {"Content-Type": "text/html"}, b""), "sent an empty page"),
         ((200, {"Content-Type": "text/html", "Content-Encoding": "gzip"}, b"no gzip"), "is damaged"),
     ],
 )
