@@ -435,18 +435,15 @@ def test_what_is_counted_in_one_tab_is_counted_in_another_while_files_are_read(
     page.get_by_text("long.txt is deleted.").wait_for()
 
 
-def test_deleting_asks_once_and_says_what_was_freed(page: Page, empty_app: App) -> None:
+def test_deleting_asks_once_and_says_what_stays(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     log = row(page, "brakesmans-log-2022.txt")
-    passages = log.locator(".facts").inner_text().split(" · ")[1]
     log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
+    log.get_by_text("Answers and notes keep what they quote from it.").wait_for()
     log.get_by_role("button", name="Keep").click()
     log.get_by_role("button", name="Delete brakesmans-log-2022.txt").click()
     log.get_by_role("button", name="Delete", exact=True).click()
-    told = page.get_by_test_id("stToast").inner_text()
-    assert "brakesmans-log-2022.txt is deleted." in told
-    assert passages in told
-    assert re.search(r"[1-9][\d.]* [KM]B freed", told)
+    page.get_by_test_id("stToast").get_by_text("brakesmans-log-2022.txt is deleted.").wait_for()
     page.reload()
     page.wait_for_selector("li.row")
     assert log.count() == 0
