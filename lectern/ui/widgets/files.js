@@ -32,6 +32,7 @@ function buildRow(list, id) {
   view.name = element("button", "name");
   view.name.type = "button";
   view.facts = element("span", "facts");
+  view.groups = element("span", "groups");
   view.tick = element("input", "tick");
   view.tick.type = "checkbox";
   view.tick.onchange = () => { list.chosen[view.tick.checked ? "add" : "delete"](id); tell(list); };
@@ -43,7 +44,9 @@ function buildRow(list, id) {
   view.extra = element("div", "extra");
   view.actions = element("div", "actions");
   const middle = element("div", "middle");
-  middle.append(view.name, view.facts, view.bar);
+  const line = element("div", "line");
+  line.append(view.facts, view.groups);
+  middle.append(view.name, line, view.bar);
   row.append(view.kind, view.tick, middle, view.actions, view.note, view.extra);
   list.views.set(id, view);
   return view;
@@ -57,7 +60,8 @@ function update(list, view, file) {
   view.name.disabled = !file.open;
   view.name.title = file.open ? filled(list.words.open_of, file) : file.name;
   view.name.onclick = () => (list.root.classList.contains("choosing") ? view.tick.click() : act("open"));
-  view.facts.replaceChildren(file.facts, ...file.groups.flatMap((group) => [" ", element("span", "group", group)]));
+  view.facts.textContent = view.facts.title = file.facts;
+  view.groups.replaceChildren(...file.groups.map((group) => element("span", "group", group)));
   view.tick.setAttribute("aria-label", filled(list.words.choose_of, file));
   view.bar.hidden = file.state !== "active";
   if (file.state === "active") {

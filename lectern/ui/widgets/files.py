@@ -109,9 +109,11 @@ def delete_files(file_ids: Sequence[str]) -> None:
     except RagError as error:
         state.notice = f"{said(error.what)} {said(error.hint)}"
     else:
-        if gone:
-            told = ngettext("{name} is deleted.", "{number} files are deleted.", len(gone))
-            state.notice = told.format(name=gone[0], number=numeral(len(gone)))
+        if len(gone) == 1:
+            state.notice = _("{name} is deleted.").format(name=gone[0])
+        elif gone:
+            told = ngettext("{number} file is deleted.", "{number} files are deleted.", len(gone))
+            state.notice = told.format(number=numeral(len(gone)))
 
 
 def _counted(tally: Counter[str], removable: int) -> list[str]:
