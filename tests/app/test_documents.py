@@ -384,17 +384,18 @@ def test_a_list_that_the_page_ends_and_begins_again_shows_each_file_once_and_kee
         """async (script) => {
           const { default: begin } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
           const parentElement = document.getElementById("host").attachShadow({ mode: "open" });
-          parentElement.innerHTML = "<ul></ul>";
+          parentElement.innerHTML = "<label class='all'><input><span></span></label><ul></ul>";
           const words = { list: "Files", password: "Password", password_of: "Of {name}", unlock: "Open", delete_of: "" };
+          words.choose_of = "";
           const problem = { what: "It is locked.", hint: "", needs_password: true, details: "" };
-          const file = (id, problem) => ({ id, name: id, kind: "PDF", facts: "", state: "failed", fraction: 0, problem });
+          const file = (id, problem) => ({ id, name: id, kind: "PDF", facts: "", groups: [], state: "failed", problem });
           const data = { words, files: [file("a.pdf", problem), file("b.pdf", null)] };
           const end = begin({ data, parentElement, setTriggerValue: () => {} });
-          parentElement.querySelector("input").value = "open sesame";
+          parentElement.querySelector("form input").value = "open sesame";
           end();
           begin({ data, parentElement, setTriggerValue: () => {} });
           const names = [...parentElement.querySelectorAll(".name")].map((name) => name.textContent);
-          return [names, parentElement.querySelector("input").value];
+          return [names, parentElement.querySelector("form input").value];
         }""",
         script,
     )
