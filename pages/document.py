@@ -9,7 +9,7 @@ from lectern.ui.i18n import _
 from lectern.ui.safetext import breakable
 from lectern.ui.server.downloads import original_address
 from lectern.ui.state import fill_widget, session
-from lectern.ui.widgets.document import document_view, groups_menu
+from lectern.ui.widgets.document import document_view, groups_menu, search_field
 from ragcore.errors import RagError
 
 library, state = resources.library(), session()
@@ -31,7 +31,9 @@ if file is None or document is None:
     st.page_link(places.HOME, label=_("Documents"), icon=":material/description:")
 else:
     st.html(f"<h1>{breakable(file.name)}</h1>")
-    st.caption(labels.file_facts(file))
+    with st.container(key="document_facts", horizontal=True, vertical_alignment="center"):
+        st.page_link(places.HOME, label=_("Documents"), icon=":material/arrow_back:")
+        st.caption(labels.file_facts(file))
     with st.container(key="document_actions", horizontal=True):
         if st.button(_("Ask about this document"), key="ask_about", icon=":material/chat_bubble:", disabled=not file.ready):
             fill_widget("chat_files", [file.id])
@@ -39,4 +41,5 @@ else:
         if file.path:
             st.link_button(_("Download"), original_address(file.id), icon=":material/download:")
         groups_menu(file)
+        search_field()
     document_view(file, document)

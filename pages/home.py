@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.jobs.file_rows import Stage
+from lectern.jobs.file_rows import ACTIVE, Stage
 from lectern.ui import places, resources
 from lectern.ui.asking import ask_in_chat
 from lectern.ui.i18n import _
@@ -37,7 +37,7 @@ def ask_recorded(question: str) -> None:
 
 
 tally = library.files.tally()
-files, ready = tally.total(), tally[Stage.READY]
+files, ready, reading = tally.total(), tally[Stage.READY], any(tally[stage] for stage in ACTIVE)
 
 if state.chat.asked:
     state.chat.asked = False
@@ -58,10 +58,15 @@ with st.container():
     offer(recorded_questions(chat=True), ask_recorded, key="home")
 
 with st.container():
-    if ready:
+    # From the beginning, so that the list below stays where it is when the first is ready.
+    if ready or reading:
         with st.container(key="ask_here"):
-            st.chat_input(_("Ask your documents"), key="home_ask", on_submit=ask)
+            st.chat_input(_("Ask your documents"), key="home_ask", on_submit=ask, disabled=not ready)
+    if ready:
         suggested(box="home_ask", new=True)
+    elif reading:
+        with st.container(key="suggested"):
+            st.caption(_("Your documents are being read. You can ask as soon as the first one is ready."))
 
 with st.container():
     ways_in(small=bool(files))

@@ -90,6 +90,31 @@ def open_query(query_id: str) -> None:
     take_up(asks_of(library.conversations.messages(query_id)), fill_widget)
 
 
+def ask_to_delete(query_id: str) -> None:
+    state.query.deleting = query_id
+
+
+def delete_query(query_id: str) -> None:
+    for run in runs.all(query_id):
+        run.stop()
+    library.conversations.delete(query_id)
+    if state.query.conversation == query_id:
+        state.query.conversation, state.panel = None, ""
+
+
+def earlier_question(number: int, one: Conversation) -> None:
+    if state.query.deleting == one.id:
+        st.markdown(_("Delete this question and its answers?"), width="stretch")
+        st.button(_("Delete"), key="delete_question", type="primary", on_click=delete_query, args=(one.id,))
+        st.button(_("Keep"), key="keep_question", on_click=ask_to_delete, args=("",))
+        return
+    st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,), width="stretch")
+    st.button(
+        "", key=f"drop_{number}", help=_("Delete"), icon=":material/delete:", type="tertiary", on_click=ask_to_delete,
+        args=(one.id,),
+    )  # fmt: skip
+
+
 def earlier_questions() -> None:
     found = [*library.conversations.all("query"), *library.conversations.all("compare")]
     if not found:
@@ -99,7 +124,8 @@ def earlier_questions() -> None:
     with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key, on_change="rerun") as shown:
         if shown.open:
             for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
-                st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
+                with st.container(key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"):
+                    earlier_question(number, one)
 
 
 def ways_of_answering() -> list[Ask]:

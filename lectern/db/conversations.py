@@ -132,6 +132,10 @@ class Conversations:
         start = f"{conversation_id}."
         self._change("DELETE FROM conversations WHERE id = ? OR substr(id, 1, ?) = ?", (conversation_id, len(start), start))
 
+    def delete_all(self) -> None:
+        """With the questions of every other page."""
+        self._change("DELETE FROM conversations", ())
+
     def duplicate(self, conversation_id: str) -> Conversation:
         """A copy under the next free title, "The tower (2)". What is still being written comes as far as it has come.
 

@@ -97,6 +97,7 @@ class ChatState:
 @dataclass
 class QueryState:
     conversation: str | None = None  # open on the page
+    deleting: str = ""  # the earlier question of which is asked whether it is to be deleted
     pinned: tuple[str, ...] = ()  # the answers of a comparison whose differences are wanted, two at most
 
 
@@ -117,6 +118,7 @@ class NotesState:
 class DocumentsState:
     adding: str = ""  # the way of adding documents whose dialog is open
     more_files: int = 0  # rows of the list of files beyond the usual
+    choosing: bool = False  # several of them are being chosen
     opened: str = ""  # the id of the document whose own page is open
     place: tuple[int, int] = (0, 0)  # the characters of its text that are looked at, from and to
 

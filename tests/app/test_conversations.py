@@ -13,7 +13,7 @@ import pytest
 
 from lectern.db.conversations import Conversations
 from lectern.export.transcript import from_json
-from lectern.schema import Ask
+from lectern.schema import Ask, Kind
 from lectern.settings import LLMSettings, read_settings, write_settings
 from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import (
@@ -467,3 +467,16 @@ def set_way(page: Page, way: str) -> None:
     settled(page)
     page.keyboard.press("Escape")
     settled(page)
+
+
+def test_all_conversations_are_deleted_at_once(page: Page, app: App) -> None:
+    kept = Conversations(SQLiteDatabase(app.home / "library.db"))
+    kinds: tuple[Kind, ...] = ("chat", "query")
+    for kind in kinds:
+        kept.write(kept.begin(kept.create(kind).id, Ask(STAIR)).id, text="It has 214.", state="done")
+    page.goto(f"{app.url}/settings?s=privacy")
+    button(page, STAIR).wait_for()
+    page.locator(".st-key-delete_popover button").click()
+    page.locator(".st-key-delete_conversations button").click()
+    button(page, STAIR).wait_for(state="detached")
+    assert not any(map(kept.all, kinds))

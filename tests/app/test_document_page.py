@@ -45,8 +45,33 @@ def test_a_search_lists_its_places_and_a_click_marks_one(page: Page, app: App) -
     box = page.get_by_role("textbox", name="Search in this document")
     box.fill(word)
     box.press("Enter")
-    page.locator(".st-key-found_0 button").click()
+    hit = page.locator(".st-key-found_0 button")
+    assert hit.locator("strong").inner_text().casefold() == word.casefold()
+    words = TEXT.read_text("utf-8").split()
+    assert all(shown in words for shown in hit.inner_text().strip("…").split())  # none is cut
+    hit.click()
     page.locator(".text mark").filter(has_text=word).first.wait_for()
+
+
+def test_what_is_found_in_a_pdf_names_its_page_and_a_link_leads_back(page: Page, app: App) -> None:
+    opened(page, app, PDF.name)
+    box = page.get_by_role("textbox", name="Search in this document")
+    box.fill("brake")
+    box.press("Enter")
+    hit = page.locator(".st-key-found_0 button")
+    assert hit.inner_text().startswith("p. ")
+    page.get_by_test_id("stMain").get_by_role("link", name="Documents").click()
+    row(page, PDF.name).wait_for()
+
+
+def test_an_enlarged_page_takes_the_room_beside_it(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    opened(page, app, PDF.name)
+    page.locator(".sheet:not(.waiting)").wait_for()
+    scroll, sheet = page.locator(".scroll"), page.locator(".sheet")
+    page.get_by_role("button", name="Larger").click()
+    assert sheet.evaluate("el => el.offsetWidth") > 900
+    assert scroll.evaluate("el => el.scrollWidth <= el.clientWidth + 1")
 
 
 def test_the_original_is_saved_byte_for_byte_and_never_shown(page: Page, app: App) -> None:
@@ -124,9 +149,10 @@ def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, 
 def test_a_document_is_put_into_a_new_group_and_a_chat_asks_the_group(page: Page, app: App) -> None:
     opened(page, app, TEXT.name)
     page.locator(".st-key-groups_popover button").click()
-    box = page.locator(".st-key-document_groups input")
+    box = page.get_by_role("textbox", name="Name of a new group")
     box.fill("Our meetings")
     box.press("Enter")
+    page.locator(".st-key-document_groups button[aria-pressed=true]", has_text="Our meetings").wait_for()
     page.locator(".st-key-groups_popover button", has_text="Our meetings").wait_for()
     page.goto(f"{app.url}/chat")
     chip = page.locator(".st-key-scope_popover button").first

@@ -9,7 +9,7 @@ import pytest
 from tests.app.conftest import App, Watch, let_in, settled, until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 MOST = 0.03  # of the Layout Instability API, the sum of all shifts; the Web Vitals call 0.1 in the worst second good
 PAGES = (  # and what is drawn last on each
@@ -55,3 +55,16 @@ def test_nothing_moves_while_a_page_is_drawn(
         assert page.locator(KEPT).count() == 0
     context.close()
     assert not {name: sum_ for name, sum_ in moved.items() if sum_ > MOST}, moved
+
+
+def test_the_headings_of_all_pages_stand_at_one_height(page: Page, app: App) -> None:
+    heights = {}
+    for path in ("query", "replay", "notes", "map", "settings"):
+        page.goto(f"{app.url}/{path}")
+        heading = page.get_by_test_id("stMain").get_by_role("heading", level=1)
+        heading.wait_for()
+        settled(page)
+        heights[path] = heading.evaluate(
+            "el => { const all = document.createRange(); all.selectNodeContents(el); return all.getBoundingClientRect().top; }"
+        )
+    assert max(heights.values()) - min(heights.values()) < 2, heights

@@ -10,10 +10,11 @@ import streamlit as st
 
 from lectern.jobs.file_rows import FileRow
 from lectern.schema import Source
-from lectern.ui import resources
+from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.widgets.groups import groups_form
 from lectern.ui.widgets.passage import passage
 from ragcore.readers.registry import has_reader
 from ragcore.schema import Document
@@ -34,19 +35,11 @@ ROW_PIXELS = 35
 def document_view(file: FileRow, document: Document) -> None:
     """The search and the parts of the document, and the place that is looked at."""
     grids = _grids(document) if file.kind in TABLES or document.page_word == "sheet" else []
-    with st.container(key="document_search", horizontal=True, vertical_alignment="bottom"):
-        st.text_input(
-            _("Search in this document"),
-            key="search_in_document",
-            placeholder=_("Search in this document"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            width=260,
-        )
-        if file.kind != "PDF":
+    if file.kind != "PDF":
+        with st.container(key="document_parts", horizontal=True, vertical_alignment="center"):
             _contents(file, document)
-        if grids:
-            st.toggle(_("As text"), key="document_as_text")
+            if grids:
+                st.toggle(_("As text"), key="document_as_text")
     if words := str(widget("search_in_document") or "").strip():
         _hits(document, words)
     if grids and not widget("document_as_text"):
@@ -55,28 +48,30 @@ def document_view(file: FileRow, document: Document) -> None:
         first, start, last = _rows_looked_at(document)
         _turn(start - TABLE_STRETCH if start > first else None, start + TABLE_STRETCH if start + TABLE_STRETCH < last else None)
         return
-    passage(_looked_at(file, document), around=STRETCH)
+    with st.container(key="document_page"):
+        passage(_looked_at(file, document), around=STRETCH)
     if file.kind != "PDF" and not resources.library().files.page_words.of(file.id, [0]):
         start, end = session().documents.place
         before, behind, total = start - 2 * STRETCH, end + 2 * STRETCH, len(document.text)
         _turn(max(0, before) if start > STRETCH else None, min(behind, total) if end + STRETCH < total else None)
 
 
+def search_field() -> None:
+    st.text_input(
+        _("Search in this document"),
+        key="search_in_document",
+        placeholder=_("Search in this document"),
+        label_visibility="collapsed",
+        icon=":material/search:",
+        width=230,
+    )
+
+
 def groups_menu(file: FileRow) -> None:
     """The groups that the document is in, and others to put it into, also new ones."""
-    groups = resources.library().groups
-    chosen = groups.of(file.id)
-    fill_widget("document_groups", chosen)
+    chosen = resources.library().groups.of(file.id)
     with st.popover(label(", ".join(chosen)) or _("Groups"), icon=":material/label:", key="groups_popover"):
-        st.multiselect(
-            _("In these groups"),
-            list(groups.all()),
-            key="document_groups",
-            placeholder=_("Choose a group or name a new one"),
-            accept_new_options=True,
-            on_change=lambda: groups.put(file.id, widget("document_groups") or ()),
-        )
-        st.caption(_("In a chat, you can choose a whole group of documents at once."))
+        groups_form([file.id])
 
 
 def _turn(back: int | None, on: int | None) -> None:
@@ -106,12 +101,12 @@ def _grids(document: Document) -> list[Grid]:
 
 
 def _draw(grid: Grid, number: int) -> None:
-    rows = min(len(grid.rows), TABLE_ROWS) + 1
+    rows = min(len(grid.rows), TABLE_ROWS + 0.5) + 1  # the cut row shows that there are more
     st.dataframe(
         {name: [row.get(name, "") for row in grid.rows] for name in grid.columns},
         key=f"document_table_{number}",
         hide_index=True,
-        height=rows * ROW_PIXELS + 3,  # and its edges
+        height=int(rows * ROW_PIXELS) + 3,  # and its edges
     )
 
 
@@ -163,10 +158,23 @@ def _hits(document: Document, words: str) -> None:
     st.caption(count if found else _("“{words}” is not in this document.").format(words=label(words)))
     with st.container(key="found_in_document", height=240 if len(found) > 5 else "content"):
         for number, (start, end) in enumerate(found[:FOUND]):
-            around = " ".join(document.text[max(0, start - AROUND) : end + AROUND].split())
+            before, behind = _around(document.text, start, end)
             page = document.page_at(start)
-            where = f"{page.label} · " if page else ""
-            st.button(label(f"{where}…{around}…"), key=f"found_{number}", type="tertiary", on_click=_go_to, args=(start, end))
+            where = f"{labels.part(document.page_word, page.label)} · " if page else ""
+            told = label(document.text[start:end])
+            bold = f"**{told}**" if words[0].isalnum() and words[-1].isalnum() else told  # Markdown has no other bold in a word
+            line = label(where + before) + " " * before.endswith(" ") + bold + " " * behind.startswith(" ") + label(behind)
+            st.button(line, key=f"found_{number}", type="tertiary", on_click=_go_to, args=(start, end))
+
+
+def _around(text: str, start: int, end: int) -> tuple[str, str]:
+    """What stands before and behind a place, as far as whole words go."""
+    before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+    if start > AROUND:
+        before = "…" + re.sub(r"^\S*\s", "", before)
+    if end + AROUND < len(text):
+        behind = re.sub(r"\s\S*$", "", behind) + "…"
+    return re.sub(r"\s+", " ", before), re.sub(r"\s+", " ", behind)
 
 
 def _go_to(start: int, end: int) -> None:

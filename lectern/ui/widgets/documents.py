@@ -13,6 +13,7 @@ from lectern.ui.places import open_document
 from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.files import delete_files, deletion_question
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from ragcore.errors import Problem, RagError
 
@@ -158,7 +159,7 @@ def _words() -> dict[str, str]:
         "again": _("Read again"),
         "replace": _("Replace with a newer version"),
         "delete": _("Delete"),
-        "sure": _("Delete this file, its text and its passages?"),
+        "sure": deletion_question(1),
         "keep": _("Keep"),
         "details": _("Details"),
         "sending": _("Uploading…"),
@@ -195,12 +196,6 @@ def _act() -> None:
                 name=str(asked.get("name", ""))
             )
         elif do == "delete":
-            deleted = library.delete_file(id_)
-            freed = labels.count(deleted.passages, "passage")
-            state.notice = _("{name} was deleted with its {passages}; {size} freed.").format(
-                name=deleted.name, passages=freed, size=labels.size(deleted.bytes_freed)
-            )
-            if state.viewer.document == id_:
-                state.viewer.document = ""
+            delete_files([id_])
     except RagError as error:
         state.problem, state.viewer.asked = Problem.of(error), True  # it is shown above, in the rest of the page

@@ -164,7 +164,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   zone.limit = data.limit;
   zone.tell = setStateValue; // of two triggers of one element the later would take the place of a way just chosen
   zone.words = data.words;
-  parentElement.querySelector(".big").textContent = data.words.drop;
+  parentElement.querySelector(".big").textContent = matchMedia("(hover: none)").matches ? data.words.add : data.words.drop;
   parentElement.querySelector(".quiet").textContent = data.words.kinds;
   parentElement.querySelector(".choose").textContent = data.words.choose;
   area.classList.toggle("small", Boolean(data.small));

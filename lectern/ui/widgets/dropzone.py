@@ -59,6 +59,7 @@ def _way(on_way: Callable[[str], None]) -> None:
 def _words(limit: int) -> dict[str, str]:
     return {
         "drop": _("Drop your files here"),
+        "add": _("Add your files"),
         "kinds": _("PDF, Word, PowerPoint, Excel, web pages, e-books, mail, pictures, text. Up to {size} each.").format(
             size=labels.size(limit)
         ),

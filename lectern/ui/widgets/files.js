@@ -8,6 +8,21 @@ function listen(list, active) {
   if (active) list.timer = setTimeout(() => { list.look(); listen(list, true); }, SILENCE);
 }
 
+// Ticks are kept here, as one may follow the other faster than the page tells of them.
+function tell(list) {
+  for (const [id, view] of list.views) view.tick.checked = list.chosen.has(id);
+  list.all.checked = list.views.size > 0 && list.chosen.size === list.views.size;
+  list.keep("chosen", [...list.chosen]);
+}
+
+function choose(list, choosing) {
+  list.root.classList.toggle("choosing", choosing);
+  list.all.parentElement.hidden = !choosing;
+  list.all.nextElementSibling.textContent = list.words.all;
+  list.all.onchange = () => { list.chosen = new Set(list.all.checked ? list.views.keys() : []); tell(list); };
+  if (!choosing && list.chosen.size) { list.chosen.clear(); tell(list); }
+}
+
 function buildRow(list, id) {
   const row = element("li", "row");
   row.dataset.id = id;
@@ -17,6 +32,10 @@ function buildRow(list, id) {
   view.name = element("button", "name");
   view.name.type = "button";
   view.facts = element("span", "facts");
+  view.groups = element("span", "groups");
+  view.tick = element("input", "tick");
+  view.tick.type = "checkbox";
+  view.tick.onchange = () => { list.chosen[view.tick.checked ? "add" : "delete"](id); tell(list); };
   view.bar = element("div", "bar");
   view.fill = element("div", "fill");
   view.bar.append(view.fill);
@@ -25,8 +44,10 @@ function buildRow(list, id) {
   view.extra = element("div", "extra");
   view.actions = element("div", "actions");
   const middle = element("div", "middle");
-  middle.append(view.name, view.facts, view.bar);
-  row.append(view.kind, middle, view.actions, view.note, view.extra);
+  const line = element("div", "line");
+  line.append(view.facts, view.groups);
+  middle.append(view.name, line, view.bar);
+  row.append(view.kind, view.tick, middle, view.actions, view.note, view.extra);
   list.views.set(id, view);
   return view;
 }
@@ -38,8 +59,10 @@ function update(list, view, file) {
   view.name.textContent = file.name;
   view.name.disabled = !file.open;
   view.name.title = file.open ? filled(list.words.open_of, file) : file.name;
-  view.name.onclick = () => act("open");
-  view.facts.textContent = file.facts;
+  view.name.onclick = () => (list.root.classList.contains("choosing") ? view.tick.click() : act("open"));
+  view.facts.textContent = view.facts.title = file.facts;
+  view.groups.replaceChildren(...file.groups.map((group) => element("span", "group", group)));
+  view.tick.setAttribute("aria-label", filled(list.words.choose_of, file));
   view.bar.hidden = file.state !== "active";
   if (file.state === "active") {
     view.fill.style.width = `${Math.round(file.fraction * 1000) / 10}%`;
@@ -106,22 +129,23 @@ function update(list, view, file) {
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector("ul");
   let list = lists.get(parentElement);
   if (!list) {
-    list = { views: new Map() };
+    list = { root, views: new Map(), chosen: new Set(), all: parentElement.querySelector(".all input") };
     lists.set(parentElement, list);
     list.look = () => list.send("act", { do: "look", at: Date.now() });
     list.seen = () => { if (document.visibilityState === "visible") list.look(); };
   }
   document.addEventListener("visibilitychange", list.seen);
   list.send = setTriggerValue;
+  list.keep = setStateValue;
   list.words = data.words;
   root.setAttribute("aria-label", data.words.list);
   const wanted = new Set(data.files.map((file) => file.id));
   for (const [id, view] of list.views) {
-    if (!wanted.has(id)) { view.row.remove(); list.views.delete(id); }
+    if (!wanted.has(id)) { view.row.remove(); list.views.delete(id); list.chosen.delete(id); }
   }
   let previous = null;
   for (const file of data.files) {
@@ -131,6 +155,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (place !== view.row) root.insertBefore(view.row, place);
     previous = view.row;
   }
+  choose(list, data.choosing);
   drawn(parentElement);
   listen(list, data.files.some((file) => file.state === "active"));
   // The rows stay where they are, and the page may begin with them again: the list is kept as long as its place is.

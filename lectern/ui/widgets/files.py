@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 
 import streamlit as st
 
@@ -12,39 +14,106 @@ from lectern.ui.i18n import _, ngettext, numeral, said
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.places import open_document
 from lectern.ui.safetext import label
-from lectern.ui.state import event, session
+from lectern.ui.state import event, session, widget
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.groups import groups_form
+from lectern.ui.widgets.viewer import close_viewer
 from ragcore.errors import RagError, UnknownDocumentError
 
 MANY = 8  # rows from which they are counted
 SEALED = ("EPUB", "EML", "MHT", "MHTML")  # what no password opens that could be entered here
 SHOWN = 200  # rows; as many more each time they are asked for
 
-_FILES = component("files", "<ul></ul>")
+_FILES = component("files", '<label class="all" hidden><input type="checkbox"><span></span></label><ul></ul>')
 
 
 def file_rows() -> None:
     """A row per file, moving while something is being read."""
     tally = _tally()
     count = tally.total()
-    if count >= MANY:
-        failed = resources.library().files.all(Stage.FAILED)
-        removable = sum(map(_unreadable, failed))
-        told = _counted(tally - Counter(failed=sum(file.passed_over for file in failed)), removable)
-        with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(" · ".join(told), width="content")
-            if removable > 1:
-                st.button(
-                    _("Remove {number} that cannot be read").format(number=numeral(removable)),
-                    key="remove_failed",
-                    type="tertiary",
-                    on_click=_remove_failed,
-                )
     st.fragment(_rows, run_every=1.0 if tally["active"] else None)(tally)
     more = min(SHOWN, count - SHOWN - session().documents.more_files)
     if more > 0:
         told_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
         st.button(told_more, key="more_files", type="tertiary", on_click=_show_more)
+
+
+def _head(tally: Counter[str], shown: Sequence[FileRow], active: Sequence[FileRow]) -> None:
+    """The line above the list, always one: what is there, how far reading it has come, and what is done with several."""
+    failed = resources.library().files.all(Stage.FAILED) if tally["failed"] else []
+    removable = sum(map(_unreadable, failed))
+    told = _counted(tally - Counter(failed=sum(file.passed_over for file in failed)), removable)
+    told = [*(told if tally.total() >= MANY else told[: not active]), *_reading(active)]
+    ticked = getattr(widget("files"), "chosen", None) or ()
+    chosen = [file.id for file in shown if file.id in ticked]
+    choosing = session().documents.choosing
+    with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(_("{number} chosen").format(number=numeral(len(chosen))) if choosing else " · ".join(told))
+        if choosing:
+            _done_with_several(chosen)
+        elif removable > 1:
+            st.button(
+                _("Remove {number} that cannot be read").format(number=numeral(removable)),
+                key="remove_failed",
+                type="tertiary",
+                on_click=_remove_failed,
+            )
+        if choosing or tally.total() > 1:
+            st.button(_("Done") if choosing else _("Choose several"), key="choose_files", type="tertiary", on_click=_choose)
+
+
+def _reading(active: Sequence[FileRow]) -> list[str]:
+    left = seconds_left(active)
+    if len(active) < 2 or left is None:
+        return []
+    told = [_("{files} to read").format(files=labels.count(len(active), "file")), labels.time_left(left)]
+    now = next((file.name for file in active if file.stage is not Stage.QUEUED), "")
+    return [*told, _("now {name}").format(name=label(now))] if now else told
+
+
+def _done_with_several(chosen: Sequence[str]) -> None:
+    with st.popover(_("Groups"), icon=":material/label:", type="tertiary", key="groups_popover", disabled=not chosen):
+        groups_form(chosen)
+    with st.popover(_("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover", disabled=not chosen):
+        st.markdown(deletion_question(len(chosen)))
+        st.button(_("Delete"), key="delete_files", type="primary", on_click=_delete_several, args=(chosen,))
+
+
+def _choose() -> None:
+    session().documents.choosing = not session().documents.choosing
+
+
+def _delete_several(file_ids: Sequence[str]) -> None:
+    session().documents.choosing = False
+    delete_files(file_ids)
+
+
+def deletion_question(number: int) -> str:
+    """Before files are deleted: what goes, and what stays."""
+    return ngettext(
+        "Delete this file, its text and its passages? Answers and notes keep what they quote from it.",
+        "Delete these {number} files, their text and their passages? Answers and notes keep what they quote from them.",
+        number,
+    ).format(number=numeral(number))
+
+
+def delete_files(file_ids: Sequence[str]) -> None:
+    """A callback; says what is deleted, or why one is not."""
+    library, state, gone = resources.library(), session(), []
+    try:
+        for file_id in file_ids:
+            with suppress(UnknownDocumentError):  # another tab was quicker
+                gone.append(library.delete_file(file_id).name)
+            if state.viewer.document == file_id:
+                close_viewer()
+    except RagError as error:
+        state.notice = f"{said(error.what)} {said(error.hint)}"
+    else:
+        if len(gone) == 1:
+            state.notice = _("{name} was deleted.").format(name=gone[0])
+        elif gone:
+            told = ngettext("{number} file was deleted.", "{number} files were deleted.", len(gone))
+            state.notice = told.format(number=numeral(len(gone)))
 
 
 def _counted(tally: Counter[str], removable: int) -> list[str]:
@@ -67,16 +136,22 @@ def _tally() -> Counter[str]:
 
 
 def _rows(drawn: Counter[str]) -> None:
-    files = resources.library().files
-    shown, active = files.all(limit=SHOWN + session().documents.more_files), files.all(*ACTIVE)
-    left = seconds_left(active)
-    if len(active) > 1 and left is not None:
-        told = [_("{files} to read").format(files=labels.count(len(active), "file")), labels.time_left(left)]
-        if now := next((file.name for file in active if file.stage is not Stage.QUEUED), ""):
-            told.append(_("now {name}").format(name=label(now)))
-        st.caption(" · ".join(told))
-    _FILES(key="files", data={"files": [_row(file) for file in shown], "words": _words()}, on_act_change=_act)
-    if session().notice or session().address.onward or _tally() != drawn:
+    library, tally = resources.library(), _tally()
+    shown, active = library.files.all(limit=SHOWN + session().documents.more_files), library.files.all(*ACTIVE)
+    if shown:
+        _head(tally, shown, active)
+    groups = library.groups.all()
+    _FILES(
+        key="files",
+        data={
+            "files": [_row(file, [name for name, ids in groups.items() if file.id in ids]) for file in shown],
+            "choosing": session().documents.choosing,
+            "words": _words(),
+        },
+        on_act_change=_act,
+        on_chosen_change=lambda: None,
+    )
+    if session().notice or session().address.onward or tally != drawn:
         draw_anew()
 
 
@@ -104,7 +179,7 @@ def _show_more() -> None:
     session().documents.more_files += SHOWN
 
 
-def _row(file: FileRow) -> dict[str, object]:
+def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
     problem = None
     if file.problem is not None:
         problem = {
@@ -120,6 +195,7 @@ def _row(file: FileRow) -> dict[str, object]:
         "name": file.name,
         "kind": file.kind if len(file.kind) <= 5 else _("FILE"),
         "facts": labels.file_facts(file),
+        "groups": groups,
         "state": state,
         "open": file.passages > 0,
         "fraction": file.fraction,
@@ -134,7 +210,9 @@ def _words() -> dict[str, str]:
         "open_of": _("Open {name}"),
         "delete": _("Delete"),
         "delete_of": _("Delete {name}"),
-        "sure": _("Delete this file, its text and its passages?"),
+        "sure": deletion_question(1),
+        "all": _("All"),
+        "choose_of": _("Choose {name}"),
         "keep": _("Keep"),
         "password": _("Password of this file"),
         "password_of": _("Password of {name}"),
@@ -161,18 +239,4 @@ def _act() -> None:
         library.files.queue.retry(file_id, password if isinstance(password, str) else None)
         library.worker.start()
     elif asked.get("do") == "delete":
-        try:
-            deleted = library.delete_file(file_id)
-        except UnknownDocumentError:
-            return  # another tab was quicker
-        except RagError as error:
-            session().notice = f"{said(error.what)} {said(error.hint)}"
-            return
-        told = (
-            _("{name} was deleted with its {passages}; {size} freed.")
-            if deleted.passages
-            else _("{name} was deleted; {size} freed.")
-        )
-        session().notice = told.format(
-            name=deleted.name, passages=labels.count(deleted.passages, "passage"), size=labels.size(deleted.bytes_freed)
-        )
+        delete_files([file_id])

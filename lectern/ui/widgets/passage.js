@@ -44,7 +44,7 @@ function drawPage(view) {
 // Up to four times as wide as its place; the page then scrolls within it.
 function zoomBy(view, factor) {
   view.zoom = Math.min(4, Math.max(1, (view.zoom ?? 1) * factor));
-  view.root.querySelector(".sheet").style.width = `${view.zoom * 100}%`;
+  view.root.querySelector(".sheet").style.width = `calc(min(100%, 47rem) * ${view.zoom})`;
   view.smaller.disabled = view.zoom <= 1;
   view.larger.disabled = view.zoom >= 4;
 }

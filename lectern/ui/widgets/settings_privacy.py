@@ -12,6 +12,7 @@ from lectern.settings import models_are_locked
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, said
 from lectern.ui.safetext import label
+from lectern.ui.state import session
 from lectern.ui.widgets.library_copy import library_copy
 from lectern.ui.widgets.settings_model import forget_key, provider_names
 
@@ -109,3 +110,14 @@ def library_place() -> None:
         )
     )
     library_copy()
+    with st.popover(_("Delete all conversations"), icon=":material/delete:", type="tertiary", key="delete_popover"):
+        st.markdown(_("Delete all conversations, and what was asked in Compare and Modes? Documents and notes stay."))
+        st.button(_("Delete"), key="delete_conversations", type="primary", on_click=_delete_conversations)
+
+
+def _delete_conversations() -> None:
+    resources.current_index().runs.stop_all()
+    resources.library().conversations.delete_all()
+    state = session()
+    state.chat.conversation = state.query.conversation = state.replay.conversation = None
+    state.panel, state.notice = "", _("All conversations are deleted.")

@@ -28,7 +28,7 @@ def _suggested(box: str, new: bool) -> None:
     found = library.suggestions.get(() if new else tuple(widget("chat_files") or ()))
     if not found.pending and not library.files.all(*ACTIVE, limit=1):
         be_still()
-    with st.container(key="suggested"):
+    with st.container(key="suggested" if found.questions or found.pending else "none_suggested"):
         if found.questions:
             st.caption(_("From your documents:"))
         elif found.pending:

@@ -41,8 +41,8 @@ def viewer() -> None:
     try:
         shown = window(library.store, state.document, state.start)
     except UnknownDocumentError:
+        close_viewer()  # said once: the next time the page is drawn, it has nothing of it
         st.caption(_("This document no longer exists."))
-        st.button(_("Back"), key="close_viewer", on_click=close_viewer)
         return
     file = library.files.get(state.document)
     with st.container(key="viewer_head", horizontal=True, vertical_alignment="center"):
@@ -79,11 +79,11 @@ def _controls(shown: Window) -> None:
     first, last = shown.start * 100 // max(shown.total, 1), shown.end * 100 // max(shown.total, 1)
     with st.container(key="viewer_controls", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            _("Back"), key="viewer_back", type="tertiary", icon=":material/chevron_left:", on_click=_move,
+            _("Previous"), key="viewer_back", type="tertiary", icon=":material/chevron_left:", on_click=_move,
             args=(shown.start - WINDOW * 9 // 10,), disabled=shown.start == 0,
         )  # fmt: skip
         st.button(
-            _("Forward"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
+            _("Next"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
             args=(shown.start + WINDOW * 9 // 10,), disabled=shown.end == shown.total,
         )  # fmt: skip
         page = " · " + _("page {page}").format(page=label(shown.page)) if shown.page else ""
@@ -100,7 +100,7 @@ def _controls(shown: Window) -> None:
             width=230,
         )
         if str(widget("viewer_search") or "").strip():
-            st.button(_("Next"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))
+            st.button(_("Next place"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))
 
 
 def _move(at: int) -> None:

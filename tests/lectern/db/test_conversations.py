@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,7 +13,7 @@ from lectern.db import conversations as conversations_module
 from lectern.db.conversations import SCHEMA, Conversations
 from lectern.export import backup
 from lectern.library import Library
-from lectern.schema import AnswerFacts, Ask, Retrieval, Source
+from lectern.schema import AnswerFacts, Ask, Kind, Retrieval, Source
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, Problem
 from ragcore.observe import Span, span
@@ -179,6 +180,13 @@ def test_deleting_a_conversation_deletes_its_messages(conversations: Conversatio
     conversations.delete(talk.id)
     assert conversations.get(talk.id) is None
     assert conversations.message(answer.id) is None
+
+
+def test_all_are_deleted_whatever_they_were_asked_for(conversations: Conversations) -> None:
+    answers = [conversations.begin(conversations.create(kind).id, Ask("Who?")) for kind in get_args(Kind)]
+    conversations.delete_all()
+    assert not any(conversations.all(kind) for kind in get_args(Kind))
+    assert not any(conversations.message(answer.id) for answer in answers)
 
 
 def test_the_last_messages_are_the_end_of_all_of_them(conversations: Conversations) -> None:

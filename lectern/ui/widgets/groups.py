@@ -1,0 +1,42 @@
+"""The groups that documents are in: those of one document, or of several together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import streamlit as st
+
+from lectern.ui import resources
+from lectern.ui.i18n import _
+from lectern.ui.safetext import label
+from lectern.ui.state import fill_widget, widget
+
+
+def groups_form(file_ids: Sequence[str]) -> None:
+    """All groups, of which those that have all these documents are chosen, and a field for a new one."""
+    members = resources.library().groups.all()
+    shared = {name for name, ids in members.items() if set(file_ids) <= set(ids)}
+    if members:
+        fill_widget("document_groups", [name for name in members if name in shared])
+        st.pills(
+            _("In these groups"),
+            list(members),
+            selection_mode="multi",
+            key="document_groups",
+            format_func=label,
+            on_change=lambda: _put(file_ids, without=shared, with_=widget("document_groups") or ()),
+        )
+    st.text_input(_("Name of a new group"), key="new_group", on_change=_put_in_new, args=(file_ids,))
+    st.caption(_("In a chat, you can choose a whole group of documents at once."))
+
+
+def _put_in_new(file_ids: Sequence[str]) -> None:
+    _put(file_ids, with_=[str(widget("new_group") or "")])
+    fill_widget("new_group", "")
+
+
+def _put(file_ids: Sequence[str], *, with_: Iterable[str], without: Iterable[str] = ()) -> None:
+    """Take the documents out of the groups `without` and put them into those `with_`; the others of each stay."""
+    groups = resources.library().groups
+    for file_id in file_ids:
+        groups.put(file_id, {*groups.of(file_id)} - {*without} | {*with_})
