@@ -96,10 +96,10 @@ def earlier_questions() -> None:
         return
     # A key of its own for each result: choosing one closes the list, which would cover it.
     key = f"earlier_{state.query.conversation}"
-    with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key, on_change="rerun") as shown:
-        if shown.open:
-            for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
-                st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
+    # Not on_change="rerun": a click on another page closes the list, too, and that run would lead back to this page.
+    with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key):
+        for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
+            st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,))
 
 
 def ways_of_answering() -> list[Ask]:

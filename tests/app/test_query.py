@@ -6,6 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lectern.settings import read_settings, write_settings
 from tests.app.conftest import App, answered, choose_more, settled, until
 
@@ -193,3 +195,22 @@ def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Ask", exact=True).click()  # none is needed for that
     page.get_by_text("There is no question.").wait_for()
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_earlier_questions_hold_nobody_on_the_page(page: Page, app: App, closed: bool) -> None:
+    open_query(page, app)
+    ask(page, "Which planet is the largest?")
+    page.locator(".st-key-query_question").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Earlier questions").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button").first.wait_for()
+    settled(page)
+    if closed:
+        page.keyboard.press("Escape")
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Evaluate").click()
+    page.get_by_role("heading", name="Evaluate").wait_for()
+    settled(page)
+    page.wait_for_timeout(500)
+    assert page.url.split("?")[0].endswith("/evaluate")
+    assert page.get_by_role("heading", level=1).all_inner_texts() == ["Evaluate"]
