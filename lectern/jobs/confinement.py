@@ -49,9 +49,9 @@ def confines_files() -> bool:
 def describe_confinement() -> str:
     """One line: what this system holds a process that reads files to."""
     if confines_files() and seccomp.can_refuse_calls():
-        return "Each file is read on its own, shut off from the rest: what reads it sees no other file of yours, and no network."
+        return "Each file is read on its own: what reads it sees no other file of yours, and has no network."
     if confines_files():
-        return "Each file is read on its own, shut off from the rest: what reads it sees no other file of yours. Python shuts its network."
+        return "Each file is read on its own: what reads it sees no other file of yours. Python shuts its network."
     return (
         "Files are read by a process that this system does not confine: a file that took it over could read what you can read."
         " Linux 5.13 or newer with Landlock confines it."

@@ -10,9 +10,12 @@ import pytest
 
 from lectern.settings import read_settings, write_settings
 from tests.app.conftest import App, answered, choose_more, settled, until
+from tests.app.test_compare import slow_model
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
+
+__all__ = ["slow_model"]
 
 
 def choose(page: Page, label: str, option: str) -> None:
@@ -143,6 +146,7 @@ def test_earlier_questions_name_their_way_and_open_without_covering_the_result(p
     page.get_by_test_id("stPopoverBody").wait_for(state="hidden")
 
 
+@pytest.mark.usefixtures("slow_model")
 def test_a_price_follows_the_typing(page: Page, app: App) -> None:
     open_query(page, app)
     box, price = page.get_by_role("textbox", name="Question"), page.locator(".st-key-query_ways p").last
@@ -159,6 +163,7 @@ def test_a_price_follows_the_typing(page: Page, app: App) -> None:
     price.get_by_text("Type a question to see").wait_for()
 
 
+@pytest.mark.usefixtures("slow_model")
 def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("textbox", name="Question").fill("Which year had the most passengers?")

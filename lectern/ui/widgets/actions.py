@@ -58,7 +58,9 @@ class Action:
     fits: Callable[[Message], bool] = _always
     only_last: bool = False
     in_menu: bool = False
-    group: int = 0  # of the menu, which has a line between two: 0 is what everybody needs, 2 is for those who look at how it works
+    group: int = (
+        0  # of the menu, which has a line between two: 0 is what everybody needs, 2 is for those who look at how it works
+    )
     spelled: Callable[[Message], bool] = _never  # its label stands beside the icon, not in the menu
     pressed: Callable[[Message], bool] | None = None  # of what stays chosen until it is pressed again
     download: Callable[[Message], str] | None = None  # the address of a file that an entry of the menu saves, without `run`

@@ -24,7 +24,8 @@ LOOK = 0.4  # seconds between two looks at one that is being worked out
 
 
 def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
-    """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s", or its time alone. Quick in every run of the script; always one line high."""
+    """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s", or its time alone. Quick in every run of the
+    script; always one line high."""
     if not ask.question.strip():
         st.caption(_("Type a question to see what answering it takes."))
         return
