@@ -51,7 +51,7 @@ def describe_confinement() -> str:
     if confines_files() and seccomp.can_refuse_calls():
         return "Each file is read on its own: what reads it sees no other file of yours, and has no network."
     if confines_files():
-        return "Each file is read on its own: what reads it sees no other file of yours. Python shuts its network."
+        return "Each file is read on its own: what reads it sees no other file of yours, and Python keeps it off the network."
     return (
         "Files are read by a process that this system does not confine: a file that took it over could read what you can read."
         " Linux 5.13 or newer with Landlock confines it."
