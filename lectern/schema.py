@@ -137,6 +137,11 @@ class AnswerFacts:
         """Whether a model wrote an answer that the documents may not hold; what is quoted says so itself."""
         return self.outcome == "closest" and not self.extractive
 
+    @property
+    def is_unsure(self) -> bool:
+        """Whether it quotes what comes close to an answer, in place of one."""
+        return self.outcome == "closest" and self.extractive
+
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:
         kept = json.loads(text)

@@ -11,6 +11,7 @@ from lectern.schema import Ask, Conversation, Message, Reading, Retrieval
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import ask_once
 from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.pricing import calls_a_model
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets import answer, compare
@@ -28,6 +29,7 @@ from lectern.ui.widgets.typed import follow_typing
 
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
+QUOTING_ALIKE = {"compact", "refine", "tree_summarize", "simple_summarize"}  # without a language model, for most questions
 
 library, runs, state = resources.library(), resources.current_index().runs, session()
 
@@ -121,11 +123,11 @@ def earlier_questions() -> None:
         return
     # A key of its own for each result: choosing one closes the list, which would cover it.
     key = f"earlier_{state.query.conversation}"
-    with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key, on_change="rerun") as shown:
-        if shown.open:
-            for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
-                with st.container(key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"):
-                    earlier_question(number, one)
+    # Not on_change="rerun": a click on another page closes the list, too, and that run would lead back to this page.
+    with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key):
+        for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
+            with st.container(key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"):
+                earlier_question(number, one)
 
 
 def ways_of_answering() -> list[Ask]:
@@ -140,7 +142,7 @@ def ways_of_answering() -> list[Ask]:
         persist_state="session",
         disabled=reading() != "best",
     )
-    asks = chosen()
+    asks, priced = chosen(), calls_a_model()
     with st.container(key="query_ways", gap="xxsmall"):
         if reading() != "best":
             st.caption(labels.readings()[reading()].sentence)
@@ -150,19 +152,21 @@ def ways_of_answering() -> list[Ask]:
         if len(asks) == 1:
             st.caption(labels.response_modes()[asks[0].response_mode].sentence)
         for one in asks:
-            if len(asks) == 1 or one.question.strip():
+            if len(asks) == 1 or (one.question.strip() and priced):
                 price_tag(one)
             else:
                 way = labels.response_modes()[one.response_mode]
                 st.caption(_("{mode}: {sentence}").format(mode=way.label, sentence=way.sentence))
-        if len(asks) > 1 and asks[0].question.strip():
+        if len(asks) > 1 and asks[0].question.strip() and priced:
             total_tag(asks)
+        if not priced and len(QUOTING_ALIKE.intersection(one.response_mode for one in asks)) > 1:
+            st.caption(labels.quoting_alike())
     return asks
 
 
 def form() -> None:
     files = library.files.ready_names()
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(key="query_head", horizontal=True, vertical_alignment="center"):
         st.title(_("Compare"), anchor=False)
         earlier_questions()
     st.markdown(_("Ask one question in several ways, and see what each makes of the same passages."))

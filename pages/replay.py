@@ -10,7 +10,7 @@ import streamlit as st
 from lectern.runs.chat_mode_replay import MODES, Replay, lacking
 from lectern.ui import labels, places, resources
 from lectern.ui.i18n import _, ngettext
-from lectern.ui.pricing import agree_first
+from lectern.ui.pricing import agree_first, calls_a_model
 from lectern.ui.safetext import label
 from lectern.ui.state import Confirm, fill_new_widget, session, widget
 from lectern.ui.widgets.chat_mode_replay import needs, table
@@ -104,7 +104,7 @@ def choices() -> None:
     able = [mode for mode in labels.chat_modes() if mode in MODES and lacking(mode, model) is None]
     fill_new_widget("replay_modes", able)
     st.pills(
-        _("Response modes"),
+        _("Chat modes"),
         able,
         selection_mode="multi",
         key="replay_modes",
@@ -114,8 +114,10 @@ def choices() -> None:
         if (lack := lacking(mode, model)) is not None:
             st.caption(f"**{label(labels.chat_modes()[mode].label)}**: {label(needs(lack))}")
     chosen = list(widget("replay_modes") or ())
-    if chosen:
+    if chosen and calls_a_model():
         st.markdown(label(price(chosen)))
+    elif len(chosen) > 1:
+        st.caption(labels.quoting_alike())
     with st.container(horizontal=True):
         st.button(
             _("Replay"), key="replay_start", type="primary", icon=":material/replay:", on_click=start, disabled=not chosen

@@ -24,7 +24,7 @@ MOVED = {  # sections of the former long page, by which old links name them
     "demonstrations": "answers",
     "passages": "reading",
     "limits": "reading",
-    "language": "privacy",
+    "language": "answers",
     "privacy": "privacy",
     "storage": "privacy",
     "copy": "privacy",
@@ -33,6 +33,7 @@ MOVED = {  # sections of the former long page, by which old links name them
 
 
 def answers() -> None:
+    language_choice()
     answer_settings()
     with st.expander(_("More"), type="compact"):
         limits_of_answers()
@@ -46,7 +47,6 @@ def reading() -> None:
 
 
 def privacy() -> None:
-    language_choice()
     what_leaves()
     library_place()
     with st.expander(_("More"), type="compact"):

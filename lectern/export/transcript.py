@@ -50,6 +50,7 @@ class Labels:
     bad: str = "Thumb down"
     unfinished: str = "This answer was not finished."
     doubtful: str = "Your documents may not answer this. Check the passages."
+    unsure: str = "Not sure"
     untitled: str = "Conversation"
     place: Callable[[Source], str] = lambda source: source.place
 
@@ -93,7 +94,8 @@ def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
         if message.role == "user":
             parts += [f"## {labels.question}", quoted_markdown(message.text)]
             continue
-        parts += [f"## {labels.answer}", safe_markdown(message.text)]
+        parts += [f"## {labels.answer}", *(f"*{plain_markdown(mark)}*" for mark in _marks(message, labels))]
+        parts.append(safe_markdown(message.text))
         parts += [f"*{plain_markdown(note)}*" for note in _notes(message, labels)]
         parts.append(listed_sources(labels.passages, message.cited or message.sources, labels.place))
         if verdict := transcript.verdicts.get(message.id):
@@ -147,6 +149,11 @@ def _message(data: Mapping[str, object]) -> Message:
     )
 
 
+def _marks(message: Message, labels: Labels) -> list[str]:
+    """What is said of an answer before it."""
+    return [labels.unsure] if message.facts is not None and message.facts.is_unsure else []
+
+
 def _notes(message: Message, labels: Labels) -> list[str]:
     """What must be known of an answer to read it rightly."""
     notes = [labels.doubtful] if message.facts is not None and message.facts.is_doubtful else []
@@ -190,8 +197,9 @@ def _turn_html(number: int, message: Message, transcript: Transcript, labels: La
     )
     verdict = transcript.verdicts.get(message.id)
     notes = [*_notes(message, labels), *([_said(verdict, labels)] if verdict else [])]
+    marks = "".join(f'<p class="note" dir="auto">{escape(mark)}</p>\n' for mark in _marks(message, labels))
     return (
-        f'<section dir="auto" aria-label="{escape(labels.answer)}">\n'
+        f'<section dir="auto" aria-label="{escape(labels.answer)}">\n{marks}'
         f"{_answer_html(message.text, number, {source.number for source in sources})}\n"
         + "".join(f'<p class="note" dir="auto">{escape(note)}</p>\n' for note in notes)
         + (f'<ul class="passages" aria-label="{escape(labels.passages)}">{listed}</ul>\n' if listed else "")

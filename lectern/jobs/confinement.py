@@ -49,11 +49,9 @@ def confines_files() -> bool:
 def describe_confinement() -> str:
     """One line: what this system holds a process that reads files to."""
     if confines_files() and seccomp.can_refuse_calls():
-        return "Files are read by a separate process. The kernel lets it open only the file it reads, and it has no network."
+        return "Each file is read on its own: what reads it sees no other file of yours, and has no network."
     if confines_files():
-        return (
-            "Files are read by a separate process. The kernel lets it open only the file it reads; Python blocks its network."
-        )
+        return "Each file is read on its own: what reads it sees no other file of yours, and Python keeps it off the network."
     return (
         "Files are read by a process that this system does not isolate: a file that took it over could read "
         "whatever you can read. Linux 5.13 or newer with Landlock isolates it."

@@ -272,15 +272,19 @@ def caption(name: str) -> str:
     return f"{mode.sentence} ({name.replace('_', ' ')})"
 
 
-def price(price: Price, currency: str) -> str:
-    """ "14 calls, about 9,200 tokens, about 40 s" """
+def price(price: Price, currency: str, *, model: bool = True) -> str:
+    """ "14 calls, about 9,200 tokens, about 40 s"; where no `model` is called, its time alone."""
     if not price.calls:
         return _("no model calls")
-    parts = [count(price.calls, "call"), about_tokens(price.tokens)]
-    parts.append(_("time not known yet") if price.seconds is None else duration(price.seconds))
+    time = _("time not known yet") if price.seconds is None else duration(price.seconds)
+    parts = [count(price.calls, "call"), about_tokens(price.tokens), time] if model else [time]
     if price.money is not None:
         parts.append(_("about {money}").format(money=money(price.money, currency)))
     return ", ".join(parts)
+
+
+def quoting_alike() -> str:
+    return _("Without a language model answers are quotes, and different ways often give the same one.")
 
 
 def money(amount: float, currency: str) -> str:
@@ -322,10 +326,12 @@ def recorded(facts: AnswerFacts) -> list[str]:
 
 
 def spent(facts: AnswerFacts) -> list[str]:
-    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02": with what was expected where that was said before."""
+    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02": with what was expected where that was said before.
+    Without a language model its time alone."""
     tokens, expected = facts.prompt_tokens + facts.completion_tokens, facts.expected
-    parts = [count(facts.calls, "call")] if facts.calls else []
-    if facts.calls and tokens:  # of an answer that was stopped they are not known
+    calls = 0 if facts.extractive else facts.calls
+    parts = [count(calls, "call")] if calls else []
+    if calls and tokens:  # of an answer that was stopped they are not known
         parts.append(about_tokens(tokens) if facts.tokens_estimated else count(tokens, "token"))
     parts.append(seconds(facts.seconds))
     if expected is not None and expected.calls and expected.seconds is not None:

@@ -51,6 +51,12 @@ def prices() -> Prices:
     return Prices()
 
 
+def calls_a_model() -> bool:
+    """Whether an answer may call a language model, or plays a recording of one that did: else calls and tokens say nothing."""
+    library = resources.library()
+    return library.settings.stage or not library.llm().metadata.is_extractive
+
+
 def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
     """What answering in the open index would take, once it is worked out; asking again costs nothing."""
     library = resources.library()

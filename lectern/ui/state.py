@@ -148,6 +148,7 @@ class EvaluateState:
     deleting_set: str = ""  # the question set of which is asked whether it is to be deleted
     question_page: int = 1  # of the list of its questions
     uploads: int = 0  # of question sets, so that each gets an empty field
+    own_forms: int = 0  # of typed questions that were made a set, so that the next begins empty
     editing: str = ""  # the question of a set that is being edited
     setting_from: AnswerSettings | None = None  # what the form of a new setting began with
     new_settings: int = 0  # saved, so that the form is closed after each

@@ -297,13 +297,13 @@ def test_a_wide_table_may_be_drawn_before_it_stands_in_its_container(page: Page)
 def test_a_wide_table_is_reached_and_moved_with_the_keyboard(page: Page, app: App, made: Made) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{app.url}/evaluate")
-    table = page.locator(".st-key-figures")
+    table = page.locator(".st-key-differences")
     table.locator("table").wait_for()
     settled(page)
     until(page, lambda: table.get_attribute("tabindex") == "0")
     assert table.get_attribute("role") == "region"
     name = table.get_attribute("aria-label") or ""
-    assert name.startswith("Setting, Found")
+    assert name.startswith("Figure, First")
     assert table.evaluate("el => el.scrollWidth > el.clientWidth")
     tab_to(page, name)
     for _ in range(3):

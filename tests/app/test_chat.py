@@ -10,6 +10,7 @@ from lectern.db.conversations import Conversations
 from lectern.schema import Ask
 from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Watch, answered, drop, facts_of, mode_option, payload, row, settled, until, wait_until_read
+from tests.app.test_compare import saying_slowly
 from tests.app.test_query import choose
 
 if TYPE_CHECKING:
@@ -311,15 +312,16 @@ def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: 
 
 
 def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/chat")
-    page.get_by_role("heading", name="Ask your documents").wait_for()
-    settled(page)
-    page.locator(".st-key-mode_popover button").first.click()
-    page.get_by_text(re.compile(r"^Per question, at most: 1 call, about [\d,]+ tokens, ")).wait_for()
-    mode_option(page, "Step by step").click()
-    page.get_by_text(re.compile(r"^Per question, at most: 3 calls, about [\d,]+ tokens")).wait_for()
-    mode_option(page, "Follow-ups and documents").click()
-    page.get_by_text("Per question, at most: 1 call,").wait_for()
+    with saying_slowly(app, "Yes."):
+        page.goto(f"{app.url}/chat")
+        page.get_by_role("heading", name="Ask your documents").wait_for()
+        settled(page)
+        page.locator(".st-key-mode_popover button").first.click()
+        page.get_by_text(re.compile(r"^Per question, at most: 1 call, about [\d,]+ tokens, ")).wait_for()
+        mode_option(page, "Step by step").click()
+        page.get_by_text(re.compile(r"^Per question, at most: \d+ calls, about [\d,]+ tokens")).wait_for()
+        mode_option(page, "Follow-ups and documents").click()
+        page.get_by_text("Per question, at most: 1 call,").wait_for()
 
 
 def test_a_deleted_document_is_no_longer_said_to_be_chosen(page: Page, app: App) -> None:

@@ -76,7 +76,7 @@ def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Pa
         "Compact", "Refine", "Tree summarize", "Accumulate",
     ]  # fmt: skip
     costs = page.locator('[class*="st-key-cost_"]').all_inner_texts()
-    assert all(re.search(r"\d+ calls? · [\d,]+ tokens · [\d.]+ s", cost) for cost in costs), costs
+    assert all(re.match(r"[\d.]+\ss", cost) for cost in costs), costs  # calls and tokens say nothing without a language model
     page.get_by_text("All from the same 6 passages").wait_for()
     hits = page.locator('[class*="st-key-hit_"]')
     assert hits.count() == 6
@@ -118,8 +118,9 @@ def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Pa
     page.get_by_role("button", name="Differences between Compact and Accumulate").click()
     panel.get_by_text("From Compact to Accumulate").wait_for()
 
-    ways = page.locator(".st-key-query_ways p")  # now there is a history
-    until(page, lambda: all(re.search(r"tokens, (about|a few) ", price) for price in ways.all_inner_texts()))
+    ways = page.locator(".st-key-query_ways p").all_inner_texts()
+    assert ways[-1].startswith("Without a language model answers are quotes")
+    assert not re.search("calls?|tokens", " ".join(ways[:-1]).replace("each call", ""))
     before = page.url
     page.get_by_role("button", name="Compare 4 answers").click()
     until(page, lambda: page.url != before)

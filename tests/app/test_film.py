@@ -69,18 +69,18 @@ def open_call(page: Page, number: int) -> Locator:
 
 def test_refine_is_a_strip_whose_calls_open_to_their_prompts(page: Page, app: App, look: Look) -> None:
     query(page, app, "Refine")
-    page.get_by_text(re.compile(r"Refine: 6 calls, about [\d,]+ tokens")).wait_for()
+    page.get_by_text("Refine: ").wait_for()
     page.get_by_role("button", name="Ask", exact=True).click()
     answered(page)
     facts = page.locator('[class*="st-key-facts_"]')
-    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d\ss", facts.inner_text())
+    assert re.match(r"Refine · \d+\.\d\ss", facts.inner_text())
 
-    page.get_by_text(re.compile(r"Refine: 6 calls, about [\d,]+ tokens, (about|a few)")).wait_for()  # now there is a history
+    page.get_by_text(re.compile(r"Refine: (about|a few)")).wait_for()  # now there is a history
     before = page.url
     page.get_by_role("button", name="Ask", exact=True).click()
     until(page, lambda: page.url != before)
     answered(page)
-    assert re.match(r"Refine · 6 calls · [\d,]+ tokens · \d+\.\d\ss \((about|a few) .* expected\)", facts.inner_text())
+    assert re.match(r"Refine · \d+\.\d\ss \((about|a few) .* expected\)", facts.inner_text())
 
     facts.get_by_role("link").click()
     panel(page).get_by_text("How this answer was made").wait_for()

@@ -81,7 +81,7 @@ def test_an_answer_is_kept_opened_edited_and_saved_as_word_and_markdown(
     page.locator(".st-key-panel").wait_for(state="detached")
 
     button(page, "Edit").click()
-    field = page.get_by_label("Note text, in Markdown")
+    field = page.get_by_label("Note text")
     assert field.input_value() == note.text
     field.fill("## Dogs\n\nOnly **small** ones [1].\n\n![x](http://evil/) <b>bold</b>")
     button(page, "Save").click()
@@ -185,3 +185,43 @@ def test_a_conversation_is_saved_as_word_and_printed_as_pdf_and_both_say_the_sam
         assert DOG in said
         assert re.sub(r"\W", "", answer) in re.sub(r"\W|\d", "", said)
         assert source in said
+
+
+def test_the_menu_begins_with_what_everybody_needs_and_a_toast_covers_nothing_that_is_pressed(page: Page, app: App) -> None:
+    for width, height in ((1440, 900), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        ask_anew(page, app, DOG)
+        button(page, "More").last.click()
+        opened = page.get_by_role("menu")
+        entries = opened.evaluate("el => [...el.children].map((one) => one.textContent)")  # a line between two groups has none
+        assert entries[:6] == ["Keep as a note", "Edit question", "Good answer", "Bad answer", "Save this conversation", ""]
+        assert entries[-3:] == ["", "Replay in other modes", "Save the run card"]
+        first = opened.get_by_role("menuitem").first
+        assert first.evaluate(  # not below the head of the page, either
+            "el => { const { x, y, width, height } = el.getBoundingClientRect();"
+            " return el.getRootNode().elementFromPoint(x + width / 2, y + height / 2)?.closest('button') === el }"
+        )
+        first.click()
+        toast = page.get_by_test_id("stToast").first
+        toast.wait_for()
+        link(page).evaluate("el => el.click()")
+        button(page, "Export").wait_for()
+        settled(page)
+        covered = toast.bounding_box()
+        assert covered is not None
+        assert covered["x"] >= 0
+        assert covered["x"] + covered["width"] <= width
+        box = button(page, "Export").bounding_box()
+        assert box is not None
+        assert box["y"] >= covered["y"] + covered["height"] or box["x"] >= covered["x"] + covered["width"]
+
+
+def test_what_is_printed_is_the_conversation_alone(page: Page, app: App) -> None:
+    ask_anew(page, app, DOG)
+    page.emulate_media(media="print")
+    for hidden in ("stSidebar", "stHeader", "stBottom"):
+        assert not page.get_by_test_id(hidden).is_visible()
+    assert not button(page, "More").last.is_visible()
+    assert page.locator(".stMain").evaluate("el => getComputedStyle(el).overflowY") == "visible"
+    assert page.locator('[class*="st-key-said_"]').last.is_visible()
+    page.emulate_media(media="screen")

@@ -6,11 +6,16 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lectern.settings import read_settings, write_settings
 from tests.app.conftest import App, answered, choose_more, settled, until
+from tests.app.test_compare import slow_model
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
+
+__all__ = ["slow_model"]
 
 
 def choose(page: Page, label: str, option: str) -> None:
@@ -149,6 +154,7 @@ def test_earlier_questions_name_their_way_and_open_without_covering_the_result(p
     assert page.get_by_role("button", name="How many steps has the Herring Stair? · Passages only").count() == 0
 
 
+@pytest.mark.usefixtures("slow_model")
 def test_a_price_follows_the_typing(page: Page, app: App) -> None:
     open_query(page, app)
     box, price = page.get_by_role("textbox", name="Question"), page.locator(".st-key-query_ways p").last
@@ -165,6 +171,7 @@ def test_a_price_follows_the_typing(page: Page, app: App) -> None:
     price.get_by_text("Type a question to see").wait_for()
 
 
+@pytest.mark.usefixtures("slow_model")
 def test_a_price_is_of_what_will_be_done(page: Page, app: App) -> None:
     open_query(page, app)
     page.get_by_role("textbox", name="Question").fill("Which year had the most passengers?")
@@ -201,3 +208,22 @@ def test_an_empty_question_is_said_to_be_empty(page: Page, app: App) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Ask", exact=True).click()  # none is needed for that
     page.get_by_text("There is no question.").wait_for()
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_earlier_questions_hold_nobody_on_the_page(page: Page, app: App, closed: bool) -> None:
+    open_query(page, app)
+    ask(page, "Which planet is the largest?")
+    page.locator(".st-key-query_question").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Earlier questions").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button").first.wait_for()
+    settled(page)
+    if closed:
+        page.keyboard.press("Escape")
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Evaluate").click()
+    page.get_by_role("heading", name="Evaluate").wait_for()
+    settled(page)
+    page.wait_for_timeout(500)
+    assert page.url.split("?")[0].endswith("/evaluate")
+    assert page.get_by_role("heading", level=1).all_inner_texts() == ["Evaluate"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from statistics import median
@@ -86,6 +87,8 @@ def brightness_at_the_edge(table: Locator) -> float:
 def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app: App) -> None:
     talk(page, app, FIRST, SECOND)
     replay(page)
+    page.get_by_text("Without a language model answers are quotes").wait_for()
+    assert page.get_by_text(re.compile("[0-9] (calls?|tokens)")).count() == 0  # which nobody reads or pays
     page.get_by_text("2 questions in 6 modes").wait_for()
     page.get_by_text("Just talk: Needs a language model").wait_for()
     start(page)
@@ -99,7 +102,10 @@ def test_every_way_shows_what_it_did_and_a_reload_shows_the_same(page: Page, app
     assert SECOND in cell(page, "react", 1).locator(".lookup").inner_text()
     assert "Same answer as" in cell(page, "openai", 0).inner_text()
     assert page.locator('.st-key-replay th[data-mode="simple"]').inner_text().startswith("Just talk\nNeeds a language model")
+    assert page.get_by_text(re.compile("[0-9] (calls?|tokens)")).count() == 0
     heads = page.locator(".st-key-replay thead th")
+    assert all(head.inner_text().count("\n") <= 1 for head in heads.all())
+    assert (page.locator(".st-key-replay thead").bounding_box() or {"height": 999})["height"] < 100
     assert heads.last.get_attribute("data-mode") == "simple"  # which has nothing to say
     scroll = page.locator(".st-key-replay .scroll")
     more = brightness_at_the_edge(scroll)

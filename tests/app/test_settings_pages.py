@@ -71,6 +71,16 @@ def test_a_link_to_a_section_of_the_former_long_page_leads_to_where_it_is_now(pa
     assert page.url == f"{app.url}/settings?s=privacy"
 
 
+def test_the_language_is_the_first_of_the_answers_and_an_old_link_to_it_leads_there(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/settings#language")
+    page.locator(".st-key-set_language input").click()
+    page.get_by_role("option", name="中文 (Chinese)", exact=True).wait_for()  # read also where there is no font for Chinese
+    page.keyboard.press("Escape")
+    assert page.url == f"{app.url}/settings?s=answers"
+    labels = page.get_by_test_id("stMainBlockContainer").get_by_test_id("stWidgetLabel").all_inner_texts()
+    assert next(name for name in labels if name != "Settings") == "Language of the screens"
+
+
 def test_what_is_not_saved_on_one_page_is_warned_of_on_another(page: Page, app: App) -> None:
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))

@@ -73,7 +73,7 @@ def test_several_documents_are_deleted_together(page: Page, empty_app: App) -> N
     page.locator(".st-key-delete_popover button").click()
     page.get_by_text("Answers and notes keep what they quote from them.").wait_for()
     page.locator(".st-key-delete_files button").click()
-    page.get_by_text("2 files are deleted.").wait_for()
+    page.get_by_text("2 files were deleted.").wait_for()
     until(page, lambda: page.locator("li.row").count() == 1)
     row(page, "garden.txt").get_by_role("button", name="Delete garden.txt").wait_for()
 

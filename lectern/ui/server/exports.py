@@ -61,6 +61,7 @@ def labels() -> Labels:
         bad=_("Bad answer"),
         unfinished=_("This answer was not finished."),
         doubtful=_("Your documents may not answer this. Check the passages."),
+        unsure=_("Not sure"),
         untitled=_("Conversation"),
         place=screen_labels.place,
     )

@@ -56,7 +56,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   menu.className = "menu";
   menu.setAttribute("role", "menu");
   menu.hidden = true;
-  const items = rare.map((action) => {
+  const items = rare.map((action, at) => {
+    if (at && action.group !== rare[at - 1].group) menu.append(document.createElement("hr"));
     const item = document.createElement(action.download ? "a" : "button");
     if (action.download) { item.href = action.download; item.download = ""; } else item.type = "button";
     const chosen = typeof action.pressed === "boolean";
@@ -79,9 +80,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     menu.style.maxHeight = "";
     const { top, bottom } = more.getBoundingClientRect();
     const floor = document.querySelector('[data-testid="stBottom"]')?.getBoundingClientRect().top ?? window.innerHeight;
-    const above = bottom + menu.offsetHeight > floor && top > floor - bottom;
+    const roof = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
+    const above = bottom + menu.offsetHeight > floor && top - roof > floor - bottom;
     menu.classList.toggle("above", above);
-    menu.style.maxHeight = `${Math.max(above ? top : floor - bottom, 160) - 8}px`;
+    menu.style.maxHeight = `${Math.max(above ? top - roof : floor - bottom, 160) - 8}px`;
     items[0].focus();
     document.addEventListener("click", elsewhere, true);
   };

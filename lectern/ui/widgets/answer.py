@@ -67,7 +67,7 @@ def answer(message: Message, *, last: bool) -> None:
         elif message.text:
             outcome = message.facts.outcome if message.facts else "answer"
             with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
-                if outcome == "closest" and message.facts is not None and message.facts.extractive:
+                if message.facts is not None and message.facts.is_unsure:
                     st.caption(f":material/contrast: {_('Not sure')}")
                 _said(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:

@@ -190,12 +190,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (column.state !== "lacks") mode.append(element("i", column.state));
       mode.append(column.label);
       th.classList.toggle("narrow", column.state === "lacks");
-      th.replaceChildren(mode, element("div", "facts", column.facts));
+      th.replaceChildren(mode, ...(column.state === "lacks" ? [] : [element("div", "facts", column.facts)]));
     });
     data.rows.forEach((row, line) => {
       draw(`${line} ${at}`, state.rows[line].children[at], row.cells[at] || {}, (td, cell) => {
         td.classList.toggle("narrow", column.state === "lacks");
         td.dataset.state = cell.state || "lacks";
+        if (column.state === "lacks" && !line) cell = { note: column.facts }; // or the head would be as high as this is long
         drawCell(td, cell, data.words, state.open, () => setTriggerValue("again", { mode: column.mode, at: Date.now() }));
       });
     });

@@ -64,7 +64,8 @@ def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: 
     busy = running and any(cell.state == "writing" for cell in lane.cells)
     whole = done == questions
     estimated = any(cell.facts.tokens_estimated for cell in lane.cells if cell.facts)
-    facts = _spent(lane.calls, lane.tokens, lane.seconds, estimated) if lane.cells and done else ""
+    calls = 0 if all(cell.facts.extractive for cell in lane.cells if cell.facts) else lane.calls
+    facts = _spent(calls, lane.tokens, lane.seconds, estimated) if lane.cells and done else ""
     worked = {cell.steps.worked_as for cell in lane.cells if cell.steps} - {mode, ""}
     if len(worked) == 1:
         facts = " · ".join(filter(None, [_("as {mode}").format(mode=f"“{labels.mode_label(worked.pop())}”"), facts]))
@@ -74,11 +75,14 @@ def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: 
 
 
 def _facts(facts: AnswerFacts) -> str:
-    spent = _spent(facts.calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds, facts.tokens_estimated)
+    calls = 0 if facts.extractive else facts.calls
+    spent = _spent(calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds, facts.tokens_estimated)
     return " · ".join([*labels.recorded(facts), spent])
 
 
 def _spent(calls: int, tokens: int, seconds: float, estimated: bool) -> str:
+    if not calls:  # of a language model
+        return labels.seconds(seconds)
     told = labels.about_tokens(tokens) if estimated else labels.count(tokens, "token")
     return " · ".join([labels.count(calls, "call"), told, labels.seconds(seconds)])
 

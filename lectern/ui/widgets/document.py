@@ -133,10 +133,8 @@ def _contents(file: FileRow, document: Document) -> None:
     if not parts:
         return
     at = document.page_at(session().documents.place[0]) if several else None
-    with st.popover(
-        label(at.label) if at else _("Contents"), icon=":material/toc:", key="document_contents", on_change="rerun"
-    ) as contents:
-        for number, (name, start) in enumerate(parts[:PARTS] if contents.open else ()):
+    with st.popover(label(at.label) if at else _("Contents"), icon=":material/toc:", key="document_contents"):
+        for number, (name, start) in enumerate(parts[:PARTS]):
             st.button(label(name), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(start, start))
 
 

@@ -17,6 +17,7 @@ from lectern.ui.pricing import agree_first
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.comparing import comparison
+from lectern.ui.widgets.own_results import are_few, own_results
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.question_sets import missing_documents, worth
 from lectern.ui.widgets.search_options import USUAL, weaker_help
@@ -28,6 +29,14 @@ from ragcore.evaluation.significance import Mean, mean
 MOST_SHOWN = 6  # measurements in the table and the drawing
 LOOK_SECONDS = 1.0
 ACTIVE = ("queued", "running")
+FIELD_NAMES = {
+    "hit_rate": "hit rate",
+    "mrr": "MRR",
+    "ndcg": "nDCG",
+    "recall": "recall",
+    "faithfulness": "faithfulness",
+    "relevancy": "relevancy",
+}
 USUAL_NAME = "As in Settings"  # as it is kept, whatever the language
 
 
@@ -79,8 +88,12 @@ def measurements(chosen: QuestionSet) -> None:
         st.header(_("Results"), anchor=False)
         if chosen.origin == "documents":
             st.caption(worth())
-        _table(shown)
-        _drawing(shown)
+        if are_few(chosen):
+            own_results(shown[0].run)
+        is_open = not are_few(chosen) or len(shown) > 1
+        with st.container(key="more_figures"), st.expander(_("Figures"), type="compact", expanded=is_open):
+            _table(shown)
+            _drawing(shown)
         _remove(shown)
     comparison([(one.run.id, one.name) for one in shown], {one.run.id: one.scores for one in shown}, metric_names())
 
@@ -368,10 +381,13 @@ def _moment(run: EvalRun) -> str:
 def _table(shown: Sequence[Shown]) -> None:
     names = metric_names()
     used = [metric for metric in METRICS if any(one.figure(metric) for one in shown)]
-    heads = [_("Setting"), *(names[metric][0] for metric in used), _("Seconds")]
-    rows = [[label(one.name), *(_cell(one.figure(metric)) for metric in used), numeral(one.seconds, 2)] for one in shown]
-    wide_table(heads, rows, key="figures")
-    with st.expander(_("What the figures mean"), type="compact"):
+    heads = [_("Figure"), *(label(one.name) for one in shown)]
+    rows = [
+        [_named_twice(names[metric][0], FIELD_NAMES.get(metric, "")), *(_cell(one.figure(metric)) for one in shown)]
+        for metric in used
+    ]
+    wide_table(heads, [*rows, [_("Seconds"), *(numeral(one.seconds, 2) for one in shown)]], key="figures")
+    with st.popover(_("What the figures mean"), type="tertiary"):
         st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
         st.markdown(
             _(
@@ -379,6 +395,10 @@ def _table(shown: Sequence[Shown]) -> None:
                 "confidence interval (bootstrap). Seconds are the time to search for and answer one "
                 "question, without the judging.")
         )  # fmt: skip
+
+
+def _named_twice(name: str, in_the_field: str) -> str:
+    return f"{name} :small[:gray[{in_the_field}]]" if in_the_field else name
 
 
 def _cell(figure: Mean | None) -> str:
@@ -418,7 +438,7 @@ def _drawing(shown: Sequence[Shown]) -> None:
             alt.Tooltip("to:N", title=_("To")),
         ],
     )
-    scale, point = alt.Scale(domain=[0, 1]), numeral(0.5, 1)[1]
+    scale, point = alt.Scale(domain=[0, 1], padding=8), numeral(0.5, 1)[1]
     axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"replace(format(datum.value, '.2f'), '.', '{point}')")
     lines = base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(
         x=alt.X("low:Q", scale=scale, title=None, axis=axis), x2="high:Q"

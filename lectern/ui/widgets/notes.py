@@ -182,7 +182,7 @@ def _place(source: Source) -> str:
 
 
 def _edited(note: Note) -> None:
-    st.text_area(_("Note text, in Markdown"), key=_field(note), height="content", max_chars=TEXT_CHARS, persist_state="session")
+    st.text_area(_("Note text"), key=_field(note), height="content", max_chars=TEXT_CHARS, persist_state="session")
     with st.container(horizontal=True, gap="small"):
         st.button(_("Save"), key=f"save_{note.id}", type="primary", on_click=_save, args=(note,))
         st.button(_("Cancel"), key=f"cancel_{note.id}", type="tertiary", on_click=_stop_editing)

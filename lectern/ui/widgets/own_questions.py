@@ -8,7 +8,7 @@ import streamlit as st
 
 from lectern.ui import resources
 from lectern.ui.i18n import _, day_and_time
-from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.state import session, widget
 from ragcore.errors import Problem
 from ragcore.evaluation.question_sets import Question, Wanted
 
@@ -21,7 +21,7 @@ def own_questions() -> None:
         with st.container(key=f"own_{row}", horizontal=True, vertical_alignment="center", gap="small"):
             st.text_input(
                 _("Question {number}").format(number=row),
-                key=f"own_text_{row}",
+                key=_key("text", row),
                 placeholder=_("Question {number}").format(number=row),
                 label_visibility="collapsed",
                 persist_state="session",
@@ -30,7 +30,7 @@ def own_questions() -> None:
                 _("Document with the answer to question {number}").format(number=row),
                 files,
                 index=None,
-                key=f"own_document_{row}",
+                key=_key("document", row),
                 placeholder=_("Document with the answer"),
                 label_visibility="collapsed",
                 persist_state="session",
@@ -38,7 +38,7 @@ def own_questions() -> None:
             )
             st.text_input(
                 _("Page with the answer to question {number}").format(number=row),
-                key=f"own_page_{row}",
+                key=_key("page", row),
                 placeholder=_("Page"),
                 label_visibility="collapsed",
                 persist_state="session",
@@ -48,7 +48,7 @@ def own_questions() -> None:
 
 
 def _use() -> None:
-    """Make a set of what is typed, and empty the fields."""
+    """Make a set of what is typed, and begin anew with empty fields."""
     state = session().evaluate
     questions = [question for row in range(1, ROWS + 1) if (question := _typed(row))]
     if not questions:
@@ -59,15 +59,17 @@ def _use() -> None:
     name = _("My questions, {when}").format(when=day_and_time(time.time()))
     made = resources.library().evaluations.add_set(name, questions)
     state.question_set, state.question_page, state.problem, session().panel = made.id, 1, None, ""
-    for row in range(1, ROWS + 1):
-        fill_widget(f"own_text_{row}", "")
-        fill_widget(f"own_document_{row}", None)
-        fill_widget(f"own_page_{row}", "")
+    state.own_forms += 1
+
+
+def _key(field: str, row: int) -> str:
+    """Of its own for each set: fields that are drawn in a closed form cannot be emptied."""
+    return f"own_{field}_{row}_{session().evaluate.own_forms}"
 
 
 def _typed(row: int) -> Question | None:
     """What stands in a row; None for one without a question."""
-    text = " ".join(str(widget(f"own_text_{row}") or "").split())
-    document, page = widget(f"own_document_{row}"), str(widget(f"own_page_{row}") or "")
+    text = " ".join(str(widget(_key("text", row)) or "").split())
+    document, page = widget(_key("document", row)), str(widget(_key("page", row)) or "")
     pages = tuple(part.strip() for part in page.split(",") if part.strip())
     return Question(text, wanted=(Wanted(document, pages),) if document else ()) if text else None

@@ -68,7 +68,8 @@ def _streamlits_labels() -> Mapping[str, str]:
 
 def language_choice() -> None:
     """In the settings; kept with the first index, for all of them."""
-    names = {"": _("Same as the browser"), **LANGUAGES}
+    # Some computers have no font for Chinese, and would show an empty line.
+    names = {"": _("Same as the browser"), **LANGUAGES, "zh": f"{LANGUAGES['zh']} (Chinese)"}
     fill_widget("set_language", resources.chosen_language())
     st.selectbox(
         _("Display language"),

@@ -13,7 +13,7 @@ from lectern.schema import Ask, Price
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, said
 from lectern.ui.live_fragments import draw_anew
-from lectern.ui.pricing import all_at_once, most_of, price_of
+from lectern.ui.pricing import all_at_once, calls_a_model, most_of, price_of
 from lectern.ui.safetext import label
 from lectern.ui.state import Confirm, session
 from ragcore.errors import RagError
@@ -24,7 +24,8 @@ LOOK = 0.4  # seconds between two looks at one that is being worked out
 
 
 def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
-    """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s". Quick in every run of the script; always one line high."""
+    """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s", or its time alone. Quick in every run of the
+    script; always one line high."""
     if not ask.question.strip():
         st.caption(_("Type a question to see what it takes to answer it."))
         return
@@ -43,14 +44,15 @@ def total_tag(asks: Sequence[Ask]) -> None:
     known = [price.result() for price in prices if price.done()]
     told = f":shimmer[{_('working out what it takes…')}]"  # their own tags look whether it is there
     if len(known) == len(prices):
-        told = label(labels.price(all_at_once(known), resources.library().settings.price.currency))
+        told = _told(all_at_once(known))
     st.caption(_("Total: {price}").format(price=told))
 
 
 def most_tag(ask: Ask) -> None:
     """A line for a way of answering of which no question is typed yet."""
     with suppress(RagError):  # asking says what is wrong
-        _tag(most_of(ask), _("Per question, at most: {price}").format)
+        if calls_a_model():
+            _tag(most_of(ask), _("Per question, at most: {price}").format)
 
 
 def _tag(price: Future[Price], line: Callable[..., str]) -> None:
@@ -60,7 +62,11 @@ def _tag(price: Future[Price], line: Callable[..., str]) -> None:
     except TimeoutError:
         st.fragment(_waiting, run_every=LOOK)(price, line)
     else:
-        st.caption(line(price=label(labels.price(found, resources.library().settings.price.currency))))
+        st.caption(line(price=_told(found)))
+
+
+def _told(price: Price) -> str:
+    return label(labels.price(price, resources.library().settings.price.currency, model=calls_a_model()))
 
 
 def _waiting(price: Future[Price], line: Callable[..., str]) -> None:

@@ -40,9 +40,8 @@ def question_set() -> QuestionSet | None:
             _("Question set"), list(sets), key="evaluate_set", format_func=lambda id_: sets[id_].name, on_change=_choose
         )
         # A key of its own for each number of sets: making one closes the form, which would cover it.
-        with st.popover(_("New questions"), icon=":material/add:", key=f"new_set_{len(sets)}", on_change="rerun") as anew:
-            if anew.open:
-                _new()
+        with st.popover(_("New questions"), icon=":material/add:", key=f"new_set_{len(sets)}"):
+            _new()
         with st.popover(_("More"), key=f"set_more_{chosen.id}"):
             _more(chosen)
     _about(chosen)

@@ -179,6 +179,7 @@ def test_a_written_answer_that_the_documents_may_not_hold_is_marked(extractive: 
     made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (answer,))
     for text in (as_html(made, Labels(doubtful="Doubtful")), as_markdown(made, Labels(doubtful="Doubtful"))):
         assert ("Doubtful" in text) is doubted
+        assert ("Not sure" in text) is extractive
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 2}', '{"form": 1, "conversation": {}, "messages": [{}]}'])

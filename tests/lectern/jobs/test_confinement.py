@@ -316,5 +316,5 @@ def test_the_log_says_at_the_start_what_holds(caplog: pytest.LogCaptureFixture, 
     assert caplog.messages == [describe_confinement()]
     assert "\n" not in describe_confinement()
     if sys.platform == "linux" and ctypes.CDLL(None).syscall(444, None, 0, 1) > 0:
-        assert "lets it open only the file it reads" in describe_confinement()
+        assert "sees no other file of yours" in describe_confinement()
     assert sandbox._idle == []
