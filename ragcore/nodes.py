@@ -159,7 +159,11 @@ _PLAIN_VALUES = frozenset({str, int, float, bool, type(None)})
 
 def _owned(metadata: Metadata) -> dict[str, Value]:
     """The same metadata, with no list in common."""
-    return {key: value if type(value) in _PLAIN_VALUES else deepcopy(value) for key, value in metadata.items()}
+    owned = dict(metadata)
+    for key, value in owned.items():
+        if type(value) not in _PLAIN_VALUES:
+            owned[key] = [*value] if type(value) is list and _PLAIN_VALUES.issuperset(map(type, value)) else deepcopy(value)
+    return owned
 
 
 @cache
@@ -366,11 +370,22 @@ class TextNode(BaseNode):
 
     def with_embedding(self, embedding: Vector) -> Self:
         """A copy with this vector."""
-        return replace(self, embedding=embedding)
+        made = self.copy()
+        made.embedding = embedding
+        return made
 
     def copy(self) -> Self:
         """See BaseNode. What an IndexNode stands for is the same object, unless it is a node."""
-        made = BaseNode.copy(self)
+        if type(self) is not TextNode:
+            made = BaseNode.copy(self)
+        else:  # field by field, as a store does it for everything that is found
+            made = object.__new__(TextNode)
+            made.text, made.id_, made.metadata, made.template = self.text, self.id_, _owned(self.metadata), self.template
+            made.ref_doc_id, made.start_char_idx, made.end_char_idx = self.ref_doc_id, self.start_char_idx, self.end_char_idx
+            made.prev_id, made.next_id, made.parent_id = self.prev_id, self.next_id, self.parent_id
+            made.child_ids, made.embedding, made.related = self.child_ids, self.embedding, self.related
+            made.excluded_embed_metadata_keys = [*self.excluded_embed_metadata_keys]
+            made.excluded_llm_metadata_keys = [*self.excluded_llm_metadata_keys]
         if self.embedding is not None:
             made.embedding = copy(self.embedding)
         if self.related is not None:

@@ -44,7 +44,7 @@ class CustomQueryEngine(Fields, BaseQueryEngine):
         if isinstance(answer, AnswerStream):
             return answer
         response = _as_response(answer)
-        return AnswerStream(_at_once(response.response), response.source_nodes, extra=dict(response.extra))
+        return AnswerStream(_at_once(str(response)), response.source_nodes, extra=dict(response.extra))
 
 
 def _as_response(answer: Response | AnswerStream | str) -> Response:

@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.schema import (
+    BaseNode,
     ChatMessage,
     Document,
     IndexNode,
     MessageRole,
     MetadataMode,
+    Node,
     NodeRelationship,
     NodeWithScore,
     ObjectType,
@@ -120,6 +122,12 @@ def test_a_document_has_one_id_under_two_names_and_a_random_one_where_none_is_gi
 def test_the_example_is_a_document_with_text_and_metadata() -> None:
     assert len(Document.example().text) > 100
     assert Document.example().metadata["file_name"] == "lectern.txt"
+
+
+def test_documents_and_passages_have_a_base_and_passages_an_older_name() -> None:
+    assert Node is TextNode
+    assert isinstance(Document("t"), BaseNode)
+    assert isinstance(TextNode("t"), BaseNode)
 
 
 def test_a_node_can_be_edited_and_its_hash_is_that_of_what_it_is_now() -> None:
