@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
 from inspect import get_annotations
-from typing import Any, ClassVar, get_origin
+from typing import Any
 
 from ragcore.nodes import BaseNode
 
@@ -53,7 +53,7 @@ def _names(kind: type) -> Iterator[str]:
     for each in reversed(kind.__mro__):
         if issubclass(each, Fields):
             for name, annotation in get_annotations(each).items():
-                if not (get_origin(annotation) is ClassVar or str(annotation).removeprefix("typing.").startswith("ClassVar")):
+                if not (str(annotation).removeprefix("typing.").startswith("ClassVar")):
                     yield name
 
 

@@ -14,7 +14,7 @@ Value: TypeAlias = Scalar | Sequence[Scalar]
 Metadata: TypeAlias = Mapping[str, Value]
 
 
-class MetadataMode(Enum):
+class MetadataMode(str, Enum):
     """Which metadata is written above a text: for the embedder, for the language model, all of it or none."""
 
     ALL = "all"
@@ -62,6 +62,7 @@ def content_hash(text: str, metadata: Metadata) -> str:
 
 def metadata_text(item: Described, mode: MetadataMode) -> str:
     """One `key: value` line per visible metadata entry; "" in mode NONE."""
+    mode = MetadataMode(mode)  # may be given as its text
     if mode is MetadataMode.NONE:
         return ""
     hidden: Sequence[str] = ()

@@ -7,11 +7,11 @@ screens) is a stretch of one document: `document.text[node.start_char_idx : node
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from ragcore.node_links import NodeRelationship, ObjectType, Related, RelatedNodeInfo, Relationships
 from ragcore.node_text import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]  # (d,)
     Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
 
+Kind = TypeVar("Kind")
 SHOWN = 80  # characters of a passage, printed
 
 
@@ -140,9 +141,6 @@ class BaseNode:
             setattr(made, name, getattr(self, name))
         if hasattr(self, "__dict__"):  # of a subclass
             made.__dict__.update(deepcopy(self.__dict__))
-        made.metadata = _owned(self.metadata)
-        made.excluded_embed_metadata_keys = [*self.excluded_embed_metadata_keys]
-        made.excluded_llm_metadata_keys = [*self.excluded_llm_metadata_keys]
         return made
 
 
@@ -166,11 +164,24 @@ def _owned(metadata: Metadata) -> dict[str, Value]:
     return owned
 
 
+def _taking_copies(kind: type[Kind]) -> type[Kind]:
+    """A class whose objects take copies of the metadata and of the lists of keys that are given or assigned to them."""
+
+    def copying(slot: Any, own: Callable[[Any], Any]) -> property:
+        write = slot.__set__
+        return property(slot.__get__, lambda node, value: write(node, own(value)))
+
+    for name, own in (("metadata", _owned), ("excluded_embed_metadata_keys", list), ("excluded_llm_metadata_keys", list)):
+        setattr(kind, name, copying(vars(kind)[name], own))
+    return kind
+
+
 @cache
 def _slots(kind: type) -> tuple[str, ...]:
     return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()) if not name.startswith("__"))
 
 
+@_taking_copies
 @dataclass(slots=True, eq=False, init=False)
 class Document(BaseNode):
     """The text of one file, in reading order.
@@ -219,11 +230,11 @@ class Document(BaseNode):
             raise ValueError(f"id_ is {id_!r} and doc_id is {doc_id!r}; a document has one id")
         self.text = text
         self.id_ = id_ or doc_id or new_id()
-        self.metadata = _owned(metadata or extra_info or {})
+        self.metadata = cast(dict[str, Value], metadata or extra_info or {})
         self.pages = pages
         self.page_word = page_word
-        self.excluded_embed_metadata_keys = [*excluded_embed_metadata_keys]
-        self.excluded_llm_metadata_keys = [*excluded_llm_metadata_keys]
+        self.excluded_embed_metadata_keys = cast(list[str], excluded_embed_metadata_keys)
+        self.excluded_llm_metadata_keys = cast(list[str], excluded_llm_metadata_keys)
         separator = metadata_seperator if metadata_separator is None else metadata_separator
         self.template = in_parts(template, text_template, metadata_template, separator)
 
@@ -257,6 +268,7 @@ class Document(BaseNode):
         return found
 
 
+@_taking_copies
 @dataclass(slots=True, eq=False, init=False)
 class TextNode(BaseNode):
     """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,)).
@@ -312,7 +324,7 @@ class TextNode(BaseNode):
         parts of the template are as in Document."""
         self.text = text
         self.id_ = new_id() if id_ is None else id_
-        self.metadata = _owned(metadata or extra_info or {})
+        self.metadata = cast(dict[str, Value], metadata or extra_info or {})
         self.ref_doc_id = ref_doc_id
         self.start_char_idx = start_char_idx
         self.end_char_idx = end_char_idx
@@ -321,8 +333,8 @@ class TextNode(BaseNode):
         self.parent_id = parent_id
         self.child_ids = tuple(child_ids)
         self.embedding = embedding  # type: ignore[assignment]
-        self.excluded_embed_metadata_keys = [*excluded_embed_metadata_keys]
-        self.excluded_llm_metadata_keys = [*excluded_llm_metadata_keys]
+        self.excluded_embed_metadata_keys = cast(list[str], excluded_embed_metadata_keys)
+        self.excluded_llm_metadata_keys = cast(list[str], excluded_llm_metadata_keys)
         separator = metadata_seperator if metadata_separator is None else metadata_separator
         self.template = in_parts(template, text_template, metadata_template, separator)
         self.related = {id_: info.copy() for id_, info in related.items()} if related else None
@@ -379,13 +391,13 @@ class TextNode(BaseNode):
         if type(self) is not TextNode:
             made = BaseNode.copy(self)
         else:  # field by field, as a store does it for everything that is found
-            made = object.__new__(TextNode)
-            made.text, made.id_, made.metadata, made.template = self.text, self.id_, _owned(self.metadata), self.template
+            made = cast(Self, object.__new__(TextNode))
+            made.text, made.id_, made.metadata, made.template = self.text, self.id_, self.metadata, self.template
             made.ref_doc_id, made.start_char_idx, made.end_char_idx = self.ref_doc_id, self.start_char_idx, self.end_char_idx
             made.prev_id, made.next_id, made.parent_id = self.prev_id, self.next_id, self.parent_id
             made.child_ids, made.embedding, made.related = self.child_ids, self.embedding, self.related
-            made.excluded_embed_metadata_keys = [*self.excluded_embed_metadata_keys]
-            made.excluded_llm_metadata_keys = [*self.excluded_llm_metadata_keys]
+            made.excluded_embed_metadata_keys = self.excluded_embed_metadata_keys
+            made.excluded_llm_metadata_keys = self.excluded_llm_metadata_keys
         if self.embedding is not None:
             made.embedding = copy(self.embedding)
         if self.related is not None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from typing import TypeAlias
 
 from ragcore.components import Fields
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.prompts.wording import MESSAGES
 from ragcore.schema import CompletionResponse, MessageRole
+
+CompletionResponseGen: TypeAlias = Generator[CompletionResponse, None, None]
+"""What `stream_complete` gives."""
 
 
 class CustomLLM(Fields, LLM):
@@ -35,7 +39,7 @@ class CustomLLM(Fields, LLM):
     @abstractmethod
     def complete(self, prompt: str) -> CompletionResponse: ...
 
-    def stream_complete(self, prompt: str) -> Generator[CompletionResponse, None, None]:
+    def stream_complete(self, prompt: str) -> CompletionResponseGen:
         """Each has all of the text so far, and its newest piece as `delta` or None."""
         whole = self.complete(prompt)
         yield CompletionResponse(whole.text, whole.text, whole.raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,10 +15,11 @@ from pydantic import Field, PrivateAttr
 
 from ragcore.components import Fields
 from ragcore.embeddings import BaseEmbedding, HashEmbedding
+from ragcore.extractors import BaseExtractor
 from ragcore.indices import VectorStoreIndex
 from ragcore.indices.loading import load_index_from_storage
 from ragcore.ingestion import IngestionPipeline
-from ragcore.llms import CompletionResponse, CustomLLM, LLMMetadata
+from ragcore.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
 from ragcore.llms.callbacks import llm_chat_callback, llm_completion_callback
 from ragcore.node_parser import SentenceSplitter
 from ragcore.postprocessor import BaseNodePostprocessor
@@ -108,6 +109,22 @@ def test_a_transformation_edits_nodes_in_a_pipeline_and_is_cached_by_its_fields(
     assert [node.text for node in nodes] == ["ab"]
 
 
+class Places(BaseExtractor):
+    async def aextract(self, nodes: Sequence[Any]) -> list[dict[str, str]]:
+        await asyncio.sleep(0)
+        return [{"place": node.text[:1]} for node in nodes]
+
+
+def test_an_extractor_of_ones_own_is_awaited() -> None:
+    (node,) = Places()([TextNode("abc", metadata={"k": 1})])
+    assert node.metadata == {"k": 1, "place": "a"}
+
+    async def inside() -> list[Any]:
+        return Places()([TextNode("abc")])
+
+    assert asyncio.run(inside())[0].metadata == {"place": "a"}
+
+
 class Lines(BaseReader):
     def lazy_load_data(self, file: Path, extra_info: dict[str, Any] | None = None) -> list[Document]:  # type: ignore[override]
         return [Document(text=line, extra_info=extra_info or {}) for line in Path(file).read_text("utf-8").splitlines()]
@@ -193,7 +210,7 @@ class Our(CustomLLM):
         return CompletionResponse(text=self.dummy_response)
 
     @llm_completion_callback()
-    def stream_complete(self, prompt: str, **kwargs: Any) -> Generator[CompletionResponse, None, None]:
+    def stream_complete(self, prompt: str, **kwargs: Any) -> CompletionResponseGen:
         text = ""
         for piece in self.dummy_response:
             text += piece

@@ -44,7 +44,8 @@ def test_each_mode_shows_the_metadata_that_is_not_hidden_from_it(kind: type[Docu
     assert item.get_content(MetadataMode.ALL) == "title: Gulls\nsecret: 7\nfolder: birds\n\nThey eat."
     assert item.get_content(MetadataMode.EMBED) == "title: Gulls\nfolder: birds\n\nThey eat."
     assert item.get_content(MetadataMode.LLM) == "title: Gulls\n\nThey eat."
-    assert item.get_content(MetadataMode.NONE) == item.get_content() == "They eat."
+    assert item.get_content(MetadataMode.NONE) == item.get_content() == item.get_content("none") == "They eat."  # type: ignore[arg-type]
+    assert item.get_content("all") == item.get_content(MetadataMode.ALL)  # type: ignore[arg-type]
 
 
 def test_text_without_visible_metadata_is_shown_as_it_is() -> None:
@@ -157,6 +158,11 @@ def test_a_node_can_be_edited_and_its_hash_is_that_of_what_it_is_now() -> None:
 
 def test_nodes_made_of_the_same_values_have_nothing_in_common() -> None:
     metadata, hidden = {"tags": ["a"]}, ["tags"]
+    first, second = Document("t", metadata=metadata), TextNode("t")
+    second.metadata, second.excluded_llm_metadata_keys = first.metadata, hidden
+    second.metadata["only"] = 1
+    second.excluded_llm_metadata_keys.append("only")
+    assert (first.metadata, hidden) == ({"tags": ["a"]}, ["tags"])
     one, other = TextNode("t", metadata=metadata, excluded_llm_metadata_keys=hidden), Document("t", metadata=metadata)
     one.metadata["tags"].append("b")  # type: ignore[union-attr]
     one.excluded_llm_metadata_keys.clear()
