@@ -100,6 +100,7 @@ def asked(store: Store) -> list[Any]:
 def check_store(store: Store, chosen: Sequence[str]) -> None:
     source, given_nodes = document(), nodes()
     store.put(source, given_nodes)
+    assert [node.parent_node for node in store.nodes(["n0", "n1", "n3"])] == [node.parent_node for node in nodes()]
     before = picture((asked(store), store.documents()))
     apply(chosen, [source, *given_nodes])
     assert picture((asked(store), store.documents())) == before
@@ -124,6 +125,7 @@ def check_docstore(store: DocumentStore, chosen: Sequence[str]) -> None:
         found = [*store.docs.values(), *store.nodes(), store.get_document("d"), *store.get_nodes(["n0", "n1", "n3"])]
         return found, store.get_all_ref_doc_info(), store.get_all_document_hashes()
 
+    assert [node.parent_node for node in store.get_nodes(["n0", "n1", "n3"])] == [node.parent_node for node in nodes()]
     before = picture(held())
     apply(chosen, items)
     assert picture(held()) == before
