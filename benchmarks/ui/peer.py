@@ -3,7 +3,7 @@ conversation that is drawn as the tutorials draw one. Started with `streamlit ru
 
 import streamlit as st
 
-PAGES = ("Documents", "Chat", "Query", "Indexes", "Evaluate", "Settings")
+PAGES = ("Documents", "Chat", "Compare", "Indexes", "Evaluate", "Settings")
 MESSAGES = 200
 WORDS = "The works and the wind were discussed, and it was resolved that the railway stops when the wind is high. " * 3
 

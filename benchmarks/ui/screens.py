@@ -86,7 +86,7 @@ class Screen:
 OURS = (
     Screen("Documents", "", (".st-key-ask_here textarea", "li.row", ".st-key-lights .light")),
     Screen("Chat", "chat", (".st-key-empty_chat h1", ".st-key-ask textarea")),
-    Screen("Query", "query", (".st-key-query_text textarea", ".st-key-query_ask button")),
+    Screen("Compare", "query", (".st-key-query_text textarea", ".st-key-query_ask button")),
     Screen("Indexes", "indexes", (".st-key-index_figures", "th.name")),
     Screen("Evaluate", "evaluate", (".st-key-make_set button",)),
     Screen("Settings", "settings", (".st-key-llm_provider",)),
@@ -168,8 +168,7 @@ def map_frames(browser: Browser, server: Server, passages: int) -> list[float]:
     """Milliseconds from each frame to the next while the map of so many passages is dragged about and zoomed."""
     with _window(browser) as context:
         page = context.new_page()
-        page.goto(f"{server.url}/indexes")
-        page.locator(".st-key-index_part").get_by_text("Map", exact=True).click()
+        page.goto(f"{server.url}/map")
         page.locator(f'.st-key-passage_map .root[data-drawn][data-points="{passages}"]').wait_for()
         canvas = page.locator(".st-key-passage_map canvas")
         canvas.scroll_into_view_if_needed()
