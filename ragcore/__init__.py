@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ragcore.inner_paths import install
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
@@ -32,3 +33,5 @@ if TYPE_CHECKING:
     from ragcore.storage.storage_context import StorageContext as StorageContext
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)
+
+install()

@@ -26,6 +26,8 @@ from ragcore.observe import Listener, Span, span
 from ragcore.schema import new_id
 from ragcore.text.tokens import Tokenizer, as_tokenizer
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+
 logger = logging.getLogger(__name__)
 
 BASE_TRACE_EVENT = "root"  # stands for the trace itself in a trace map

@@ -59,6 +59,16 @@ def in_event_loop() -> bool:
     return True
 
 
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The coroutine's result, whether or not this thread is running an event loop already."""
+    import asyncio
+
+    if not in_event_loop():
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, asyncio.run, coroutine).result()
+
+
 def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
     """`pieces` as they come, each step in a thread, so that the loop goes on meanwhile. While it waits, nothing runs.
 

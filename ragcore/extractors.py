@@ -21,6 +21,8 @@ from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.settings import services
 from ragcore.text.rake import keywords_in
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+
 Item: TypeAlias = Document | TextNode
 Entries: TypeAlias = Mapping[str, str]
 """New metadata: key and value."""

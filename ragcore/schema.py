@@ -17,6 +17,8 @@ from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
+from ragcore.content_blocks import Block, TextBlock, text_of
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -341,20 +343,43 @@ class MessageRole(str, Enum):
     MODEL = "model"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ChatMessage:
-    """A message to or from a language model. `additional_kwargs` has tool calls and ids as in OpenAI's wire format.
+    """A message to or from a language model: a text, or `blocks` of text, images and files, whose text is its `content`.
 
-    ValueError for a role that there is not.
+    `additional_kwargs` has tool calls and ids as in OpenAI's wire format. ValueError for a role that there is not.
+
+    >>> ChatMessage(role="user", content="Hello").role
+    <MessageRole.USER: 'user'>
     """
 
-    role: MessageRole = MessageRole.USER
-    content: str = ""
-    name: str | None = None
-    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    role: MessageRole
+    content: str
+    name: str | None
+    additional_kwargs: Mapping[str, Any]
+    blocks: tuple[Block, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "role", MessageRole(self.role))  # may be given as its text
+    def __init__(
+        self,
+        role: MessageRole | str = MessageRole.USER,
+        content: str | Sequence[Block] | None = None,
+        name: str | None = None,
+        additional_kwargs: Mapping[str, Any] | None = None,
+        blocks: Sequence[Block] | None = None,
+    ) -> None:
+        if content is not None and not isinstance(content, str):
+            content, blocks = None, tuple(content)
+        given = tuple(blocks or ())
+        if content is None:
+            content = text_of(given)
+        elif content != text_of(given):
+            given = (TextBlock(content), *(block for block in given if not isinstance(block, TextBlock)))
+        put = object.__setattr__
+        put(self, "role", MessageRole(role))  # may be given as its text
+        put(self, "content", content)
+        put(self, "name", name)
+        put(self, "additional_kwargs", {} if additional_kwargs is None else additional_kwargs)
+        put(self, "blocks", given)
 
     def __str__(self) -> str:
         return f"{self.role.value}: {self.content}"
@@ -367,6 +392,7 @@ class ChatResponse:
     message: ChatMessage
     delta: str | None = None
     raw: Any = None  # the generation behind it
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return str(self.message)
@@ -379,6 +405,7 @@ class CompletionResponse:
     text: str
     delta: str | None = None
     raw: Any = None
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.text
@@ -452,3 +479,14 @@ class StreamingResponse:
         for _ in self:
             continue
         return self.text
+
+
+def _as_it_is(cls: type, source: type, handler: object) -> Any:
+    """In a pydantic model an instance is taken as it is: events of a workflow hold passages and messages."""
+    from pydantic_core import core_schema
+
+    return core_schema.is_instance_schema(source)
+
+
+for _kind in (Document, TextNode, NodeWithScore, QueryBundle, ChatMessage, ChatResponse, CompletionResponse, Response):
+    _kind.__get_pydantic_core_schema__ = classmethod(_as_it_is)  # type: ignore[attr-defined]

@@ -1,0 +1,86 @@
+"""What agents that are workflows tell while they work (extra: workflow).
+
+>>> AgentStream(delta="lo", response="Hello", current_agent_name="Agent").response
+'Hello'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from ragcore.llms.tool_calling import ToolSelection
+from ragcore.schema import ChatMessage
+from ragcore.tools import ToolOutput
+from ragcore.workflow import Event, StartEvent
+
+
+class AgentWorkflowStartEvent(StartEvent):
+    """What a run begins with."""
+
+    user_msg: str | ChatMessage | None = None
+    chat_history: list[ChatMessage] | None = None
+    memory: Any = None
+    max_iterations: int | None = None
+    early_stopping_method: str | None = None
+
+
+class AgentInput(Event):
+    """What the model is asked."""
+
+    input: list[ChatMessage]
+    current_agent_name: str
+
+
+class AgentStream(Event):
+    """A piece of the model's answer, and the answer so far."""
+
+    delta: str
+    response: str
+    current_agent_name: str
+    tool_calls: list[ToolSelection] = Field(default_factory=list)
+    raw: Any = Field(default=None, exclude=True)
+    thinking_delta: str | None = None
+
+
+class AgentStreamStructuredOutput(Event):
+    """The answer in the form that was asked for."""
+
+    output: dict[str, Any]
+
+
+class AgentOutput(Event):
+    """What the model answered; the last one of a run is its result."""
+
+    response: ChatMessage
+    current_agent_name: str
+    structured_response: dict[str, Any] | None = None
+    tool_calls: list[ToolSelection] = Field(default_factory=list)
+    retry_messages: list[ChatMessage] = Field(default_factory=list)
+    raw: Any = Field(default=None, exclude=True)
+
+    def get_pydantic_model(self, model: type[BaseModel]) -> BaseModel | None:
+        """The structured answer as an object; None where there is none. ValidationError for another form."""
+        return None if self.structured_response is None else model.model_validate(self.structured_response)
+
+    def __str__(self) -> str:
+        return self.response.content
+
+
+class ToolCall(Event):
+    """A tool is called."""
+
+    tool_name: str
+    tool_kwargs: dict[str, Any]
+    tool_id: str
+
+
+class ToolCallResult(Event):
+    """A tool has given its result."""
+
+    tool_name: str
+    tool_kwargs: dict[str, Any]
+    tool_id: str
+    tool_output: ToolOutput
+    return_direct: bool = False
