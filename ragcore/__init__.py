@@ -6,6 +6,7 @@ from ragcore.inner_paths import install
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ragcore.embeddings.mock import MockEmbedding as MockEmbedding
     from ragcore.indices.document_summary.index import DocumentSummaryIndex as DocumentSummaryIndex
     from ragcore.indices.keyword_table.index import KeywordTableIndex as KeywordTableIndex
     from ragcore.indices.keyword_table.index import RAKEKeywordTableIndex as RAKEKeywordTableIndex
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ragcore.prompt_helper import PromptHelper as PromptHelper
     from ragcore.prompts.templates import ChatPromptTemplate as ChatPromptTemplate
     from ragcore.prompts.templates import PromptTemplate as PromptTemplate
+    from ragcore.prompts.rich import RichPromptTemplate as RichPromptTemplate
     from ragcore.prompts.templates import SelectorPromptTemplate as SelectorPromptTemplate
     from ragcore.readers.directory import SimpleDirectoryReader as SimpleDirectoryReader
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer as get_response_synthesizer
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from ragcore.schema import Response as Response
     from ragcore.schema import TextNode as TextNode
     from ragcore.settings import Settings as Settings
+    from ragcore.settings import get_tokenizer as get_tokenizer
+    from ragcore.settings import set_global_handler as set_global_handler
+    from ragcore.settings import set_global_tokenizer as set_global_tokenizer
     from ragcore.storage.storage_context import StorageContext as StorageContext
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -47,7 +47,7 @@ _INDICES = (
 
 # The inner modules, with the packages whose names they have. A path with a dot before it is below the first of these.
 PATHS: Sequence[tuple[str, str]] = (
-    ("async_utils data_structs data_structs.data_structs utils", "concurrency schema text.tokens settings"),
+    ("async_utils data_structs data_structs.data_structs utils", "concurrency schema settings"),
     ("base.base_query_engine base.query_pipeline.query base.base_selector", "query_engine selectors"),
     ("base.base_retriever base.base_auto_retriever base_retriever", "retrievers"),
     ("base.embeddings.base base.base_multi_modal_retriever embeddings.utils embeddings.mock_embed_model", "embeddings"),
@@ -58,6 +58,10 @@ PATHS: Sequence[tuple[str, str]] = (
     ("chat_engine.condense_plus_context", "chat_engine"),
     ("chat_engine.types chat_engine.utils", "chat_engine chat_modes"),
     ("embeddings.base embeddings.loading embeddings.multi_modal_base embeddings.pooling", "embeddings"),
+    ("workflow.context workflow.context_serializers workflow.decorators workflow.errors workflow.events", "workflow"),
+    ("workflow.handler workflow.workflow agent.workflow.workflow_events", "workflow agent.workflow"),
+    ("agent.workflow.base_agent agent.workflow.multi_agent_workflow agent.workflow.function_agent", "agent.workflow"),
+    ("agent.workflow.react_agent agent.utils agent.types", "agent.workflow"),
     ("evaluation." + " evaluation.".join(_EVALUATORS.split()), "evaluation"),
     ("extractors.interface extractors.metadata_extractors extractors.document_context", "extractors"),
     ("indices." + " indices.".join(_INDICES.split()), "indices retrievers query_engine postprocessor prompt_helper schema"),
@@ -90,7 +94,7 @@ PATHS: Sequence[tuple[str, str]] = (
     ("tools.calling tools.function_tool tools.query_engine tools.retriever_tool tools.tool_spec.base", "tools"),
     ("tools.types tools.utils tools.eval_query_engine tools.ondemand_loader_tool", "tools"),
     ("types", "llms prompts schema"),
-    ("vector_stores.simple vector_stores.types vector_stores.utils", "vector_stores embeddings"),
+    ("vector_stores.simple vector_stores.types vector_stores.utils", "vector_stores embeddings retrievers"),
 )
 
 

@@ -415,10 +415,11 @@ class CompletionResponse:
 class Response:
     """An answer, the passages it was made from (citation [n] is `source_nodes[n - 1]`), and the trace of how.
 
-    `metadata` has the metadata of each passage under its id, and what an engine adds, such as "selector_result".
+    `metadata` has the metadata of each passage under its id, and what an engine adds, such as "selector_result". Of an engine
+    with `output_cls`, `response` is the object, and `str` of this its JSON.
     """
 
-    response: str
+    response: Any  # a text, or an object of the `output_cls` that was asked for
     source_nodes: tuple[NodeWithScore, ...] = ()
     trace: Span | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -439,7 +440,7 @@ class Response:
         )
 
     def __str__(self) -> str:
-        return self.response
+        return self.response if isinstance(self.response, str) else str(self.response.model_dump_json())
 
 
 def outcome_of(trace: Span | None) -> Outcome:

@@ -47,6 +47,7 @@ __all__ = [
     "BaseWorkflowAgent", "FunctionAgent", "ReActAgent", "ToolCall", "ToolCallResult",
 ]  # fmt: skip
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 MAX_ITERATIONS = 20
 HANDOFF = "handoff"
 STATE_PROMPT = "Current state:\n{state}\n\nCurrent message:\n{msg}\n"

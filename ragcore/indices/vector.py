@@ -143,27 +143,6 @@ class VectorStoreIndex(BaseIndex):
             vector_store_kwargs=vector_store_kwargs,
         )
 
-    def as_query_engine(
-        self,
-        llm: LLM | None = None,
-        response_mode: str = "compact",
-        *,
-        similarity_top_k: int = 2,
-        vector_store_query_mode: VectorStoreQueryMode | str = "default",
-        filters: MetadataFilters | None = None,
-        vector_store_kwargs: Mapping[str, float] | None = None,
-        retriever: Retriever | None = None,
-        **options: Unpack[QueryEngineOptions],
-    ) -> RetrieverQueryEngine:
-        """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
-        retriever = retriever or self.as_retriever(
-            similarity_top_k,
-            vector_store_query_mode=vector_store_query_mode,
-            filters=filters,
-            vector_store_kwargs=vector_store_kwargs,
-        )
-        return super().as_query_engine(llm, response_mode, retriever=retriever, **options)
-
     def as_chat_engine(
         self,
         chat_mode: str = "best",

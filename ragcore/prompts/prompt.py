@@ -151,6 +151,11 @@ class Prompt:
     def variables(self) -> frozenset[str]:
         return frozenset(name for message in self.messages for name in _VARIABLE.findall(message.content))
 
+    @property
+    def default_template(self) -> Prompt:
+        """Itself: this wording is for all models. A SelectorPromptTemplate has several."""
+        return self
+
     def get_template(self, llm: Any = None) -> str:
         """The text as it was written, its messages below each other."""
         return "\n".join(message.content for message in self.messages)

@@ -61,7 +61,10 @@ class PromptTemplate(Prompt):
         fixed: Variables | None = None,
         output_parser: BaseOutputParser | None = None,
         stop: Sequence[str] = (),
+        prompt_type: str | None = None,
     ) -> None:
+        """`prompt_type` is another word for its `name`, by which traces call it."""
+        name = str(getattr(prompt_type, "value", prompt_type)) if prompt_type and name == "template" else name
         said = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
         values = {"name": name, "task": task, "messages": said, "stop": tuple(stop)}
         values |= {"fixed": dict(fixed or {}), "output_parser": output_parser}

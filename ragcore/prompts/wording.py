@@ -278,6 +278,14 @@ CONDENSE_FACTS = _ask(
     "nothing else. Keep what matters most.\nFacts:",
 )
 
+FILTER_QUERY = _ask(
+    "filter_query",
+    Task.GENERATE,
+    "An index of passages, and the keys of their metadata:\n{info_str}\n\nMake a search of the question: what to search for, and "
+    "filters on these keys alone, where the question asks for them. Operators: ==, !=, >, <, >=, <=, in, nin.\n"
+    "Question: {query_str}\nSearch:",
+)
+
 NEIGHBOUR = _ask(
     "neighbour",
     Task.DIRECTION,

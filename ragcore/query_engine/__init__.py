@@ -7,6 +7,7 @@ from ragcore.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from ragcore.query_engine.base import BaseQueryEngine as BaseQueryEngine
     from ragcore.query_engine.citation import CitationQueryEngine as CitationQueryEngine
+    from ragcore.query_engine.custom import CustomQueryEngine as CustomQueryEngine
     from ragcore.query_engine.multi_step import MultiStepQueryEngine as MultiStepQueryEngine
     from ragcore.query_engine.retriever import RetrieverQueryEngine as RetrieverQueryEngine
     from ragcore.query_engine.router import RouterQueryEngine as RouterQueryEngine
