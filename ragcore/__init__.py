@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from ragcore.indices.loading import load_index_from_storage as load_index_from_storage
     from ragcore.indices.loading import load_indices_from_storage as load_indices_from_storage
     from ragcore.indices.summary.index import SummaryIndex as SummaryIndex
+    from ragcore.indices.summary.index import ListIndex as ListIndex
     from ragcore.indices.tree.index import TreeIndex as TreeIndex
     from ragcore.indices.vector import VectorStoreIndex as VectorStoreIndex
+    from ragcore.indices.vector import GPTVectorStoreIndex as GPTVectorStoreIndex
     from ragcore.prompt_helper import PromptHelper as PromptHelper
     from ragcore.prompts.templates import ChatPromptTemplate as ChatPromptTemplate
     from ragcore.prompts.templates import PromptTemplate as PromptTemplate

@@ -93,7 +93,7 @@ PATHS: Sequence[tuple[str, str]] = (
     ("text_splitter langchain_helpers.text_splitter", "node_parser"),
     ("tools.calling tools.function_tool tools.query_engine tools.retriever_tool tools.tool_spec.base", "tools"),
     ("tools.types tools.utils tools.eval_query_engine tools.ondemand_loader_tool", "tools"),
-    ("types", "llms prompts schema"),
+    ("types", "bridge.pydantic llms prompts schema"),
     ("vector_stores.simple vector_stores.types vector_stores.utils", "vector_stores embeddings retrievers"),
 )
 

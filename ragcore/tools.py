@@ -301,7 +301,7 @@ def run_tool(tool: Tool, arguments: Any) -> ToolOutput:
     asked = {"args": (), "kwargs": arguments}
     with span("tool", tool=about.name, arguments=as_json(arguments)) as step:
         try:
-            output = replace(tool.call(**_checked(about, arguments)), raw_input=asked)
+            output = replace(tool.call(**checked(about, arguments)), raw_input=asked)
         except Exception as error:  # noqa: BLE001  # whatever the tool raises, the model is told and may go on
             output = ToolOutput(f"Error: {str(error) or type(error).__name__}", about.name, asked, error, is_error=True)
         step.note(result=output.content, is_error=output.is_error)
@@ -318,11 +318,14 @@ def as_json(value: Any) -> str:
 
 
 def as_tools(tools: Sequence[Any]) -> list[Any]:
-    """The tools; a function among them becomes one.
+    """The tools; a function among them becomes one. ValueError for what is neither.
 
     >>> as_tools([abs])[0].metadata.name
     'abs'
     """
+    for each in tools:
+        if not hasattr(each, "metadata") and not callable(each):
+            raise ValueError(f"{each!r} is no tool; QueryEngineTool.from_defaults makes one of an engine")
     return [each if hasattr(each, "metadata") else FunctionTool.from_defaults(each) for each in tools]
 
 
@@ -388,7 +391,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(function)
 
 
-def _checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
+def checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
     """The arguments by their own names, converted and filled up as the schema says. ArgumentsError."""
     try:
         model = about.fn_schema.model_validate(arguments)

@@ -39,7 +39,7 @@ from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
 from ragcore.storage.chat_store import message_from_dict, message_to_dict
-from ragcore.tools import BaseTool, FunctionTool, ToolOutput, as_tools
+from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, as_tools, checked
 from ragcore.workflow import Context, Event, StopEvent, Workflow, WorkflowHandler, step
 
 __all__ = [
@@ -195,8 +195,7 @@ class AgentWorkflow(Workflow):
             return _Turn()
         if not output.tool_calls:
             return await self._end(ctx, agent, output)
-        await store.set("calls", len(output.tool_calls))
-        await store.set("called", [])
+        await store.set("calls", [call.tool_id for call in output.tool_calls])
         for call in output.tool_calls:
             ctx.send_event(ToolCall(tool_id=call.tool_id, tool_name=call.tool_name, tool_kwargs=dict(call.tool_kwargs)))
         return None
@@ -224,9 +223,11 @@ class AgentWorkflow(Workflow):
     async def collect(self, ctx: Context, ev: _Called) -> _Turn | StopEvent | None:
         """When all tools of a round have given their results: ask again, or answer with the one that is the answer."""
         store = ctx.store
-        results = ctx.collect_events(ev, [_Called] * await store.get("calls"))
+        calls = await store.get("calls")
+        results = ctx.collect_events(ev, [_Called] * len(calls))
         if results is None:
             return None
+        results.sort(key=lambda result: calls.index(result.tool_id))
         agent = self.agents[await store.get("current_agent_name")]
         scratchpad = [*await _noted(ctx), *agent.observed(results)]
         await _note(ctx, scratchpad)
@@ -444,7 +445,10 @@ async def _note(ctx: Context, messages: Sequence[ChatMessage]) -> None:
 
 async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context) -> ToolOutput:
     """The tool's result; where it fails, the error as a result. It gets the context where it takes one."""
-    given = dict(arguments)
+    try:
+        given = checked(tool.metadata, arguments)
+    except ArgumentsError as error:
+        return ToolOutput(f"Error: {error}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
     if (name := getattr(tool, "context_param", None)) is not None:
         given[name] = ctx
     try:
@@ -452,4 +456,4 @@ async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context)
     except Exception as error:
         if type(error).__module__.startswith("workflows"):  # how a step waits for an event
             raise
-        return ToolOutput(f"Error: {error or type(error).__name__}", tool.metadata.name, {"kwargs": arguments}, error, True)
+        return ToolOutput(f"Error: {error or type(error).__name__}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)

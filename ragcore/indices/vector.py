@@ -233,3 +233,6 @@ def held_by(store: Store, document_id: str) -> tuple[Document, Sequence[TextNode
         return store.document(document_id), store.nodes(store.passage_ids(document_id))
     except UnknownDocumentError:
         return None
+
+
+GPTVectorStoreIndex = VectorStoreIndex  # as LlamaIndex named it before

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ragcore.retrievers.auto import MetadataInfo as MetadataInfo
+    from ragcore.retrievers.auto import VectorStoreInfo as VectorStoreInfo
     from ragcore.vector_stores.base import Candidates as Candidates
     from ragcore.vector_stores.base import Scope as Scope
     from ragcore.vector_stores.base import Store as Store

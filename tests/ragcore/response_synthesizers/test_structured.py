@@ -149,9 +149,9 @@ def test_a_form_is_refused_where_answers_are_listed_or_filtered() -> None:
         get_response_synthesizer(word_llm([]), output_cls=Person, structured_answer_filtering=True)
 
 
-def test_streaming_is_a_call_and_no_kind_of_synthesizer() -> None:
-    with pytest.raises(ValueError, match=r"stream\(question, nodes\)"):
-        get_response_synthesizer(word_llm(["x"]), streaming=True)  # type: ignore[arg-type]
+def test_a_synthesizer_for_streaming_gives_the_answer_in_pieces() -> None:
+    answer = get_response_synthesizer(word_llm(["one two"]), streaming=True).synthesize("What?", nodes("a"))
+    assert list(answer.response_gen) == ["one", " two"]
 
 
 def test_without_async_one_call_is_made_after_the_other() -> None:
