@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex as SimpleKeywordTableIndex
     from ragcore.indices.loading import load_index_from_storage as load_index_from_storage
     from ragcore.indices.loading import load_indices_from_storage as load_indices_from_storage
-    from ragcore.indices.summary.index import SummaryIndex as SummaryIndex
     from ragcore.indices.summary.index import ListIndex as ListIndex
+    from ragcore.indices.summary.index import SummaryIndex as SummaryIndex
     from ragcore.indices.tree.index import TreeIndex as TreeIndex
-    from ragcore.indices.vector import VectorStoreIndex as VectorStoreIndex
     from ragcore.indices.vector import GPTVectorStoreIndex as GPTVectorStoreIndex
+    from ragcore.indices.vector import VectorStoreIndex as VectorStoreIndex
     from ragcore.prompt_helper import PromptHelper as PromptHelper
+    from ragcore.prompts.rich import RichPromptTemplate as RichPromptTemplate
     from ragcore.prompts.templates import ChatPromptTemplate as ChatPromptTemplate
     from ragcore.prompts.templates import PromptTemplate as PromptTemplate
-    from ragcore.prompts.rich import RichPromptTemplate as RichPromptTemplate
     from ragcore.prompts.templates import SelectorPromptTemplate as SelectorPromptTemplate
     from ragcore.readers.directory import SimpleDirectoryReader as SimpleDirectoryReader
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer as get_response_synthesizer

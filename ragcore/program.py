@@ -49,7 +49,7 @@ class LLMTextCompletionProgram(Generic[Form]):
         llm: LLM | None = None,
         verbose: bool = False,
     ) -> Self:
-        """The form is `output_cls`, or that of an `output_parser`; the prompt a text or a template. `verbose` logs the answer."""
+        """The form is `output_cls`, or that of an `output_parser`; the prompt a text or a template. `verbose` logs answers."""
         form = output_cls or (output_parser.output_cls if output_parser else None)
         if form is None or (prompt is None) == (prompt_template_str is None):
             raise ValueError("a program needs output_cls, or output_parser, and either prompt or prompt_template_str")

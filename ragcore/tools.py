@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ragcore.concurrency import awaitable, finished
 from ragcore.content_blocks import Block, TextBlock
-from ragcore.llms.tool_calling import ToolSelection as ToolSelection
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, ToolCard
 from ragcore.schema import MetadataMode, NodeWithScore
@@ -94,11 +93,23 @@ class ToolOutput:
     def __str__(self) -> str:
         return self.content
 
-
     @property
     def blocks(self) -> tuple[Block, ...]:
         """The content as a message has it."""
         return (TextBlock(self.content),)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSelection:
+    """A call of a tool that a model wants, with the arguments read.
+
+    >>> ToolSelection("call_1", "add", {"a": 1, "b": 2}).tool_name
+    'add'
+    """
+
+    tool_id: str
+    tool_name: str
+    tool_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ArgumentsError(ValueError):
@@ -169,8 +180,9 @@ class FunctionTool(BaseTool):
     ) -> FunctionTool:
         """Where not given: the function's name; its signature and docstring as description; a schema of its parameters.
 
-        `partial_params` are arguments that the model neither sees nor gives, as the Context of a workflow, which an agent
-        gives to a parameter of that type. Parameters are described by `Annotated[int, "..."]`, or in the docstring as "name: ..." or ":param name: ...".
+        `partial_params` are arguments that the model neither sees nor gives; an agent gives the Context of its workflow to a
+        parameter of that type. Parameters are described by `Annotated[int, "..."]`, or in the docstring as "name: ..." or
+        ":param name: ...".
         """
         function = fn or async_fn
         if function is None:
@@ -344,7 +356,7 @@ def _shown(function: Callable[..., Any], hidden: Collection[str]) -> inspect.Sig
 
 
 def schema_of(function: Callable[..., Any], name: str, hidden: Collection[str] = ()) -> type[BaseModel]:
-    """A model of the function's parameters; *args and those `hidden` are left out, with **kwargs any further name is allowed."""
+    """A model of the function's parameters; *args and those `hidden` are left out; with **kwargs any name is allowed."""
     signature = _signature(function)
     described = _descriptions(inspect.getdoc(function) or "", signature.parameters)
     fields: dict[str, Any] = {}

@@ -18,7 +18,7 @@ try:
     from workflows import Workflow as Workflow
     from workflows import step as step
     from workflows.context import JsonSerializer as JsonSerializer
-    from workflows.context import PickleSerializer as JsonPickleSerializer
+    from workflows.context import PickleSerializer
     from workflows.errors import WorkflowRuntimeError as WorkflowRuntimeError
     from workflows.errors import WorkflowTimeoutError as WorkflowTimeoutError
     from workflows.errors import WorkflowValidationError as WorkflowValidationError
@@ -34,4 +34,5 @@ except ImportError as error:
         "pip install 'lectern[workflow]' (or: pip install llama-index-workflows)"
     ) from error
 
+JsonPickleSerializer = PickleSerializer
 __path__: list[str] = []  # inner paths, such as ragcore.workflow.events, are looked up in `ragcore.inner_paths`

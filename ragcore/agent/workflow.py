@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from ragcore.agent.react_reply import Act, UnreadableReplyError, read_reply
 from ragcore.agent.workflow_events import (
     AgentInput,
     AgentOutput,
@@ -29,17 +30,15 @@ from ragcore.agent.workflow_events import (
     ToolCall,
     ToolCallResult,
 )
-from ragcore.agent.react_reply import Act, UnreadableReplyError, read_reply
 from ragcore.errors import ConfigError, RagError
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.tool_calling import ToolSelection
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
 from ragcore.storage.chat_store import message_from_dict, message_to_dict
-from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, as_tools, checked
+from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, ToolSelection, as_tools, checked
 from ragcore.workflow import Context, Event, StopEvent, Workflow, WorkflowHandler, step
 
 __all__ = [
@@ -116,9 +115,7 @@ class AgentWorkflow(Workflow):
         model = services(llm).llm
         kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
         agent = kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)
-        return cls(
-            [agent], initial_state, state_prompt=state_prompt, output_cls=output_cls, timeout=timeout, verbose=verbose
-        )
+        return cls([agent], initial_state, state_prompt=state_prompt, output_cls=output_cls, timeout=timeout, verbose=verbose)
 
     def run(
         self,
@@ -209,7 +206,9 @@ class AgentWorkflow(Workflow):
         tool = tools.get(ev.tool_name)
         if tool is None:
             known = ", ".join(tools) or "none"
-            output = ToolOutput(f"Error: there is no tool {ev.tool_name!r}. The tools are: {known}.", ev.tool_name, is_error=True)
+            output = ToolOutput(
+                f"Error: there is no tool {ev.tool_name!r}. The tools are: {known}.", ev.tool_name, is_error=True
+            )
         else:
             output = await _output_of(tool, ev.tool_kwargs, ctx)
         direct = tool is not None and tool.metadata.return_direct and not output.is_error
@@ -377,9 +376,7 @@ class FunctionAgent(BaseWorkflowAgent):
         if response is None:
             raise RagError(f"{self.llm.metadata.model_name} answered with nothing.", hint="Ask again.")
         calls = self.llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
-        return AgentOutput(
-            response=response.message, tool_calls=list(calls), raw=response.raw, current_agent_name=self.name
-        )
+        return AgentOutput(response=response.message, tool_calls=list(calls), raw=response.raw, current_agent_name=self.name)
 
     def _tell(self, ctx: Context, response: Any) -> None:
         text = response.message.content or ""
@@ -456,4 +453,6 @@ async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context)
     except Exception as error:
         if type(error).__module__.startswith("workflows"):  # how a step waits for an event
             raise
-        return ToolOutput(f"Error: {error or type(error).__name__}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
+        return ToolOutput(
+            f"Error: {error or type(error).__name__}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True
+        )

@@ -10,9 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ragcore.llms.tool_calling import ToolSelection
 from ragcore.schema import ChatMessage
-from ragcore.tools import ToolOutput
+from ragcore.tools import ToolOutput, ToolSelection
 from ragcore.workflow import Event, StartEvent
 
 
@@ -48,6 +47,10 @@ class AgentStreamStructuredOutput(Event):
     """The answer in the form that was asked for."""
 
     output: dict[str, Any]
+
+    def get_pydantic_model(self, model: type[BaseModel]) -> BaseModel:
+        """The answer as an object. ValidationError for another form."""
+        return model.model_validate(self.output)
 
 
 class AgentOutput(Event):

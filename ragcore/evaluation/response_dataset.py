@@ -126,7 +126,9 @@ class DatasetGenerator:
         return [(question, named[ids[0]]) for question, ids in made.query_docid_pairs][:num]
 
 
-async def aget_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False) -> list[Response]:
+async def aget_responses(
+    questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False
+) -> list[Response]:
     """What an engine answers to each question, in their order. `show_progress` logs each.
 
     >>> from ragcore.query_engine import CustomQueryEngine

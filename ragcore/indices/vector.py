@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ragcore.embeddings.base import Embedder, embed_nodes
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.options import ChatEngineOptions, IndexOptions, QueryEngineOptions
+from ragcore.indices.options import ChatEngineOptions, IndexOptions
 from ragcore.ingestion.document_splits import Split
 from ragcore.schema import Document, TextNode
 from ragcore.settings import Transformation
@@ -29,7 +29,7 @@ from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
-    from ragcore.query_engine.retriever import Retriever, RetrieverQueryEngine
+    from ragcore.query_engine.retriever import Retriever
     from ragcore.retrievers.vector import VectorIndexRetriever
     from ragcore.schema import Vector
     from ragcore.vector_stores.ranking import Similarity

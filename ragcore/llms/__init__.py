@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from ragcore.llms.scripted import ScriptedLLM as ScriptedLLM
     from ragcore.llms.structured import StructuredLLM as StructuredLLM
     from ragcore.llms.tool_call import ToolCall as ToolCall
-    from ragcore.llms.tool_calling import ToolSelection as ToolSelection
     from ragcore.schema import ChatMessage as ChatMessage
     from ragcore.schema import ChatResponse as ChatResponse
     from ragcore.schema import CompletionResponse as CompletionResponse
     from ragcore.schema import MessageRole as MessageRole
+    from ragcore.tools import ToolSelection as ToolSelection
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

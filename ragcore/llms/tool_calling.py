@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragcore.concurrency import awaitable, awaitable_stream
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.tool_call import ToolCall
 from ragcore.schema import ChatMessage, ChatResponse, MessageRole
+from ragcore.text.json_replies import loose_json
+from ragcore.tools import BaseTool, ToolOutput, ToolSelection, as_tools, run_tool
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ragcore.llms.structured import StructuredLLM
-    from ragcore.tools import BaseTool, ToolOutput
 
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSelection:
-    """A call of a tool that a model wants, with the arguments read.
-
-    >>> ToolSelection("call_1", "add", {"a": 1, "b": 2}).tool_name
-    'add'
-    """
-
-    tool_id: str
-    tool_name: str
-    tool_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +87,7 @@ class ToolCalling:
             logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
             yield response if allow_parallel_tool_calls else _with_one_call(response)
 
-    def get_tool_calls_from_response(
-        self, response: ChatResponse, error_on_no_tool_call: bool = True
-    ) -> list[ToolSelection]:
+    def get_tool_calls_from_response(self, response: ChatResponse, error_on_no_tool_call: bool = True) -> list[ToolSelection]:
         """ValueError where there is none, unless that is no error. LLMProtocolError for arguments that are no JSON object."""
         calls = [ToolCall.read(call) for call in response.message.additional_kwargs.get("tool_calls") or ()]
         if not calls and error_on_no_tool_call:
@@ -120,9 +106,9 @@ class ToolCalling:
     ) -> PredictAndCallResponse:
         """Let the model choose a tool, and call it. A tool that fails gives its error as its result, unless that is an error
         here too."""
-        from ragcore.tools import as_tools, run_tool
-
-        response = self.chat_with_tools(tools, user_msg, chat_history, verbose, allow_parallel_tool_calls=allow_parallel_tool_calls)
+        response = self.chat_with_tools(
+            tools, user_msg, chat_history, verbose, allow_parallel_tool_calls=allow_parallel_tool_calls
+        )
         named = {tool.metadata.name: tool for tool in as_tools(tools)}
         outputs: list[ToolOutput] = []
         for call in self.get_tool_calls_from_response(response, error_on_no_tool_call):
@@ -161,8 +147,6 @@ def _prepared(
     tool_choice: str | None,
 ) -> tuple[list[ChatMessage], tuple[Mapping[str, Any], ...], str]:
     """The messages, the tools in OpenAI's format, and which of them must be called."""
-    from ragcore.tools import as_tools
-
     asked = ChatMessage(MessageRole.USER, user_msg) if isinstance(user_msg, str) else user_msg
     messages = [*(chat_history or ()), *([asked] if asked else [])]
     schemas = tuple(tool.metadata.to_openai_tool() for tool in as_tools(tools))
@@ -179,8 +163,6 @@ def _with_one_call(response: ChatResponse) -> ChatResponse:
 
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:
-    from ragcore.text.json_replies import loose_json
-
     try:
         value = loose_json(call.function.arguments or "{}")
     except ValueError as error:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence, Sized
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
@@ -37,6 +37,7 @@ from ragcore.storage.chat_store import ChatStore
 from ragcore.text.tokens import count_tokens
 
 TOKEN_LIMIT = 30_000
+Shown = TypeVar("Shown")  # what a block shows: a text, content blocks or messages
 FLUSH_SIZE = 3_000  # tokens
 
 
@@ -47,7 +48,7 @@ class InsertMethod(str, Enum):
     USER = "user"
 
 
-class BaseMemoryBlock(BaseModel):
+class BaseMemoryBlock(BaseModel, Generic[Shown]):
     """Subclasses give `_aget` and `_aput`. A block of priority 0 is always shown; of the others, those with the highest number
     are left out first where there is no room."""
 
@@ -59,8 +60,8 @@ class BaseMemoryBlock(BaseModel):
     accept_short_term_memory: bool = True
 
     @abstractmethod
-    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Any:
-        """What is shown for a conversation: a text, content blocks or messages."""
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Shown:
+        """What is shown for a conversation."""
 
     @abstractmethod
     async def _aput(self, messages: list[ChatMessage]) -> None:
@@ -81,7 +82,7 @@ class BaseMemoryBlock(BaseModel):
             await self._aput(messages)
 
 
-class StaticMemoryBlock(BaseMemoryBlock):
+class StaticMemoryBlock(BaseMemoryBlock[Any]):
     """The same text for every conversation.
 
     >>> StaticMemoryBlock(static_content="Ada wrote notes.").static_content
@@ -98,7 +99,7 @@ class StaticMemoryBlock(BaseMemoryBlock):
         """Nothing changes it."""
 
 
-class FactExtractionMemoryBlock(BaseMemoryBlock):
+class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
     """Facts that a model notes of the messages, at most `max_facts`: more are condensed by one call.
 
     >>> from ragcore.llms import ScriptedLLM
@@ -135,7 +136,7 @@ class FactExtractionMemoryBlock(BaseMemoryBlock):
         return [fact for fact in facts if fact and not fact.startswith("<")]
 
 
-class VectorMemoryBlock(BaseMemoryBlock):
+class VectorMemoryBlock(BaseMemoryBlock[str]):
     """Earlier messages near to what is talked about now, found in a vector index of their own.
 
     >>> from ragcore.embeddings import HashEmbedding
@@ -182,7 +183,7 @@ class Memory(ChatMemoryBuffer):
     `token_flush_size` tokens of them, go to the blocks and are no longer sent. `put` and `get` may ask models for that.
     """
 
-    memory_blocks: Sequence[BaseMemoryBlock] = ()
+    memory_blocks: Sequence[BaseMemoryBlock[Any]] = ()
     insert_method: InsertMethod = InsertMethod.SYSTEM
     flush_size: int = FLUSH_SIZE
     ratio: float = 0.7
@@ -193,7 +194,7 @@ class Memory(ChatMemoryBuffer):
         session_id: str | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         token_limit: int = TOKEN_LIMIT,
-        memory_blocks: Sequence[BaseMemoryBlock] | None = None,
+        memory_blocks: Sequence[BaseMemoryBlock[Any]] | None = None,
         tokenizer_fn: Callable[[str], Sized] | None = None,
         chat_history_token_ratio: float = 0.7,
         token_flush_size: int = FLUSH_SIZE,
@@ -226,7 +227,9 @@ class Memory(ChatMemoryBuffer):
     def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:  # type: ignore[override]
         """The messages that fit, with the blocks' contents. `input` is what is asked next, for blocks that look it up."""
         talk = self.get_all()
-        asked = [ChatMessage(content=input) if isinstance(input, str) else input] if isinstance(input, str | ChatMessage) else []
+        asked = (
+            [ChatMessage(content=input) if isinstance(input, str) else input] if isinstance(input, str | ChatMessage) else []
+        )
         shown = self._shown([*talk, *asked], block_kwargs)
         room = max(1, self.token_limit - self._count(shown))
         return self._with(self.fitting(talk, self.token_limit - room) if shown else self.fitting(talk), shown)
@@ -242,7 +245,7 @@ class Memory(ChatMemoryBuffer):
 
     def _shown(self, talk: list[ChatMessage], block_kwargs: dict[str, Any]) -> str:
         """The contents of the blocks, those of the highest number left out where they do not fit."""
-        contents: list[tuple[BaseMemoryBlock, Any]] = []
+        contents: list[tuple[BaseMemoryBlock[Any], Any]] = []
         for block in sorted(self.memory_blocks, key=lambda each: each.priority):
             content = finished(block.aget(talk, session_id=self.session_id, **block_kwargs))
             over = sum(self._count(_as_text(said)) for _, said in contents) + self._count(_as_text(content))

@@ -156,6 +156,11 @@ class Prompt:
         """Itself: this wording is for all models. A SelectorPromptTemplate has several."""
         return self
 
+    @property
+    def template(self) -> str:
+        """As `get_template` says it."""
+        return self.get_template()
+
     def get_template(self, llm: Any = None) -> str:
         """The text as it was written, its messages below each other."""
         return "\n".join(message.content for message in self.messages)

@@ -226,5 +226,15 @@ def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
     return replace(chosen, name=ours.name, task=ours.task, stop=ours.stop)
 
 
+def is_chat_model(llm: Model) -> bool:
+    """Whether a model takes messages: a condition for SelectorPromptTemplate.
+
+    >>> from ragcore.llms import MockLLM
+    >>> is_chat_model(MockLLM())
+    True
+    """
+    return bool(llm.metadata.is_chat_model)
+
+
 def _template(prompt: Prompt) -> PromptTemplate:
     return prompt if isinstance(prompt, PromptTemplate) else ChatPromptTemplate(prompt.messages, name=prompt.name)

@@ -267,8 +267,8 @@ REMEMBER = _ask(
 EXTRACT_FACTS = _ask(
     "extract_facts",
     Task.REMEMBER,
-    "Known facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nWrite down what is new in it and worth remembering of "
-    "the people in it: one fact a line, short, and nothing else. Where there is none, write nothing.\nFacts:",
+    "Known facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nWrite down what is new in it and worth remembering "
+    "of the people in it: one fact a line, short, and nothing else. Where there is none, write nothing.\nFacts:",
 )
 
 CONDENSE_FACTS = _ask(
@@ -281,8 +281,8 @@ CONDENSE_FACTS = _ask(
 FILTER_QUERY = _ask(
     "filter_query",
     Task.GENERATE,
-    "An index of passages, and the keys of their metadata:\n{info_str}\n\nMake a search of the question: what to search for, and "
-    "filters on these keys alone, where the question asks for them. Operators: ==, !=, >, <, >=, <=, in, nin.\n"
+    "An index of passages, and the keys of their metadata:\n{info_str}\n\nMake a search of the question: what to search for, "
+    "and filters on these keys alone, where the question asks for them. Operators: ==, !=, >, <, >=, <=, in, nin.\n"
     "Question: {query_str}\nSearch:",
 )
 

@@ -120,4 +120,3 @@ class CompactAndAccumulate(_OfOneMode):
     """
 
     own_mode = ResponseMode.COMPACT_ACCUMULATE
-

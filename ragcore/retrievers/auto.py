@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from ragcore.indices.vector import VectorStoreIndex
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
 from ragcore.prompts.templates import PromptTemplate, Wording, in_place_of
@@ -18,6 +17,9 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
 from ragcore.vector_stores.filters import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+
+if TYPE_CHECKING:
+    from ragcore.indices.vector import VectorStoreIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class _Search(BaseModel):
 class VectorIndexAutoRetriever(BaseRetriever):
     """Lets a model make of a question what to search for, among which passages. What names no known key is left out.
 
+    >>> from ragcore import VectorStoreIndex
     >>> from ragcore.embeddings import HashEmbedding
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
@@ -105,7 +108,9 @@ class VectorIndexAutoRetriever(BaseRetriever):
         given = {name: value for name, value in values.items() if name in self._prompt.variables}
         search = self._llm.structured_predict(_Search, self._prompt, **given)
         known = {each.name for each in self._info.metadata_info}
-        filters: list[Any] = [MetadataFilter(each.key, each.value, each.operator) for each in search.filters if each.key in known]
+        filters: list[Any] = [
+            MetadataFilter(each.key, each.value, each.operator) for each in search.filters if each.key in known
+        ]
         filters += [self._always] if self._always else []
         asked = search.query.strip()
         usual = self._usual if asked else self._empty or self._usual

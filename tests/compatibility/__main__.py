@@ -126,7 +126,9 @@ def _environment(peer: Path, server: str) -> dict[str, str]:
 
 def _runner(side: str, environment: Mapping[str, str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.compatibility.snippets", side]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=dict(environment))
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=dict(environment)
+    )
 
 
 def _ask(runner: subprocess.Popen[str], page: Path) -> list[list[Any]]:

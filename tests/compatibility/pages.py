@@ -48,5 +48,9 @@ def data_paths(code: str) -> Iterator[str]:
     except SyntaxError:
         return
     for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"\.?/?[\w./-]*data[\w./-]*", node.value):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.fullmatch(r"\.?/?[\w./-]*data[\w./-]*", node.value)
+        ):
             yield node.value

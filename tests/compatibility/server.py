@@ -1,4 +1,4 @@
-"""A model server on 127.0.0.1 that does what every page of a documentation hopes for: answers, chooses, calls the first tool."""
+"""A model server on 127.0.0.1 that does what a page of documentation hopes for: answers, chooses, calls a tool."""
 
 from __future__ import annotations
 
@@ -67,4 +67,6 @@ def example_of(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any
 
 
 def _body(server: ScriptedServer, messages: object) -> Mapping[str, Any]:
-    return next((request.body for request in reversed(server.requests) if request.body.get("messages") is messages), {"messages": [{}]})
+    return next(
+        (request.body for request in reversed(server.requests) if request.body.get("messages") is messages), {"messages": [{}]}
+    )

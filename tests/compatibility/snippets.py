@@ -25,7 +25,7 @@ from tests.compatibility.pages import data_paths
 
 SECONDS = 60  # for a page
 ESSAY = "The author wrote short stories and programmed on an IBM 1401. Later the author painted, and started a company.\n" * 12
-BEFORE = '''
+BEFORE = """
 from llama_index.core import Document, Settings, SimpleDirectoryReader, SummaryIndex, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.llms.openai import OpenAI
@@ -37,7 +37,7 @@ nodes = SentenceSplitter().get_nodes_from_documents(documents)
 index = VectorStoreIndex(nodes)
 retriever = index.as_retriever()
 query_engine = index.as_query_engine()
-'''
+"""
 
 
 def main(side: str) -> None:
@@ -91,7 +91,7 @@ def _problem(cell: str, space: dict[str, Any], loop: asyncio.AbstractEventLoop) 
             loop.run_until_complete(eval(code, space))
         else:
             exec(code, space)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 whatever it raises is its outcome
         if "COMPATIBILITY_LOG" in os.environ:
             traceback.print_exc()
         return f"{type(error).__name__}: {error}"[:400]

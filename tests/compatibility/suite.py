@@ -17,7 +17,9 @@ SECONDS = 120  # for a file
 
 
 def test_files(checkout: Path) -> list[Path]:
-    return [path for path in sorted((checkout / "llama-index-core" / "tests").rglob("test_*.py")) if not ASIDE.search(str(path))]
+    return [
+        path for path in sorted((checkout / "llama-index-core" / "tests").rglob("test_*.py")) if not ASIDE.search(str(path))
+    ]
 
 
 def private_tests(file: Path) -> set[str]:

@@ -130,7 +130,9 @@ def test_an_answer_can_be_had_in_a_form() -> None:
 
 
 def test_a_react_agent_writes_its_calls_and_remembers_only_the_answer() -> None:
-    llm = ScriptedLLM(['Thought: Add.\nAction: add\nAction Input: {"a": 1, "b": 2}', "Nonsense\nAction:", "Thought: So.\nAnswer: 3"])
+    llm = ScriptedLLM(
+        ['Thought: Add.\nAction: add\nAction Input: {"a": 1, "b": 2}', "Nonsense\nAction:", "Thought: So.\nAnswer: 3"]
+    )
     assert str(answer(ReActAgent(tools=[add], llm=llm), "1 + 2?")) == "3"
     assert "Observation: 3" in [message.content for message in llm.calls[1].messages]
 
