@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from ragcore.concurrency import awaitable, finished, run_jobs
 from ragcore.evaluation.base import EvaluationResult
 from ragcore.evaluation.dataset import generate_question_context_pairs
-from ragcore.evaluation.retrieval import RetrievalEvalResult
 from ragcore.ingestion.transformations import run_transformations
 from ragcore.llms.base import LLM
 from ragcore.prompts.templates import Wording
@@ -162,38 +161,3 @@ def get_results_df(
 
     means = {key: [fmean(each.score or 0.0 for each in results[key]) for results in eval_results_list] for key in metric_keys}
     return pandas.DataFrame({"names": list(names), **means})
-
-
-def get_eval_results_df(
-    names: Sequence[str], results_arr: Sequence[EvaluationResult], metric: str | None = None
-) -> tuple[pandas.DataFrame, pandas.DataFrame]:
-    """A row for each result, named by `names`; and the mean score of each name. Needs pandas.
-
-    >>> get_eval_results_df(["a"], [EvaluationResult(score=1.0)], "faithfulness")[1].values.tolist()
-    [[1.0]]
-    """
-    import pandas
-
-    columns = {"query": "query", "answer": "response", "contexts": "contexts", "scores": "score", "feedbacks": "feedback"}
-    rows = {column: [getattr(result, name) for result in results_arr] for column, name in columns.items()}
-    whole = pandas.DataFrame({"rag": list(names), **rows})
-    means = pandas.DataFrame(whole.groupby(["rag"])["scores"].mean()).T
-    if metric:
-        means.index = [f"mean_{metric}_score"]
-    return whole, means
-
-
-def get_retrieval_results_df(
-    names: Sequence[str], results_arr: Sequence[Sequence[RetrievalEvalResult]], metric_keys: Sequence[str] = ("hit_rate", "mrr")
-) -> pandas.DataFrame:
-    """The mean of each metric, a row for each retriever. Needs pandas.
-
-    >>> list(get_retrieval_results_df([], []).columns)
-    ['retrievers', 'hit_rate', 'mrr']
-    """
-    import pandas
-
-    means: dict[str, Any] = {
-        key: [fmean(result.metric_dict[key].score for result in results) for results in results_arr] for key in metric_keys
-    }
-    return pandas.DataFrame({"retrievers": list(names), **means})
