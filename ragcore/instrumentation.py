@@ -9,8 +9,8 @@ stage; the facts of the span, as traces keep them, are its attributes.
 ...     def handle(self, event, **kwargs):
 ...         heard.append(type(event).__name__)
 >>> get_dispatcher().add_event_handler(Hears())
->>> from ragcore.llms import MockLLM
->>> _ = MockLLM().complete("Hello")
+>>> from ragcore.llms import ScriptedLLM
+>>> _ = ScriptedLLM(["Hello."]).complete("Good morning")
 >>> heard
 ['LLMChatStartEvent', 'LLMChatEndEvent']
 """

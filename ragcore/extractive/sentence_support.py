@@ -82,6 +82,7 @@ class _Passage:
 class SentenceCheck:
     """Safe to share between threads. `reader`: one whose vectors in memory are used, too.
 
+    >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = SentenceCheck(HuggingFaceEmbedding())
     >>> [sentence.verdict for sentence in check.check("It is 9 m high.", ["The tower is 9 m high. It is red."])]
     ['supported']

@@ -51,6 +51,7 @@ class AnswerCheck:
     """Puts the citations of written answers right, and tells an answer from what is none, without a language model. Safe to
     share between threads.
 
+    >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = AnswerCheck(HuggingFaceEmbedding())
     >>> check.check("How tall is it?", "It is 330 m tall.", [Passage("The tower is 330 m tall.", 1)]).text
     'It is 330 m tall. [1]'
