@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import replace
 from itertools import groupby, islice
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
@@ -31,7 +32,8 @@ SummaryKind: TypeAlias = Literal["self", "prev", "next"]
 
 
 class BaseExtractor(ABC):
-    """Subclasses give `extract`. `num_workers` is how many calls may run at once; without `llm` the default is asked.
+    """Subclasses give `extract`, or `aextract`, which is awaited. `num_workers` is how many calls may run at once; without
+    `llm` the default is asked.
 
     A model reads a passage with the metadata it may see; a reader that quotes, which would quote the metadata, without.
     """
@@ -39,6 +41,10 @@ class BaseExtractor(ABC):
     works_on: Literal["node", "document"] = (
         "document"  # whose passages an answer depends on: see ragcore.ingestion.transformations
     )
+
+    def __init_subclass__(cls) -> None:
+        if "aextract" in cls.__dict__ and "extract" not in cls.__dict__:
+            cls.extract = _awaited  # type: ignore[method-assign]
 
     def __init__(self, llm: LLM | None = None, num_workers: int = 4) -> None:
         if num_workers < 1:
@@ -150,6 +156,16 @@ class SummaryExtractor(BaseExtractor):
                 all_three = {"self": said[place], "prev": said[place - 1], "next": said[place + 1]}
                 found.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
         return found
+
+
+def _awaited(self: Any, nodes: Sequence[Item]) -> list[Entries]:
+    """What `aextract` gives, from a thread that has no event loop yet."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        found: list[Entries] = thread.submit(copy_context().run, asyncio.run, self.aextract(nodes)).result()
+    return found
 
 
 _SUMMARY_KEYS = {"self": "section_summary", "prev": "prev_section_summary", "next": "next_section_summary"}

@@ -1,310 +1,45 @@
-"""The data that walks through ragcore: documents, passages, questions, messages, answers. Frozen, and with no behaviour
-beyond describing itself.
+"""The data that walks through ragcore: documents, passages, questions, messages, answers. With no behaviour beyond describing
+itself.
 
-`Document` and `TextNode` keep LlamaIndex's names. A document is a whole file; its `pages` say which stretch of the text
-each page, slide or sheet is. A node (a *passage* on the screens) is a stretch of one document:
-`document.text[node.start_char_idx : node.end_char_idx] == node.text`.
+Documents, nodes and hits (`ragcore.nodes`) belong to whoever has them, and can be edited. No function of ragcore edits what it
+is given. What a store, an index or a cache holds is a copy, and so is what it gives back. Everything else here is frozen.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from ragcore.components import TransformComponent as TransformComponent
+from ragcore.node_links import NodeRelationship as NodeRelationship
+from ragcore.node_links import ObjectType as ObjectType
+from ragcore.node_links import RelatedNodeInfo as RelatedNodeInfo
+from ragcore.node_text import PLAIN as PLAIN
+from ragcore.node_text import Metadata as Metadata
+from ragcore.node_text import MetadataMode as MetadataMode
+from ragcore.node_text import Scalar as Scalar
+from ragcore.node_text import Template as Template
+from ragcore.node_text import Value as Value
+from ragcore.node_text import content_hash as content_hash
+from ragcore.node_text import metadata_text as metadata_text
+from ragcore.nodes import BaseNode as BaseNode
+from ragcore.nodes import Document as Document
+from ragcore.nodes import IndexNode as IndexNode
+from ragcore.nodes import Node as Node
+from ragcore.nodes import NodeWithScore as NodeWithScore
+from ragcore.nodes import Page as Page
+from ragcore.nodes import TextNode as TextNode
+from ragcore.nodes import new_id as new_id
 
 from ragcore.content_blocks import Block, TextBlock, text_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from ragcore.nodes import Vector as Vector
+    from ragcore.nodes import Vectors as Vectors
     from ragcore.observe import Span
-
-    Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]  # (d,)
-    Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
-
-Scalar: TypeAlias = str | int | float | bool | None
-Value: TypeAlias = Scalar | Sequence[Scalar]
-Metadata: TypeAlias = Mapping[str, Value]
-Frozen = TypeVar("Frozen")
-SHOWN = 80  # characters of a passage, printed
-
-
-def new_id() -> str:
-    """A random id, for things that have no content to derive one from."""
-    return os.urandom(16).hex()
-
-
-def _changed_by_replace(cls: type[Frozen]) -> type[Frozen]:
-    """A frozen class that says, when one of its fields is set, what to do instead."""
-
-    def refuse(self: Frozen, name: str, value: object) -> None:
-        raise FrozenInstanceError(
-            f"a {cls.__name__} does not change, so its {name} cannot be set; "
-            f"make a changed one: dataclasses.replace(it, {name}=...)"
-        )
-
-    cls.__setattr__ = refuse  # type: ignore[method-assign, assignment]
-    return cls
-
-
-class MetadataMode(Enum):
-    """Which metadata is written above a text: for the embedder, for the language model, all of it or none."""
-
-    ALL = "all"
-    EMBED = "embed"
-    LLM = "llm"
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page, slide or sheet: its printed label, and which characters of the document's text it is."""
-
-    label: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """How a text is shown with its metadata: `text` names {metadata_str} and {content}, `entry` names {key} and {value}."""
-
-    text: str = "{metadata_str}\n\n{content}"
-    entry: str = "{key}: {value}"
-    separator: str = "\n"  # between entries
-
-
-PLAIN = Template()
-
-
-class _Content:
-    """A text with metadata."""
-
-    __slots__ = ()
-    text: str
-    metadata: Metadata
-    excluded_embed_metadata_keys: tuple[str, ...]
-    excluded_llm_metadata_keys: tuple[str, ...]
-    template: Template
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
-        return content_hash(self.text, self.metadata)
-
-    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
-        return _with_metadata(self, metadata_mode)
-
-    def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
-        return metadata_text(self, mode)
-
-    def get_text(self) -> str:
-        """The text without metadata."""
-        return self.text
-
-
-@_changed_by_replace
-@dataclass(frozen=True, slots=True, eq=False, init=False)
-class Document(_Content):
-    """The text of one file, in reading order.
-
-    `pages` are ascending and do not overlap; a format without pages has none. `page_word` is what a page is called there.
-    """
-
-    text: str
-    id_: str
-    metadata: Metadata
-    pages: tuple[Page, ...]
-    page_word: str  # "page", "slide", "sheet", "chapter", "message"
-    excluded_embed_metadata_keys: tuple[str, ...]
-    excluded_llm_metadata_keys: tuple[str, ...]
-    template: Template
-
-    def __init__(
-        self,
-        text: str,
-        id_: str | None = None,
-        metadata: Metadata | None = None,
-        pages: tuple[Page, ...] = (),
-        page_word: str = "page",
-        excluded_embed_metadata_keys: Sequence[str] = (),
-        excluded_llm_metadata_keys: Sequence[str] = (),
-        template: Template = PLAIN,
-        *,
-        doc_id: str | None = None,
-        text_template: str | None = None,
-        metadata_template: str | None = None,
-        metadata_separator: str | None = None,
-        metadata_seperator: str | None = None,
-    ) -> None:
-        """`doc_id` is another name of `id_`; a random id where neither is given. ValueError when they differ.
-
-        `text_template`, `metadata_template` and `metadata_separator`, also spelt `metadata_seperator`, take the place of the
-        three parts of `template`.
-        """
-        if id_ is not None and doc_id is not None and id_ != doc_id:
-            raise ValueError(f"id_ is {id_!r} and doc_id is {doc_id!r}; a document has one id")
-        put = object.__setattr__
-        put(self, "text", text)
-        put(self, "id_", id_ or doc_id or new_id())
-        put(self, "metadata", {} if metadata is None else metadata)
-        put(self, "pages", pages)
-        put(self, "page_word", page_word)
-        put(self, "excluded_embed_metadata_keys", tuple(excluded_embed_metadata_keys))
-        put(self, "excluded_llm_metadata_keys", tuple(excluded_llm_metadata_keys))
-        if metadata_separator is None:
-            metadata_separator = metadata_seperator
-        parts = {"text": text_template, "entry": metadata_template, "separator": metadata_separator}
-        put(self, "template", replace(template, **{name: part for name, part in parts.items() if part is not None}))
-
-    @classmethod
-    def example(cls) -> Document:
-        """A short document to try things with."""
-        return cls(
-            "A lectern is a stand with a slanting top. A speaker lays the notes on it and reads from them.\n\n\n"
-            "In libraries of the Middle Ages books were chained to lecterns, so that everybody could read them there.",
-            metadata={"file_name": "lectern.txt", "category": "furniture"},
-        )
-
-    @property
-    def doc_id(self) -> str:
-        return self.id_
-
-    def page_at(self, char: int) -> Page | None:
-        """The page that holds the character at `char`, or the nearest before it; None where none begins before it."""
-        found = None
-        for page in self.pages:
-            if page.start > char:
-                break
-            found = page
-        return found
-
-
-@_changed_by_replace
-@dataclass(frozen=True, slots=True, eq=False)
-class TextNode(_Content):
-    """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,))."""
-
-    text: str
-    id_: str = field(default_factory=new_id)
-    metadata: Metadata = field(default_factory=dict)
-    ref_doc_id: str | None = None  # the document it was cut from
-    start_char_idx: int | None = None
-    end_char_idx: int | None = None
-    prev_id: str | None = None
-    next_id: str | None = None
-    parent_id: str | None = None
-    child_ids: tuple[str, ...] = ()
-    embedding: Vector | None = None
-    excluded_embed_metadata_keys: tuple[str, ...] = ()
-    excluded_llm_metadata_keys: tuple[str, ...] = ()
-    template: Template = PLAIN
-
-    @property
-    def node_id(self) -> str:
-        return self.id_
-
-    def __str__(self) -> str:
-        from textwrap import shorten
-
-        return f"Node ID: {self.id_}\nText: {shorten(self.text, SHOWN)}"
-
-    def with_embedding(self, embedding: Vector) -> TextNode:
-        return replace(self, embedding=embedding)
-
-
-@_changed_by_replace
-@dataclass(frozen=True, slots=True, eq=False)
-class IndexNode(TextNode):
-    """A passage that stands for something else: a node, a retriever or a query engine, given as `obj` or found by `index_id`.
-
-    A retriever that finds it follows it.
-    """
-
-    index_id: str = ""
-    obj: Any = None
-
-    @classmethod
-    def from_text_node(cls, node: TextNode, index_id: str) -> IndexNode:
-        """The same passage, which now stands for what has `index_id`."""
-        return cls(**{each.name: getattr(node, each.name) for each in fields(TextNode)}, index_id=index_id)
-
-
-def content_hash(text: str, metadata: Metadata) -> str:
-    from hashlib import sha256
-
-    canonical = json.dumps(dict(metadata), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    # The length keeps ("ab", "c") and ("a", "bc") apart.
-    return sha256(f"{len(text)}:{text}{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def metadata_text(item: _Content, mode: MetadataMode) -> str:
-    """One `key: value` line per visible metadata entry; "" in mode NONE."""
-    if mode is MetadataMode.NONE:
-        return ""
-    hidden: tuple[str, ...] = ()
-    if mode is MetadataMode.EMBED:
-        hidden = item.excluded_embed_metadata_keys
-    elif mode is MetadataMode.LLM:
-        hidden = item.excluded_llm_metadata_keys
-    entries = ((key, str(value)) for key, value in item.metadata.items() if key not in hidden)
-    return item.template.separator.join(_filled(item.template.entry, {"key": key, "value": value}) for key, value in entries)
-
-
-def _with_metadata(item: _Content, mode: MetadataMode) -> str:
-    head = metadata_text(item, mode)
-    return _filled(item.template.text, {"metadata_str": head, "content": item.text}).strip() if head else item.text
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Each {name} once, in one pass: braces in a value are only text."""
-    return re.sub("|".join(rf"\{{{name}\}}" for name in values), lambda match: values[match.group()[1:-1]], template)
-
-
-@_changed_by_replace
-@dataclass(frozen=True, slots=True)
-class NodeWithScore:
-    """A node and how well it answers, higher is better; None where the retriever does not score."""
-
-    node: TextNode
-    score: float | None = None
-
-    @property
-    def text(self) -> str:
-        return self.node.text
-
-    @property
-    def id_(self) -> str:
-        return self.node.id_
-
-    @property
-    def node_id(self) -> str:
-        return self.node.id_
-
-    @property
-    def metadata(self) -> Metadata:
-        return self.node.metadata
-
-    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
-        return self.node.get_content(metadata_mode)
-
-    def get_text(self) -> str:
-        """The text without metadata."""
-        return self.node.text
-
-    def __str__(self) -> str:
-        return f"{self.node}\nScore: {'none' if self.score is None else f'{self.score:.3f}'}"
-
-    def get_score(self, raise_error: bool = False) -> float:
-        """The score; where there is none 0.0, or with `raise_error` a ValueError."""
-        if self.score is None and raise_error:
-            raise ValueError(f"passage {self.node.id_!r} has no score")
-        return 0.0 if self.score is None else self.score
 
 
 @dataclass(frozen=True, slots=True, eq=False)

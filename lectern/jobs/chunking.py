@@ -59,8 +59,8 @@ def passages_of(document: Document, chunk_size: int, chunk_overlap: int, splitte
             replace(
                 node,
                 metadata={**node.metadata, **position},
-                excluded_embed_metadata_keys=(*node.excluded_embed_metadata_keys, *position),
-                excluded_llm_metadata_keys=(*node.excluded_llm_metadata_keys, *position),
+                excluded_embed_metadata_keys=[*node.excluded_embed_metadata_keys, *position],
+                excluded_llm_metadata_keys=[*node.excluded_llm_metadata_keys, *position],
             )
         )
     return placed

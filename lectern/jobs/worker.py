@@ -249,8 +249,8 @@ class Worker:
             document,
             id_=file.id,
             metadata=metadata,
-            excluded_embed_metadata_keys=hidden,
-            excluded_llm_metadata_keys=hidden,
+            excluded_embed_metadata_keys=list(hidden),
+            excluded_llm_metadata_keys=list(hidden),
         )
         return ReadFile(file, document, [], left_out, words, time.monotonic() - began)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from ragcore.components import TransformComponent
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.similarity import similarity
 from ragcore.observe import Span, span
@@ -68,23 +68,61 @@ class TokenEmbedder(Embedder, Protocol):
         """Whether it is a word of the model's vocabulary, as a misspelt one hardly is. True where that tells nothing."""
 
 
-class BaseEmbedding(ABC):
-    """An Embedder with the names that the field uses and a span "embed" for each call. Subclasses give `name`, `dimension` and
-    `_embed`."""
+class BaseEmbedding(TransformComponent):
+    """An Embedder with the names that the field uses and a span "embed" for each call.
 
-    provider = "ragcore"  # who runs it, as traces name it
+    Subclasses give `_get_text_embedding` and `_get_query_embedding`; one that embeds many texts at once faster also
+    `_get_text_embeddings`, which gets `embed_batch_size` texts. Vectors of another length are brought to length 1. `model_name`
+    says which vectors belong together; without one the class does. Or they give `name`, `dimension` and `_embed`.
+
+    >>> class Letters(BaseEmbedding):
+    ...     letters: str = "ab"
+    ...     def _get_text_embedding(self, text):
+    ...         return [text.count(letter) for letter in self.letters]
+    ...     def _get_query_embedding(self, query):
+    ...         return self._get_text_embedding(query)
+    >>> Letters(letters="abc").get_text_embedding("a cab baa").round(2)
+    array([0.87, 0.44, 0.22], dtype=float32)
+    """
+
+    model_name: str = ""
+    embed_batch_size: int = 10
+    provider: ClassVar[str] = "ragcore"  # who runs it, as traces name it
 
     @property
-    @abstractmethod
-    def name(self) -> str: ...
+    def name(self) -> str:
+        return self.model_name or f"{type(self).__module__}.{type(self).__qualname__}"
 
     @property
-    @abstractmethod
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """That of the vector of one word, which is embedded when this is first asked for."""
+        known: int = vars(self).setdefault("_dimension", 0) or len(self._get_text_embedding("dimension"))
+        vars(self)["_dimension"] = known
+        return known
 
-    @abstractmethod
     def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
         """As `embed_passages`; `asking` when the texts are questions. A model that counts notes `tokens` in `step`."""
+        if asking:
+            return self._as_rows([self._get_query_embedding(text) for text in texts])
+        starts = range(0, len(texts), self.embed_batch_size)
+        batches = (self._get_text_embeddings(list(texts[start : start + self.embed_batch_size])) for start in starts)
+        return self._as_rows([row for batch in batches for row in batch])
+
+    def _get_text_embedding(self, text: str) -> Vector | Sequence[float]:
+        raise NotImplementedError(f"{type(self).__name__} must have _get_text_embedding and _get_query_embedding")
+
+    def _get_text_embeddings(self, texts: list[str]) -> Sequence[Vector | Sequence[float]]:
+        return [self._get_text_embedding(text) for text in texts]
+
+    def _get_query_embedding(self, query: str) -> Vector | Sequence[float]:
+        return self._get_text_embedding(query)
+
+    def _as_rows(self, vectors: Sequence[Vector | Sequence[float]]) -> Vectors:
+        import numpy as np
+
+        from ragcore.vector_stores.validation import unit
+
+        return unit(np.asarray(vectors)) if vectors else np.empty((0, self.dimension), np.float32)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return self._observed(texts, asking=False)
@@ -115,14 +153,20 @@ class BaseEmbedding(ABC):
         rows = self._observed(queries, asking=True)
         return rows.mean(axis=0) if agg_fn is None else agg_fn(rows)
 
-    aget_text_embedding = awaitable(get_text_embedding)
-    aget_query_embedding = awaitable(get_query_embedding)
+    async def aget_text_embedding(self, text: str) -> Vector:
+        """By the `_aget_text_embedding` of a subclass that has it, else in a thread."""
+        return await self._awaited("_aget_text_embedding", text, asking=False)
+
+    async def aget_query_embedding(self, query: str) -> Vector:
+        """By the `_aget_query_embedding` of a subclass that has it, else in a thread."""
+        return await self._awaited("_aget_query_embedding", query, asking=True)
+
     aget_text_embedding_batch = awaitable(get_text_embedding_batch)
     aget_agg_embedding_from_queries = awaitable(get_agg_embedding_from_queries)
 
     similarity = staticmethod(similarity)
 
-    def __call__(self, nodes: Sequence[Document | TextNode]) -> list[TextNode]:
+    def __call__(self, nodes: Sequence[Document | TextNode], **kwargs: Any) -> list[TextNode]:
         """As the last of some transformations: the nodes with their vectors. Those that have one keep it. ValueError for a
         document, which must be split first."""
         ready = [node for node in nodes if isinstance(node, TextNode)]
@@ -130,6 +174,18 @@ class BaseEmbedding(ABC):
             raise ValueError("documents have no vectors: put a splitter before the embedding model")
         vectors = embed_nodes(ready, self)
         return [node if node.embedding is not None else node.with_embedding(vectors[node.id_]) for node in ready]
+
+    async def _awaited(self, name: str, text: str, *, asking: bool) -> Vector:
+        import asyncio
+
+        own: Callable[[str], Awaitable[Vector | Sequence[float]]] | None = getattr(self, name, None)
+        if own is None:
+            vector: Vector = (await asyncio.to_thread(self._observed, [text], asking=asking))[0]
+            return vector
+        with span("embed", model=self.name, provider=self.provider, count=1, query=asking) as step:
+            row: Vector = self._as_rows([await own(text)])[0]
+            step.note(dimension=len(row))
+            return row
 
     def _observed(self, texts: Sequence[str], *, asking: bool) -> Vectors:
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=asking) as step:

@@ -371,7 +371,7 @@ class BaseIndex(ABC):
         return Split(document or rebuilt(split.document.id_, nodes), tuple(nodes), tuple(above))
 
     def _cut(self, document: Document) -> Split:
-        items: Sequence[Document | TextNode] = [document]
+        items: Sequence[Document | TextNode] = [document.copy()]  # a transformation may edit what it is given
         for transformation in self.transformations:
             items = transformation(items)
         passages, inner = leaves(items)

@@ -63,10 +63,10 @@ class NodeIndex(BaseIndex):
         """Take out what is known about these passages, which are still stored, in a transaction."""
 
     def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
-        owned = [
-            replace(split, nodes=tuple(replace(node, ref_doc_id=split.document.id_) for node in split.nodes))
-            for split in splits
-        ]
+        owned = [replace(split, nodes=tuple(node.copy() for node in split.nodes)) for split in splits]
+        for split in owned:
+            for node in split.nodes:
+                node.ref_doc_id = split.document.id_
         learned = self._learned(owned)
 
         def write() -> int:

@@ -25,6 +25,7 @@ from ragcore.storage.stored_passages import StoredPassages
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
+from ragcore.vector_stores.types import as_store, own_store
 
 if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
@@ -60,7 +61,7 @@ class VectorStoreIndex(BaseIndex):
         """
         if insert_batch_size < 1:
             raise ValueError(f"insert_batch_size is {insert_batch_size}; it must be at least 1.")
-        self._given_store = store
+        self._given_store = None if store is None else as_store(store)
         self._batch = insert_batch_size
         super().__init__(nodes, **options)
 
@@ -80,6 +81,7 @@ class VectorStoreIndex(BaseIndex):
         store.
         """
         context = storage_context or StorageContext.from_defaults()
+        vector_store = as_store(vector_store)
         if context.vector_store not in (None, vector_store):
             raise ValueError("the storage context was given another vector store than this one")
         record = context.index_in(vector_store, cls.kind)
@@ -94,9 +96,9 @@ class VectorStoreIndex(BaseIndex):
         )
 
     @property
-    def vector_store(self) -> Store:
-        """Another name of `store`."""
-        return self.store
+    def vector_store(self) -> Any:
+        """Another name of `store`; where that is a script's own, the script's object."""
+        return own_store(self.store)
 
     @property
     def docstore(self) -> DocumentStore:

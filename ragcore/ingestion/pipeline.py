@@ -28,6 +28,7 @@ from ragcore.storage.disk import SCHEMA, DiskDocumentStore
 from ragcore.storage.docstore import DocumentStore, SimpleDocumentStore, copy_documents
 from ragcore.storage.storage_context import SHARED
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.types import as_store
 
 CACHE_FILE = "cache.db"
 DOCSTORE_FILE = "docstore.db"  # not the file of a storage context, which indexes may have in the same folder
@@ -91,7 +92,7 @@ class IngestionPipeline:
         self.transformations: tuple[Transformation | Embedder, ...] = tuple(transformations)
         self.docstore = docstore
         self.docstore_strategy = DocstoreStrategy(docstore_strategy)
-        self.vector_store = vector_store
+        self.vector_store = None if vector_store is None else as_store(vector_store)
         self.cache = IngestionCache() if cache is None else cache
         self.disable_cache = disable_cache
         self.documents = tuple(documents or ())

@@ -140,10 +140,10 @@ def works_on(step: Transformation) -> Scope:
 
 
 def _called(step: Transformation, groups: Sequence[list[Item]], scope: Scope) -> list[list[Item]]:
-    """What the step makes of each group."""
+    """What the step makes of each group. It may edit what it is given, which is copies."""
     if scope != "node":
-        return [list(step(group)) for group in groups]
-    made = list(step([item for group in groups for item in group]))
+        return [list(step([item.copy() for item in group])) for group in groups]
+    made = list(step([item.copy() for group in groups for item in group]))
     if len(made) != len(groups):
         raise ValueError(f"{_title(step)} works on each passage alone, but made {len(made)} passages of {len(groups)}")
     return [[item] for item in made]
@@ -244,7 +244,7 @@ def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]
         return None
     edits: list[dict[str, Any]] = []
     for old, new in zip(before, after, strict=True):
-        kept = ("template", *_PLACES)
+        kept = ("template", "related", *_PLACES)
         if type(old) is not type(new) or isinstance(new, IndexNode) or _ids(old) != _ids(new):
             return None
         if any(getattr(old, name, None) != getattr(new, name, None) for name in kept):
@@ -255,23 +255,27 @@ def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]
             if any(value in (old.id_, document_id(old)) for value in added.values() if value is not None):
                 return None
             edit |= {"metadata": added, "without": [key for key in old.metadata if key not in new.metadata]}
-            if list(_edited(old, edit).metadata) != list(new.metadata):  # their order is part of what is read
+            if [*_metadata(old, edit)] != [*new.metadata]:  # their order is part of what is read
                 return None
-        if isinstance(new, TextNode) and isinstance(old, TextNode) and new.embedding is not old.embedding:
-            edit["embedding"] = _packed(new.embedding)
+        if isinstance(new, TextNode) and isinstance(old, TextNode):
+            vector = _packed(new.embedding)
+            if vector != _packed(old.embedding):
+                edit["embedding"] = vector
         edits.append(edit)
     return edits
 
 
 def _edited(item: Item, edit: dict[str, Any]) -> Item:
     changed: dict[str, Any] = {name: edit[name] for name in _EDITABLE if name in edit}
-    changed |= {name: tuple(value) for name, value in changed.items() if isinstance(value, list)}
     if "metadata" in edit:
-        kept = {key: value for key, value in item.metadata.items() if key not in edit["without"]}
-        changed["metadata"] = kept | edit["metadata"]
+        changed["metadata"] = _metadata(item, edit)
     if "embedding" in edit:
         changed["embedding"] = _unpacked(edit["embedding"])
     return replace(item, **changed) if changed else item
+
+
+def _metadata(item: Item, edit: dict[str, Any]) -> dict[str, Any]:
+    return {**{key: value for key, value in item.metadata.items() if key not in edit["without"]}, **edit["metadata"]}
 
 
 def _written(item: Item) -> list[str | None]:
@@ -284,7 +288,9 @@ def _read(written: list[str]) -> Item:
 
 
 def _packed(vector: Vector | None) -> str | None:
-    return None if vector is None else base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
+    import numpy as np
+
+    return None if vector is None else base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode("ascii")
 
 
 def _unpacked(text: str | None) -> Vector | None:

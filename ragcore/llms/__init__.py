@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ragcore.llms.base import LLM as LLM
     from ragcore.llms.base import Generation as Generation
     from ragcore.llms.base import LLMMetadata as LLMMetadata
+    from ragcore.llms.custom import CompletionResponseGen as CompletionResponseGen
     from ragcore.llms.custom import CustomLLM as CustomLLM
     from ragcore.llms.llama_cpp import LlamaCPP as LlamaCPP
     from ragcore.llms.mock import MockLLM as MockLLM

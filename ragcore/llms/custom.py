@@ -5,24 +5,41 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from typing import TypeAlias
 
+from ragcore.components import Fields
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.prompts.prompt import RenderedMessage
 from ragcore.prompts.wording import MESSAGES
 from ragcore.schema import CompletionResponse, MessageRole
 
+CompletionResponseGen: TypeAlias = Generator[CompletionResponse, None, None]
+"""What `stream_complete` gives."""
 
-class CustomLLM(LLM):
+
+class CustomLLM(Fields, LLM):
     """Subclasses give `metadata` and `complete`, and `stream_complete` where they can; nothing else calls the model.
 
     A prompt of one message is sent as its text. Messages are sent as lines "role: content" with "assistant: " to go on from.
     What a script asks of `complete` itself is in no trace.
+
+    >>> from ragcore.llms import LLMMetadata
+    >>> class Echo(CustomLLM):
+    ...     context_window: int = 3900
+    ...     ending: str = "!"
+    ...     @property
+    ...     def metadata(self):
+    ...         return LLMMetadata(context_window=self.context_window, model_name="echo")
+    ...     def complete(self, prompt, **kwargs):
+    ...         return CompletionResponse(text=prompt + self.ending)
+    >>> str(Echo(ending="?").complete("A boat"))
+    'A boat?'
     """
 
     @abstractmethod
     def complete(self, prompt: str) -> CompletionResponse: ...
 
-    def stream_complete(self, prompt: str) -> Generator[CompletionResponse, None, None]:
+    def stream_complete(self, prompt: str) -> CompletionResponseGen:
         """Each has all of the text so far, and its newest piece as `delta` or None."""
         whole = self.complete(prompt)
         yield CompletionResponse(whole.text, whole.text, whole.raw)

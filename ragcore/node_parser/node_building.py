@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 from ragcore.schema import Document, Metadata, MetadataMode, Scalar, TextNode, metadata_text
@@ -83,9 +84,10 @@ def _offset(source: Document | TextNode) -> int | None:
 
 
 def linked(nodes: Sequence[TextNode]) -> list[TextNode]:
-    """The nodes of one document, each with the ids of the one before and the one after."""
-    ids = [None, *(node.id_ for node in nodes), None]
-    return [replace(node, prev_id=ids[i], next_id=ids[i + 2]) for i, node in enumerate(nodes)]
+    """The new nodes of one document, to each of which the ids of the one before and the one after are written."""
+    for before, after in pairwise(nodes):
+        before.next_id, after.prev_id = after.id_, before.id_
+    return list(nodes)
 
 
 def room_beside_metadata(source: Document | TextNode, size: int, tokenizer: Tokenizer) -> int:

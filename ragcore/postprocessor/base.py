@@ -5,13 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from ragcore.components import Fields
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.schema import NodeWithScore, QueryBundle
 
 
-class BaseNodePostprocessor(ABC):
-    """Subclasses give `_postprocess_nodes`. Edits nothing that it is given."""
+class BaseNodePostprocessor(Fields, ABC):
+    """Subclasses give `_postprocess_nodes`. Those of ragcore edit nothing that they are given.
+
+    >>> from ragcore.schema import TextNode
+    >>> class Cut(BaseNodePostprocessor):
+    ...     least: float = 0.5
+    ...     def _postprocess_nodes(self, nodes, query_bundle=None):
+    ...         return [hit for hit in nodes if hit.score >= self.least]
+    >>> hits = [NodeWithScore(TextNode("A boat."), 0.9), NodeWithScore(TextNode("A car."), 0.6)]
+    >>> [hit.text for hit in Cut(least=0.7).postprocess_nodes(hits)]
+    ['A boat.']
+    """
 
     @abstractmethod
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]: ...

@@ -1,48 +1,58 @@
-"""A query engine of one's own, as a class with fields."""
+"""A query engine of one's own, as one function."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, dataclass_transform
+from collections.abc import Generator
 
-from ragcore.observe import Span
+from ragcore.components import Fields
+from ragcore.observe import Span, span
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import Pieces
-from ragcore.schema import QueryBundle, Response, StreamingResponse
+from ragcore.schema import QueryBundle, Response, as_bundle
 
 
-@dataclass_transform(kw_only_default=True)
-class CustomQueryEngine(BaseQueryEngine):
-    """Subclasses name their parts as fields, and give `custom_query`.
+class CustomQueryEngine(Fields, BaseQueryEngine):
+    """Subclasses give `custom_query`, and `acustom_query` where that can wait better than a thread.
 
-    >>> class Shout(CustomQueryEngine):
-    ...     mark: str = "!"
-    ...     def custom_query(self, query_str: str) -> str:
-    ...         return query_str.upper() + self.mark
-    >>> str(Shout(mark="!!").query("who is there"))
-    'WHO IS THERE!!'
+    >>> class Count(CustomQueryEngine):
+    ...     unit: str = "words"
+    ...     def custom_query(self, query_str: str):
+    ...         return f"{len(query_str.split())} {self.unit}"
+    >>> str(Count().query("What is a lectern?"))
+    '4 words'
     """
 
-    def __init_subclass__(cls) -> None:
-        dataclass(kw_only=True, eq=False)(cls)
-
     @abstractmethod
-    def custom_query(self, query_str: str) -> str | Response:
-        """The answer to a question, as text or with its passages."""
+    def custom_query(self, query_str: str) -> Response | AnswerStream | str:
+        """The answer, with its passages where it is a Response."""
+
+    async def acustom_query(self, query_str: str) -> Response | AnswerStream | str:
+        import asyncio
+
+        return await asyncio.to_thread(self.custom_query, query_str)
+
+    async def aquery(self, query: str | QueryBundle) -> Response:
+        """As `query`, through `acustom_query`."""
+        question = as_bundle(query).query_str
+        with span("query", question=question, engine=type(self).__name__) as step:
+            answer = _as_response(await self.acustom_query(question))
+        return Response(answer.response, answer.source_nodes, step, answer.extra)
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
-        text = self.custom_query(query.query_str)
-        if isinstance(text, StreamingResponse):
-            return AnswerStream(_all_of(text), text.source_nodes, trace=step)
-        answer = text if isinstance(text, Response) else Response(str(text))
-        return AnswerStream(_all_of([str(answer)]), answer.source_nodes, trace=step, extra=dict(answer.extra))
+        answer = self.custom_query(query.query_str)
+        if isinstance(answer, AnswerStream):
+            return answer
+        response = _as_response(answer)
+        return AnswerStream(_at_once(str(response)), response.source_nodes, extra=dict(response.extra))
 
 
-def _all_of(pieces: Any) -> Pieces:
-    text = ""
-    for piece in pieces:
-        text += piece
-        yield piece
+def _as_response(answer: Response | AnswerStream | str) -> Response:
+    if isinstance(answer, AnswerStream):
+        return answer.whole()
+    return answer if isinstance(answer, Response) else Response(str(answer))
+
+
+def _at_once(text: str) -> Generator[str, None, str]:
+    yield text
     return text

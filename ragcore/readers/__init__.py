@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ragcore.readers.base import BaseReader as BaseReader
     from ragcore.readers.database import DatabaseReader as DatabaseReader
     from ragcore.readers.directory import SimpleDirectoryReader as SimpleDirectoryReader
     from ragcore.readers.flat_text import FlatReader as FlatReader

@@ -4,22 +4,47 @@
     def read(path: Path, options: ReadOptions) -> Document: ...
 
 Heavy imports stand inside `read`. `read` raises an UnreadableFileError when the file yields no text; it never returns an
-empty document. It writes nothing, fetches nothing, and opens no file but `path`.
+empty document. It writes nothing, fetches nothing, and opens no file but `path`. A reader that a script writes itself is a
+BaseReader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ragcore.concurrency import awaitable
 from ragcore.errors import DamagedFileError, RagError, UnsupportedFileError
 from ragcore.readers.encodings import decode_and_count
 from ragcore.schema import Document
 
 if TYPE_CHECKING:
     from ragcore.readers.ocr.page_words import PageWords
+
+
+class BaseReader:
+    """The base of a reader of one's own: subclasses give `load_data` or `lazy_load_data`, with the arguments that they need.
+
+    >>> class Lines(BaseReader):
+    ...     def lazy_load_data(self, text):
+    ...         return (Document(line) for line in text.splitlines())
+    >>> [document.text for document in Lines().load_data("A boat.\\nA gull.")]
+    ['A boat.', 'A gull.']
+    """
+
+    def lazy_load_data(self, *args: Any, **kwargs: Any) -> Iterable[Document]:
+        """The documents one after the other."""
+        raise NotImplementedError(f"{type(self).__name__} must have load_data or lazy_load_data")
+
+    def load_data(self, *args: Any, **kwargs: Any) -> list[Document]:
+        """All documents."""
+        return list(self.lazy_load_data(*args, **kwargs))
+
+    alazy_load_data = awaitable(lazy_load_data)
+    aload_data = awaitable(load_data)
+
 
 DEEPEST = 10  # files inside each other, such as messages that are attached to messages
 

@@ -77,6 +77,6 @@ class RecursiveRetriever(BaseRetriever):
             if isinstance(target, IndexNode) and target.index_id:
                 yield from self._at(target, score, query, visited)
             else:
-                yield NodeWithScore(target, score)
+                yield NodeWithScore(target.copy(), score)
         else:
             raise ValueError(f"node {node.id_!r} names {node.index_id!r}, which is no node, retriever or query engine here")

@@ -25,7 +25,10 @@ class RefDocInfo:
 
 
 class DocumentStore(ABC):
-    """Items come back in order of insertion; one that is stored again keeps its place. Several threads may use a store."""
+    """Items come back in order of insertion; one that is stored again keeps its place. Several threads may use a store.
+
+    What is stored is a copy, and so is what comes back: to edit something stored is to store it again.
+    """
 
     def add_documents(self, nodes: Sequence[Item], allow_update: bool = True) -> None:
         """Store documents and passages, with their hashes. What has the same id is replaced; ValueError where that is not
@@ -197,18 +200,18 @@ class SimpleDocumentStore(DocumentStore):
             for item in items:
                 source = item.ref_doc_id if isinstance(item, TextNode) else None
                 self._unlink(item.id_, unless=source)
-                self._items[item.id_] = item
+                self._items[item.id_] = item.copy()
                 if source is not None:
                     self._by_source.setdefault(source, {})[item.id_] = None
             self._hashes |= hashes
 
     def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
         with self._lock:
-            return {id_: self._items[id_] for id_ in ids if id_ in self._items}
+            return {id_: self._items[id_].copy() for id_ in ids if id_ in self._items}
 
     def _all(self) -> Sequence[Item]:
         with self._lock:
-            return list(self._items.values())
+            return [item.copy() for item in self._items.values()]
 
     def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
         with self._lock:

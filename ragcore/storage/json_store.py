@@ -69,7 +69,7 @@ def _plain_vectors(store: Store) -> list[dict[str, Any]]:
 
 def _numbers(node: TextNode) -> list[float]:
     assert node.embedding is not None  # a store of vectors has one for each
-    numbers: list[float] = node.embedding.tolist()
+    numbers: list[float] = np.asarray(node.embedding).tolist()
     return numbers
 
 

@@ -25,6 +25,7 @@ from ragcore.storage.docstore import DocumentStore, copy_documents
 from ragcore.storage.index_store import IndexRecord, IndexStore
 from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
+from ragcore.vector_stores.types import as_store, own_store
 
 if TYPE_CHECKING:
     from ragcore.storage.fsspec_folder import FileSystem
@@ -46,7 +47,7 @@ class StorageContext:
         vector_store: Store | None = None,
     ) -> None:
         self.storage = storage
-        self.vector_store = vector_store  # None: each index has its own
+        self.vector_store = None if vector_store is None else as_store(vector_store)  # None: each index has its own
         self.index_store: IndexStore = storage.index_store if index_store is None else index_store
         self.docstore: DocumentStore = storage.nodes(SHARED) if docstore is None else docstore
         self.docstore_is_given = docstore is not None
@@ -196,6 +197,9 @@ class StorageContext:
             target.clear()
             source._copy_to(target)
         target.close()
+        for store in {id(store): own_store(store) for store in (self.vector_store, *self._stores.values())}.values():
+            if hasattr(store, "persist"):  # of a script's own
+                store.persist(str(folder / "default__vector_store.json"))
 
     def close(self) -> None:
         """Close the folder's files; the context can be used on, which opens them again."""

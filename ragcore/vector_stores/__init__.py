@@ -23,5 +23,8 @@ if TYPE_CHECKING:
     from ragcore.vector_stores.postgres import PGVectorStore as PGVectorStore
     from ragcore.vector_stores.postgres import PostgresStore as PostgresStore
     from ragcore.vector_stores.query_modes import VectorStoreQueryMode as VectorStoreQueryMode
+    from ragcore.vector_stores.types import BasePydanticVectorStore as BasePydanticVectorStore
+    from ragcore.vector_stores.types import VectorStoreQuery as VectorStoreQuery
+    from ragcore.vector_stores.types import VectorStoreQueryResult as VectorStoreQueryResult
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

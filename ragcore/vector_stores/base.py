@@ -1,7 +1,8 @@
 """What every store promises. One store owns a passage: its text, metadata, links, vector and hash; indexes are views on it.
 
 All writing is by document and in one transaction: either everything of it is visible, to this process and any other, or
-nothing is. A store may be used by several threads at once.
+nothing is. A store may be used by several threads at once. It holds copies and gives copies back: what is done to a document
+or a passage after `put` changes nothing that is stored.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from ragcore.vector_stores.search import (
     query_terms,
     unit_query,
 )
+from ragcore.vector_stores.types import Queried
 from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class _Held:
         return range(self.first, self.first + len(self.nodes))
 
 
-class MemoryStore:
+class MemoryStore(Queried):
     """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     def __init__(self) -> None:
@@ -71,8 +72,8 @@ class MemoryStore:
                     raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {owner!r}")
             if document.id_ in self._held:
                 self._remove(document.id_)
-            kept = tuple(replace(node, ref_doc_id=document.id_, embedding=None) for node in nodes)
-            self._hold(_Held(document, kept, self._append(rows), time.time()), lengths(nodes))
+            kept = tuple(_kept(node, document.id_) for node in nodes)
+            self._hold(_Held(document.copy(), kept, self._append(rows), time.time()), lengths(nodes))
             return len(kept)
 
     def delete(self, document_id: str) -> int:
@@ -84,7 +85,7 @@ class MemoryStore:
 
     def document(self, document_id: str) -> Document:
         with self._lock:
-            return self._get(document_id).document
+            return self._get(document_id).document.copy()
 
     def documents(self) -> list[StoredDocument]:
         with self._lock:
@@ -103,15 +104,15 @@ class MemoryStore:
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
         with self._lock:
             places = [self._place[id_] for id_ in ids if id_ in self._place]
-            return [
-                self._nodes[place].with_embedding(self._rows[place] * np.float32(self._lengths.get(place, 1.0)))
-                for place in places
-            ]
+            nodes = [self._nodes[place].copy() for place in places]
+            for node, place in zip(nodes, places, strict=True):
+                node.embedding = self._rows[place] * np.float32(self._lengths.get(place, 1.0))
+            return nodes
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         with self._lock:
             held = list(self._held.values()) if document_id is None else [self._get(document_id)]
-        return (node for document in held for node in document.nodes)
+        return (node.copy() for document in held for node in document.nodes)
 
     def passage_ids(self, document_id: str) -> list[str]:
         with self._lock:
@@ -128,7 +129,9 @@ class MemoryStore:
                 places, scores = nearest(rows, vector, top_k)
             else:
                 places, scores = nearest(rows, vector, top_k, self._mask(scope))
-            return [NodeWithScore(self._nodes[int(place)], float(score)) for place, score in zip(places, scores, strict=True)]
+            return [
+                NodeWithScore(self._nodes[int(place)].copy(), float(score)) for place, score in zip(places, scores, strict=True)
+            ]
 
     def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         with self._lock:
@@ -136,7 +139,7 @@ class MemoryStore:
             if scope != EVERYTHING:
                 among = set(np.flatnonzero(self._mask(scope)).tolist())
             found = self._words.search(query_terms(query), top_k, among)
-            return [NodeWithScore(self._nodes[place], score) for place, score in found]
+            return [NodeWithScore(self._nodes[place].copy(), score) for place, score in found]
 
     def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         with self._lock:
@@ -213,6 +216,13 @@ class MemoryStore:
         for held in live:
             first = self._append(rows[held.first : held.first + len(held.nodes)])
             self._hold(replace(held, first=first), [sizes.get(place, 1.0) for place in held.places])
+
+
+def _kept(node: TextNode, document_id: str) -> TextNode:
+    """A copy that no edit of the node reaches; the vector is in the matrix."""
+    copy = node.copy()
+    copy.ref_doc_id, copy.embedding = document_id, None
+    return copy
 
 
 SimpleVectorStore = MemoryStore

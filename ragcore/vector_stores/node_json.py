@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from typing import Any, TypeAlias
 
-from ragcore.schema import Document, IndexNode, Page, Template, TextNode
+from ragcore.schema import Document, IndexNode, Page, RelatedNodeInfo, Template, TextNode
 
 Item: TypeAlias = Document | TextNode
 
 _KEPT_OF_NODE = ("ref_doc_id", "start_char_idx", "end_char_idx", "prev_id", "next_id", "parent_id", "child_ids")
 _KEPT_OF_BOTH = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-_TUPLES = ("child_ids", *_KEPT_OF_BOTH)
 
 
 def encoded(item: Item) -> str:
@@ -34,9 +33,11 @@ def _plain(item: Item) -> dict[str, Any]:
         data |= {"kind": "document", "page_word": item.page_word, "pages": [(p.label, p.start, p.end) for p in item.pages]}
     else:
         names += _KEPT_OF_NODE
-    data |= {name: value for name in names if (value := getattr(item, name)) not in (None, ())}
+    data |= {name: value for name in names if (value := getattr(item, name)) not in (None, (), [])}
     if item.template != Template():
         data["template"] = (item.template.text, item.template.entry, item.template.separator)
+    if isinstance(item, TextNode) and item.related is not None:
+        data["related"] = {id_: info.details() for id_, info in item.related.items()}
     if isinstance(item, IndexNode):
         data |= {"kind": "index", "index_id": item.index_id}
         if isinstance(item.obj, TextNode):
@@ -46,12 +47,13 @@ def _plain(item: Item) -> dict[str, Any]:
 
 def _item(data: dict[str, Any]) -> Item:
     kind = data.pop("kind", "node")
-    data |= {name: tuple(data[name]) for name in _TUPLES if name in data}
     if "template" in data:
         data["template"] = Template(*data["template"])
     if kind == "document":
         data["pages"] = tuple(Page(*page) for page in data["pages"])
         return Document(**data)
+    if "related" in data:
+        data["related"] = {id_: RelatedNodeInfo(id_, *told) for id_, told in data["related"].items()}
     if "obj" in data:
         data["obj"] = _item(data["obj"])
     return IndexNode(**data) if kind == "index" else TextNode(**data)

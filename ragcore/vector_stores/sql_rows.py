@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragcore.schema import PLAIN, Document, IndexNode, Metadata, Page, Template, TextNode
+from ragcore.schema import PLAIN, Document, IndexNode, Page, RelatedNodeInfo, Template, TextNode
 from ragcore.sql.base import Connection
 from ragcore.vector_stores.validation import metadata_json
 
@@ -36,21 +36,20 @@ def blocks_of(text: str) -> Iterator[tuple[int, bytes]]:
 def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]) -> Iterator[tuple[object, ...]]:
     """For each passage its row from `id` on. `lengths` are those of the embeddings."""
     text, before = document.text, None
-    known: Metadata = document.metadata  # its JSON is not made again for every passage that shares it
-    own_metadata = known_json = metadata_json(known)
+    own_metadata = metadata_json(document.metadata)
     for i, (node, length) in enumerate(zip(nodes, lengths, strict=True)):
         start, end = node.start_char_idx, node.end_char_idx
         exact = start is not None and end is not None and 0 <= start <= end and text[start:end] == node.text
-        if node.metadata is not known:
-            known, known_json = node.metadata, metadata_json(node.metadata)
+        metadata = metadata_json(node.metadata)
         after = nodes[i + 1].id_ if i + 1 < len(nodes) else None
         beside = node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
+        beside = beside and node.related is None
         yield (
             node.id_,
             start,
             end,
             None if exact else _bytes(node.text),
-            None if known_json == own_metadata else known_json,
+            None if metadata == own_metadata else metadata,
             None if _hides_the_same(node, document) else json.dumps(_hidden(node)),
             None if beside and not isinstance(node, IndexNode) else json.dumps(_links(node)),
             None if length == 1.0 else length,
@@ -98,7 +97,8 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
     for row in found:
         hidden = json.loads(row["hidden"]) if row["hidden"] else parsed[row["layout"]]["hidden"]
         links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
-        kind, stands_for = (IndexNode, {"index_id": links[4]}) if len(links) > 4 else (TextNode, {})
+        index_id = links[4] if len(links) > 4 else None
+        kind, stands_for = (TextNode, {}) if index_id is None else (IndexNode, {"index_id": index_id})
         nodes[row["row"]] = kind(
             text=texts[row["row"]] if row["text"] is None else _text(row["text"]),
             id_=row["id"],
@@ -113,6 +113,7 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
             excluded_embed_metadata_keys=tuple(hidden[0]),
             excluded_llm_metadata_keys=tuple(hidden[1]),
             template=_template(hidden),
+            related={id_: RelatedNodeInfo(id_, *told) for id_, told in links[5].items()} if len(links) > 5 else None,
             **stands_for,
         )
     return nodes
@@ -153,9 +154,12 @@ def _runs(blocks: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 
 def _links(node: TextNode) -> list[Any]:
-    """The passages around, above and below it; of an IndexNode also what it stands for."""
-    links = [node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]
-    return [*links, node.index_id] if isinstance(node, IndexNode) else links
+    """The passages around, above and below it; of an IndexNode also what it stands for; what links say beside the ids."""
+    links: list[Any] = [node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]
+    index_id = node.index_id if isinstance(node, IndexNode) else None
+    if node.related is not None:
+        return [*links, index_id, {id_: info.details() for id_, info in node.related.items()}]
+    return links if index_id is None else [*links, index_id]
 
 
 def _hidden(item: Document | TextNode) -> list[list[str]]:

@@ -18,6 +18,7 @@ from ragcore.vector_stores.bm25_index import Postings
 from ragcore.vector_stores.postings_codec import Contents, gathered
 from ragcore.vector_stores.search import passage_terms, query_terms
 from ragcore.vector_stores.sql_rows import blocks_of, document_at, layout_of, passage_fields, passages_at
+from ragcore.vector_stores.types import Queried
 from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def passing(rows: list[Any], scope: Scope) -> list[Any]:
     return [row for row in rows if verdicts[row["metadata"]]]
 
 
-class TableStore(ABC):
+class TableStore(Queried, ABC):
     """See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     _database: Database

@@ -142,7 +142,7 @@ def test_nodes_are_stretches_of_their_document(make: Make) -> None:
     for node in nodes:
         assert text[node.start_char_idx : node.end_char_idx] == node.text
         assert (node.ref_doc_id, dict(node.metadata)) == ("doc", {"file_name": "a.txt"})
-        assert node.excluded_embed_metadata_keys == ("file_name",)
+        assert node.excluded_embed_metadata_keys == ["file_name"]
     assert [node.prev_id for node in nodes] == [None, *(node.id_ for node in nodes[:-1])]
     assert [node.next_id for node in nodes] == [*(node.id_ for node in nodes[1:]), None]
     assert len({node.id_ for node in nodes}) == len(nodes)

@@ -13,7 +13,8 @@ import pytest
 def test_every_name_is_there(package: str) -> None:
     module = import_module(package)
     for name in module.__all__:
-        assert getattr(module, name).__name__.startswith(name.removesuffix("Like"))
+        if not name.endswith("Gen"):  # a type of generators
+            assert getattr(module, name).__name__.startswith(name.removesuffix("Like"))
     with pytest.raises(AttributeError, match="Olama"):
         _ = module.Olama
 

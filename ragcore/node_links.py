@@ -1,0 +1,137 @@
+"""The links of a passage under LlamaIndex's names: a view on the ids that the passage has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias
+
+NOTHING: Any = MappingProxyType({})  # so that an edit of it is an error, and not lost
+
+
+class NodeRelationship(str, Enum):
+    """What another node is to a node: the document it was cut from, the one before, after or above it, those below it.
+
+    >>> NodeRelationship.NEXT.name
+    'NEXT'
+    """
+
+    SOURCE = "source"
+    PREVIOUS = "previous"
+    NEXT = "next"
+    PARENT = "parent"
+    CHILD = "child"
+
+
+class ObjectType(str, Enum):
+    """The kinds of objects that a `RelatedNodeInfo` may refer to.
+
+    >>> ObjectType("document").name
+    'DOCUMENT'
+    """
+
+    TEXT = "text"
+    INDEX = "index"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedNodeInfo:
+    """A reference to another node, by its id.
+
+    >>> RelatedNodeInfo(node_id="n2").node_id
+    'n2'
+    """
+
+    node_id: str
+    node_type: ObjectType | str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    hash: str | None = None
+
+    def copy(self) -> RelatedNodeInfo:
+        """With metadata of its own."""
+        return replace(self, metadata=deepcopy(dict(self.metadata)))
+
+    def details(self) -> tuple[str | None, dict[str, Any], str | None]:
+        """What it says beside the id, as JSON has it."""
+        return self.node_type, dict(self.metadata), self.hash
+
+
+Related: TypeAlias = RelatedNodeInfo | Sequence[RelatedNodeInfo]
+
+
+class Linked(Protocol):
+    """What has links: its `related` has what they say beside the ids."""
+
+    ref_doc_id: str | None
+    prev_id: str | None
+    next_id: str | None
+    parent_id: str | None
+    child_ids: tuple[str, ...]
+    related: dict[str, RelatedNodeInfo] | None
+
+
+_FIELDS = {
+    NodeRelationship.SOURCE: "ref_doc_id",
+    NodeRelationship.PREVIOUS: "prev_id",
+    NodeRelationship.NEXT: "next_id",
+    NodeRelationship.PARENT: "parent_id",
+}
+
+
+class Relationships(MutableMapping[NodeRelationship, Any]):
+    """The links of one node. What is set here changes the node's ids, and the other way round.
+
+    NodeRelationship.CHILD has a tuple of references, the others one each; a link that the node has not is a KeyError.
+    """
+
+    def __init__(self, node: Linked) -> None:
+        self._node = node
+
+    def __getitem__(self, kind: NodeRelationship | str) -> Any:
+        ids = self._ids(NodeRelationship(kind))
+        if not ids:
+            raise KeyError(kind)
+        found = tuple((self._node.related or {}).get(id_) or RelatedNodeInfo(id_, metadata=NOTHING) for id_ in ids)
+        return found if kind == NodeRelationship.CHILD else found[0]
+
+    def __setitem__(self, kind: NodeRelationship | str, related: Related) -> None:
+        """TypeError for what is no RelatedNodeInfo, or, of children, no list of them."""
+        kind = NodeRelationship(kind)
+        given = [related] if kind in _FIELDS else related
+        if isinstance(given, RelatedNodeInfo) or not all(isinstance(each, RelatedNodeInfo) for each in given):
+            expected = "a RelatedNodeInfo" if kind in _FIELDS else "a list of RelatedNodeInfo"
+            raise TypeError(f"relationships[{kind}] must be {expected}, not {related!r}")
+        self._put(kind, [each for each in given if isinstance(each, RelatedNodeInfo)])
+
+    def __delitem__(self, kind: NodeRelationship | str) -> None:
+        if kind not in self:
+            raise KeyError(kind)
+        self._put(NodeRelationship(kind), [])
+
+    def __iter__(self) -> Iterator[NodeRelationship]:
+        return (kind for kind in NodeRelationship if self._ids(kind))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def _ids(self, kind: NodeRelationship) -> tuple[str, ...]:
+        if kind is NodeRelationship.CHILD:
+            return self._node.child_ids
+        id_ = getattr(self._node, _FIELDS[kind])
+        return () if id_ is None else (id_,)
+
+    def _put(self, kind: NodeRelationship, infos: Sequence[RelatedNodeInfo]) -> None:
+        related = {id_: info for id_, info in (self._node.related or {}).items() if id_ not in self._ids(kind)}
+        related |= {info.node_id: info.copy() for info in infos if info != RelatedNodeInfo(info.node_id)}
+        self._node.related = related or None
+        if kind is NodeRelationship.CHILD:
+            self._node.child_ids = tuple(info.node_id for info in infos)
+        else:
+            setattr(self._node, _FIELDS[kind], infos[0].node_id if infos else None)

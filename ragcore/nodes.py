@@ -1,0 +1,490 @@
+"""Documents and passages: texts with metadata, which whoever has them can edit. `ragcore.schema` is where to import them from.
+
+A document is a whole file; its `pages` say which stretch of the text each page, slide or sheet is. A node (a *passage* on the
+screens) is a stretch of one document: `document.text[node.start_char_idx : node.end_char_idx] == node.text`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
+
+from ragcore.node_links import NodeRelationship, ObjectType, Related, RelatedNodeInfo, Relationships
+from ragcore.node_text import (
+    PLAIN,
+    Metadata,
+    MetadataMode,
+    Template,
+    Value,
+    content_hash,
+    in_parts,
+    metadata_text,
+    with_metadata,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]  # (d,)
+    Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
+
+Kind = TypeVar("Kind")
+SHOWN = 80  # characters of a passage, printed
+
+
+def new_id() -> str:
+    """A random id, for things that have no content to derive one from."""
+    return os.urandom(16).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, slide or sheet: its printed label, and which characters of the document's text it is."""
+
+    label: str
+    start: int
+    end: int
+
+
+def _part(name: str) -> property:
+    """A part of the template, to be read and set by itself."""
+    return property(
+        lambda node: getattr(node.template, name),
+        lambda node, part: setattr(node, "template", replace(node.template, **{name: part})),
+    )
+
+
+def _link(kind: NodeRelationship) -> property:
+    return property(lambda node: node.relationships.get(kind))
+
+
+class BaseNode:
+    """A text with metadata: a Document or a TextNode.
+
+    Whoever has one can edit it. A store keeps a copy and gives copies back, so that no edit reaches what is stored; `hash` is
+    that of the content as it is now.
+
+    >>> node = TextNode("Gulls eat fish.", metadata={"folder": "birds"})
+    >>> node.text = "Gulls eat anything."
+    >>> node.excluded_llm_metadata_keys.append("folder")
+    >>> node.get_content(MetadataMode.LLM)
+    'Gulls eat anything.'
+    """
+
+    if not TYPE_CHECKING:  # mypy does not see that the fields below are slots of the subclasses
+        __slots__ = ()
+    text: str
+    id_: str
+    metadata: dict[str, Value]
+    excluded_embed_metadata_keys: list[str]
+    excluded_llm_metadata_keys: list[str]
+    template: Template
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
+        return content_hash(self.text, self.metadata)
+
+    @property
+    def node_id(self) -> str:
+        """Another name of `id_`."""
+        return self.id_
+
+    @node_id.setter
+    def node_id(self, id_: str) -> None:
+        self.id_ = id_
+
+    @property
+    def extra_info(self) -> dict[str, Value]:
+        """Another name of `metadata`."""
+        return self.metadata
+
+    @extra_info.setter
+    def extra_info(self, metadata: dict[str, Value]) -> None:
+        self.metadata = metadata
+
+    text_template = _part("text")
+    metadata_template = _part("entry")
+    metadata_separator = metadata_seperator = _part("separator")
+
+    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
+        return with_metadata(self, metadata_mode)
+
+    def set_content(self, value: str) -> None:
+        """Another way to set `text`."""
+        self.text = value
+
+    def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
+        return metadata_text(self, mode)
+
+    def get_text(self) -> str:
+        """The text without metadata."""
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        """Whether everything of them is the same."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or all(
+            _same(getattr(self, name), getattr(other, name))
+            for name in _slots(type(self))  # type: ignore[arg-type]
+        )
+
+    def copy(self) -> Self:
+        """The same, under the same id. Nothing that is done to one of them reaches the other."""
+        made = object.__new__(type(self))
+        for name in _slots(type(self)):  # type: ignore[arg-type]
+            setattr(made, name, getattr(self, name))
+        if hasattr(self, "__dict__"):  # of a subclass
+            made.__dict__.update(deepcopy(self.__dict__))
+        return made
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    if hasattr(one, "tolist") or hasattr(other, "tolist"):  # vectors
+        return [float(number) for number in one] == [float(number) for number in other]
+    return bool(one == other)
+
+
+_PLAIN_VALUES = frozenset({str, int, float, bool, type(None)})
+
+
+def _owned(metadata: Metadata) -> dict[str, Value]:
+    """The same metadata, with no list in common."""
+    owned = dict(metadata)
+    for key, value in owned.items():
+        if type(value) not in _PLAIN_VALUES:
+            owned[key] = [*value] if type(value) is list and _PLAIN_VALUES.issuperset(map(type, value)) else deepcopy(value)
+    return owned
+
+
+def _taking_copies(kind: type[Kind]) -> type[Kind]:
+    """A class whose objects take copies of the metadata and of the lists of keys that are given or assigned to them."""
+
+    def copying(slot: Any, own: Callable[[Any], Any]) -> property:
+        write = slot.__set__
+        return property(slot.__get__, lambda node, value: write(node, own(value)))
+
+    for name, own in (("metadata", _owned), ("excluded_embed_metadata_keys", list), ("excluded_llm_metadata_keys", list)):
+        setattr(kind, name, copying(vars(kind)[name], own))
+    return kind
+
+
+@cache
+def _slots(kind: type) -> tuple[str, ...]:
+    return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()) if not name.startswith("__"))
+
+
+@_taking_copies
+@dataclass(slots=True, eq=False, init=False)
+class Document(BaseNode):
+    """The text of one file, in reading order.
+
+    `pages` are ascending and do not overlap; a format without pages has none. `page_word` is what a page is called there.
+
+    >>> document = Document("A boat is red.", metadata={"title": "Boats"})
+    >>> document.metadata = {"title": "Ships"}
+    >>> document.metadata["title"]
+    'Ships'
+    """
+
+    text: str
+    id_: str
+    metadata: dict[str, Value]
+    pages: tuple[Page, ...]
+    page_word: str  # "page", "slide", "sheet", "chapter", "message"
+    excluded_embed_metadata_keys: list[str]
+    excluded_llm_metadata_keys: list[str]
+    template: Template
+
+    def __init__(
+        self,
+        text: str,
+        id_: str | None = None,
+        metadata: Metadata | None = None,
+        pages: tuple[Page, ...] = (),
+        page_word: str = "page",
+        excluded_embed_metadata_keys: Sequence[str] = (),
+        excluded_llm_metadata_keys: Sequence[str] = (),
+        template: Template = PLAIN,
+        *,
+        doc_id: str | None = None,
+        extra_info: Metadata | None = None,
+        text_template: str | None = None,
+        metadata_template: str | None = None,
+        metadata_separator: str | None = None,
+        metadata_seperator: str | None = None,
+    ) -> None:
+        """`doc_id` is another name of `id_`; a random id where neither is given. ValueError when they differ.
+
+        `extra_info` is another name of `metadata`. `text_template`, `metadata_template` and `metadata_separator`, also spelt
+        `metadata_seperator`, take the place of the three parts of `template`.
+        """
+        if id_ is not None and doc_id is not None and id_ != doc_id:
+            raise ValueError(f"id_ is {id_!r} and doc_id is {doc_id!r}; a document has one id")
+        self.text = text
+        self.id_ = id_ or doc_id or new_id()
+        self.metadata = cast(dict[str, Value], metadata or extra_info or {})
+        self.pages = pages
+        self.page_word = page_word
+        self.excluded_embed_metadata_keys = cast(list[str], excluded_embed_metadata_keys)
+        self.excluded_llm_metadata_keys = cast(list[str], excluded_llm_metadata_keys)
+        separator = metadata_seperator if metadata_separator is None else metadata_separator
+        self.template = in_parts(template, text_template, metadata_template, separator)
+
+    @classmethod
+    def example(cls) -> Document:
+        """A short document to try things with."""
+        return cls(
+            "A lectern is a stand with a slanting top. A speaker lays the notes on it and reads from them.\n\n\n"
+            "In libraries of the Middle Ages books were chained to lecterns, so that everybody could read them there.",
+            metadata={"file_name": "lectern.txt", "category": "furniture"},
+        )
+
+    @property
+    def doc_id(self) -> str:
+        return self.id_
+
+    @doc_id.setter
+    def doc_id(self, id_: str) -> None:
+        self.id_ = id_
+
+    def get_doc_id(self) -> str:
+        return self.id_
+
+    def page_at(self, char: int) -> Page | None:
+        """The page that holds the character at `char`, or the nearest before it; None where none begins before it."""
+        found = None
+        for page in self.pages:
+            if page.start > char:
+                break
+            found = page
+        return found
+
+
+@_taking_copies
+@dataclass(slots=True, eq=False, init=False)
+class TextNode(BaseNode):
+    """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,)).
+
+    >>> first, second = TextNode("A boat is red.", "n1"), TextNode("It sails.", "n2")
+    >>> first.relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id=second.node_id)
+    >>> first.next_id
+    'n2'
+    """
+
+    text: str
+    id_: str
+    metadata: dict[str, Value]
+    ref_doc_id: str | None  # the document it was cut from
+    start_char_idx: int | None
+    end_char_idx: int | None
+    prev_id: str | None
+    next_id: str | None
+    parent_id: str | None
+    child_ids: tuple[str, ...]
+    embedding: Vector | None
+    excluded_embed_metadata_keys: list[str]
+    excluded_llm_metadata_keys: list[str]
+    template: Template
+    related: dict[str, RelatedNodeInfo] | None  # what links say beside the id, by id
+
+    def __init__(
+        self,
+        text: str = "",
+        id_: str | None = None,
+        metadata: Metadata | None = None,
+        ref_doc_id: str | None = None,
+        start_char_idx: int | None = None,
+        end_char_idx: int | None = None,
+        prev_id: str | None = None,
+        next_id: str | None = None,
+        parent_id: str | None = None,
+        child_ids: Sequence[str] = (),
+        embedding: Vector | Sequence[float] | None = None,
+        excluded_embed_metadata_keys: Sequence[str] = (),
+        excluded_llm_metadata_keys: Sequence[str] = (),
+        template: Template = PLAIN,
+        related: Mapping[str, RelatedNodeInfo] | None = None,
+        *,
+        relationships: Mapping[NodeRelationship, Related] | None = None,
+        extra_info: Metadata | None = None,
+        text_template: str | None = None,
+        metadata_template: str | None = None,
+        metadata_separator: str | None = None,
+        metadata_seperator: str | None = None,
+    ) -> None:
+        """A random id where none is given. What `relationships` has takes the place of the same ids; `extra_info` and the
+        parts of the template are as in Document."""
+        self.text = text
+        self.id_ = new_id() if id_ is None else id_
+        self.metadata = cast(dict[str, Value], metadata or extra_info or {})
+        self.ref_doc_id = ref_doc_id
+        self.start_char_idx = start_char_idx
+        self.end_char_idx = end_char_idx
+        self.prev_id = prev_id
+        self.next_id = next_id
+        self.parent_id = parent_id
+        self.child_ids = tuple(child_ids)
+        self.embedding = embedding  # type: ignore[assignment]
+        self.excluded_embed_metadata_keys = cast(list[str], excluded_embed_metadata_keys)
+        self.excluded_llm_metadata_keys = cast(list[str], excluded_llm_metadata_keys)
+        separator = metadata_seperator if metadata_separator is None else metadata_separator
+        self.template = in_parts(template, text_template, metadata_template, separator)
+        self.related = {id_: info.copy() for id_, info in related.items()} if related else None
+        if relationships is not None:
+            Relationships(self).update(relationships)
+
+    @property
+    def relationships(self) -> Relationships:
+        """The links to other nodes, also to be set."""
+        return Relationships(self)
+
+    @relationships.setter
+    def relationships(self, relationships: Mapping[NodeRelationship, Related]) -> None:
+        given = dict(relationships)
+        links = Relationships(self)
+        links.clear()
+        links.update(given)
+
+    # A RelatedNodeInfo or None.
+    source_node = _link(NodeRelationship.SOURCE)
+    prev_node = _link(NodeRelationship.PREVIOUS)
+    next_node = _link(NodeRelationship.NEXT)
+    parent_node = _link(NodeRelationship.PARENT)
+
+    @property
+    def child_nodes(self) -> list[RelatedNodeInfo] | None:
+        children = self.relationships.get(NodeRelationship.CHILD)
+        return None if children is None else list(children)
+
+    def as_related_node_info(self) -> RelatedNodeInfo:
+        """A reference to this node, for the relationships of others."""
+        kind = ObjectType.INDEX if isinstance(self, IndexNode) else ObjectType.TEXT
+        return RelatedNodeInfo(self.id_, kind, _owned(self.metadata), self.hash)
+
+    def __str__(self) -> str:
+        from textwrap import shorten
+
+        return f"Node ID: {self.id_}\nText: {shorten(self.text, SHOWN)}"
+
+    def get_embedding(self) -> Vector:
+        """The vector. ValueError where there is none."""
+        if self.embedding is None:
+            raise ValueError(f"passage {self.id_!r} has no embedding")
+        return self.embedding
+
+    def with_embedding(self, embedding: Vector) -> Self:
+        """A copy with this vector."""
+        made = self.copy()
+        made.embedding = embedding
+        return made
+
+    def copy(self) -> Self:
+        """See BaseNode. What an IndexNode stands for is the same object, unless it is a node."""
+        if type(self) is not TextNode:
+            made = BaseNode.copy(self)
+        else:  # field by field, as a store does it for everything that is found
+            made = cast(Self, object.__new__(TextNode))
+            made.text, made.id_, made.metadata, made.template = self.text, self.id_, self.metadata, self.template
+            made.ref_doc_id, made.start_char_idx, made.end_char_idx = self.ref_doc_id, self.start_char_idx, self.end_char_idx
+            made.prev_id, made.next_id, made.parent_id = self.prev_id, self.next_id, self.parent_id
+            made.child_ids, made.embedding, made.related = self.child_ids, self.embedding, self.related
+            made.excluded_embed_metadata_keys = self.excluded_embed_metadata_keys
+            made.excluded_llm_metadata_keys = self.excluded_llm_metadata_keys
+        if self.embedding is not None:
+            made.embedding = copy(self.embedding)
+        if self.related is not None:
+            made.related = {id_: info.copy() for id_, info in self.related.items()}
+        return made
+
+
+@dataclass(slots=True, eq=False, init=False)
+class IndexNode(TextNode):
+    """A passage that stands for something else: a node, a retriever or a query engine, given as `obj` or found by `index_id`.
+
+    A retriever that finds it follows it.
+    """
+
+    index_id: str
+    obj: Any
+
+    def __init__(self, text: str = "", *args: Any, index_id: str = "", obj: Any = None, **fields: Any) -> None:
+        TextNode.__init__(self, text, *args, **fields)
+        self.index_id = index_id
+        self.obj = obj
+
+    @classmethod
+    def from_text_node(cls, node: TextNode, index_id: str) -> IndexNode:
+        """The same passage, which now stands for what has `index_id`."""
+        return cls(**{each.name: getattr(node, each.name) for each in fields(TextNode)}, index_id=index_id)
+
+    def copy(self, copied: dict[int, IndexNode] | None = None) -> Self:
+        """`copied` are the copies on the way here, by the ids of the originals, as nodes may stand for each other."""
+        made, way = TextNode.copy(self), copied or {}
+        way[id(self)] = made
+        if isinstance(self.obj, IndexNode):
+            made.obj = way.get(id(self.obj)) or self.obj.copy(way)
+        elif isinstance(self.obj, BaseNode | NodeWithScore):
+            made.obj = self.obj.copy()
+        return made
+
+
+Node = TextNode
+"""The name of TextNode in older scripts."""
+
+
+@dataclass(slots=True)
+class NodeWithScore:
+    """A node and how well it answers, higher is better; None where the retriever does not score.
+
+    >>> hit = NodeWithScore(TextNode("A boat is red."), 0.75)
+    >>> hit.score -= 0.25
+    >>> hit.score
+    0.5
+    """
+
+    node: TextNode
+    score: float | None = None
+
+    @property
+    def text(self) -> str:
+        return self.node.text
+
+    @property
+    def id_(self) -> str:
+        return self.node.id_
+
+    @property
+    def node_id(self) -> str:
+        return self.node.id_
+
+    @property
+    def metadata(self) -> dict[str, Value]:
+        return self.node.metadata
+
+    def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
+        return self.node.get_content(metadata_mode)
+
+    def get_text(self) -> str:
+        """The text without metadata."""
+        return self.node.text
+
+    def copy(self) -> NodeWithScore:
+        """With a copy of the node."""
+        return NodeWithScore(self.node.copy(), self.score)
+
+    def __str__(self) -> str:
+        return f"{self.node}\nScore: {'none' if self.score is None else f'{self.score:.3f}'}"
+
+    def get_score(self, raise_error: bool = False) -> float:
+        """The score; where there is none 0.0, or with `raise_error` a ValueError."""
+        if self.score is None and raise_error:
+            raise ValueError(f"passage {self.node.id_!r} has no score")
+        return 0.0 if self.score is None else self.score

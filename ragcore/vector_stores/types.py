@@ -1,0 +1,165 @@
+"""A vector store of one's own, and how stores are asked, under LlamaIndex's names."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from ragcore.components import Fields
+from ragcore.concurrency import awaitable
+from ragcore.schema import Document, TextNode
+from ragcore.vector_stores.base import Scope, Store
+from ragcore.vector_stores.filters import ExactMatchFilter as ExactMatchFilter
+from ragcore.vector_stores.filters import FilterCondition as FilterCondition
+from ragcore.vector_stores.filters import FilterOperator as FilterOperator
+from ragcore.vector_stores.filters import MetadataFilter as MetadataFilter
+from ragcore.vector_stores.filters import MetadataFilters
+from ragcore.vector_stores.query_modes import VectorStoreQueryMode
+
+if TYPE_CHECKING:
+    from ragcore.schema import Vector
+
+HERE = "_ragcore_store"  # the attribute of a store of one's own that holds its OwnStore: one for all indexes
+WORDS = (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH)
+
+
+@dataclass(slots=True)
+class VectorStoreQuery:
+    """What a store is asked for: the `similarity_top_k` passages nearest to a vector, among those that may be found.
+
+    >>> VectorStoreQuery(query_embedding=[0.6, 0.8], similarity_top_k=2).mode.value
+    'default'
+    """
+
+    query_embedding: Vector | Sequence[float] | None = None
+    similarity_top_k: int = 1
+    doc_ids: Collection[str] | None = None
+    node_ids: Collection[str] | None = None
+    query_str: str | None = None
+    mode: VectorStoreQueryMode | str = VectorStoreQueryMode.DEFAULT
+    alpha: float | None = None
+    filters: MetadataFilters | None = None
+    mmr_threshold: float | None = None
+    sparse_top_k: int | None = None
+
+
+@dataclass(slots=True)
+class VectorStoreQueryResult:
+    """The passages of an answer, or their ids, best first, with their scores.
+
+    >>> VectorStoreQueryResult(ids=["n1"], similarities=[0.9]).ids
+    ['n1']
+    """
+
+    nodes: Sequence[TextNode] | None = None
+    similarities: Sequence[float] | None = None
+    ids: Sequence[str] | None = None
+
+
+class BasePydanticVectorStore(Fields, ABC):
+    """The base of a store of one's own. Annotated names are arguments, as in `Fields`.
+
+    >>> class Newest(BasePydanticVectorStore):
+    ...     stores_text: bool = True
+    ...     nodes: dict = {}
+    ...     def add(self, nodes, **kwargs):
+    ...         self.nodes.update({node.node_id: node for node in nodes})
+    ...         return [node.node_id for node in nodes]
+    ...     def delete(self, ref_doc_id, **kwargs):
+    ...         self.nodes = {id_: node for id_, node in self.nodes.items() if node.ref_doc_id != ref_doc_id}
+    ...     def query(self, query, **kwargs):
+    ...         found = list(self.nodes.values())[-query.similarity_top_k :]
+    ...         return VectorStoreQueryResult(nodes=found, similarities=[1.0 for _ in found])
+    >>> from ragcore import VectorStoreIndex
+    >>> index = VectorStoreIndex.from_vector_store(Newest())
+    >>> _ = index.insert(Document("A boat is red."))
+    >>> index.as_retriever().retrieve("What is red?")[0].text
+    'A boat is red.'
+    """
+
+    stores_text: bool = True
+    is_embedding_query: bool = True
+
+    @property
+    def client(self) -> Any:
+        """What the store is kept in, where it is a service."""
+        return None
+
+    @abstractmethod
+    def add(self, nodes: list[TextNode], **kwargs: Any) -> list[str]:
+        """Store passages with their vectors; gives their ids."""
+
+    @abstractmethod
+    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """Remove the passages of a document."""
+
+    @abstractmethod
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """The passages that are nearest."""
+
+    def persist(self, persist_path: str, fs: Any = None) -> None:
+        """Write the store into a file, where it does not keep itself."""
+
+
+class Queried:
+    """The methods of a store under LlamaIndex's names.
+
+    >>> from ragcore.vector_stores import SimpleVectorStore
+    >>> store = SimpleVectorStore()
+    >>> store.add([TextNode("A boat.", "n1", embedding=[1.0, 0.0]), TextNode("A gull.", "n2", embedding=[0.0, 1.0])])
+    ['n1', 'n2']
+    >>> store.query(VectorStoreQuery(query_embedding=[0.0, 2.0])).ids
+    ['n2']
+    """
+
+    def add(self, nodes: Sequence[TextNode]) -> list[str]:
+        """Add passages with vectors to what their documents have, in place of those with the same ids; gives their ids."""
+        store, by_document = cast(Store, self), dict[str, list[TextNode]]()
+        for node in nodes:
+            by_document.setdefault(node.ref_doc_id or node.id_, []).append(node)
+        for id_, added in by_document.items():
+            held = {node.id_: node for node in store.nodes(store.passage_ids(id_))} | {node.id_: node for node in added}
+            store.put(Document("\n\n".join(node.text for node in held.values()), id_, added[0].metadata), list(held.values()))
+        return [node.id_ for node in nodes]
+
+    def query(self, query: VectorStoreQuery) -> VectorStoreQueryResult:
+        """The nearest passages, or, in the modes "sparse" and "text_search", those that share words with `query_str`.
+
+        ValueError for other modes, which a retriever has, and where the vector or the words are missing.
+        """
+        mode, scope = VectorStoreQueryMode(query.mode), Scope(query.doc_ids, query.node_ids, query.filters)
+        store = cast(Store, self)
+        if mode in WORDS and query.query_str is not None:
+            found = store.keyword_search(query.query_str, query.sparse_top_k or query.similarity_top_k, scope)
+        elif mode is VectorStoreQueryMode.DEFAULT and query.query_embedding is not None:
+            import numpy as np
+
+            found = store.search(np.asarray(query.query_embedding, np.float32), query.similarity_top_k, scope)
+        else:
+            raise ValueError(
+                f'a store does not answer this "{mode.value}" query: "default" needs a query_embedding, "text_search"'
+                " a query_str; other modes are VectorIndexRetriever's"
+            )
+        scores = [hit.get_score() for hit in found]
+        return VectorStoreQueryResult([hit.node for hit in found], scores, [hit.id_ for hit in found])
+
+    async_add = awaitable(add)
+    aquery = awaitable(query)
+
+
+def as_store(given: Any) -> Store:
+    """A store of ragcore as it is; one that has `add`, `query` and `delete`, as an index uses it. TypeError for others."""
+    if hasattr(given, "put"):
+        return cast(Store, given)
+    if not all(hasattr(given, name) for name in ("add", "query", "delete")):
+        raise TypeError(f"a {type(given).__name__} is no vector store: it needs add, query and delete")
+    from ragcore.vector_stores.own import OwnStore
+
+    return cast(Store, vars(given).setdefault(HERE, OwnStore(given)))
+
+
+def own_store(store: Any) -> Any:
+    """What `as_store` was given."""
+    return store.own if hasattr(store, "own") else store
