@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ragcore.components import TransformComponent as TransformComponent
+from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.node_links import NodeRelationship as NodeRelationship
 from ragcore.node_links import ObjectType as ObjectType
 from ragcore.node_links import RelatedNodeInfo as RelatedNodeInfo
@@ -33,8 +34,6 @@ from ragcore.nodes import NodeWithScore as NodeWithScore
 from ragcore.nodes import Page as Page
 from ragcore.nodes import TextNode as TextNode
 from ragcore.nodes import new_id as new_id
-
-from ragcore.content_blocks import Block, TextBlock, text_of
 
 if TYPE_CHECKING:
     from ragcore.nodes import Vector as Vector

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
@@ -17,34 +16,10 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
 from ragcore.vector_stores.filters import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+from ragcore.vector_stores.types import VectorStoreInfo
 
 if TYPE_CHECKING:
     from ragcore.indices.vector import VectorStoreIndex
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataInfo:
-    """One key of the metadata: its name, type, and what it means.
-
-    >>> MetadataInfo(name="year", type="integer", description="When it was written.").name
-    'year'
-    """
-
-    name: str
-    type: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class VectorStoreInfo:
-    """What the passages of an index are about, and what their metadata is.
-
-    >>> VectorStoreInfo(content_info="Letters", metadata_info=[]).content_info
-    'Letters'
-    """
-
-    metadata_info: Sequence[MetadataInfo]
-    content_info: str
 
 
 class _Filter(BaseModel):
@@ -66,6 +41,7 @@ class VectorIndexAutoRetriever(BaseRetriever):
     >>> from ragcore.embeddings import HashEmbedding
     >>> from ragcore.llms import ScriptedLLM
     >>> from ragcore.schema import TextNode
+    >>> from ragcore.vector_stores import MetadataInfo
     >>> letters = [TextNode("Ada on notes", "a", {"year": 1843}), TextNode("Ada on maps", "b", {"year": 1850})]
     >>> retriever = VectorIndexAutoRetriever(
     ...     VectorStoreIndex(letters, embed_model=HashEmbedding()),

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from ragcore.retrievers.auto import MetadataInfo as MetadataInfo
-    from ragcore.retrievers.auto import VectorStoreInfo as VectorStoreInfo
     from ragcore.vector_stores.base import Candidates as Candidates
     from ragcore.vector_stores.base import Scope as Scope
     from ragcore.vector_stores.base import Store as Store
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from ragcore.vector_stores.postgres import PostgresStore as PostgresStore
     from ragcore.vector_stores.query_modes import VectorStoreQueryMode as VectorStoreQueryMode
     from ragcore.vector_stores.types import BasePydanticVectorStore as BasePydanticVectorStore
+    from ragcore.vector_stores.types import MetadataInfo as MetadataInfo
+    from ragcore.vector_stores.types import VectorStoreInfo as VectorStoreInfo
     from ragcore.vector_stores.types import VectorStoreQuery as VectorStoreQuery
     from ragcore.vector_stores.types import VectorStoreQueryResult as VectorStoreQueryResult
 else:

@@ -46,8 +46,9 @@ from ragcore.response_synthesizers import (
     Synthesizer,
     TreeSummarize,
 )
-from ragcore.retrievers import MetadataInfo, VectorIndexAutoRetriever, VectorStoreInfo
+from ragcore.retrievers import VectorIndexAutoRetriever
 from ragcore.schema import ChatMessage, Document, NodeWithScore, Response, TextNode
+from ragcore.vector_stores import MetadataInfo, VectorStoreInfo
 from tests.scripted_server import ScriptedServer
 
 
