@@ -42,11 +42,15 @@ class _Media:
         raise NotImplementedError
 
     @property
+    def named_type(self) -> str | None:
+        return None
+
+    @property
     def mimetype(self) -> str:
         """As named; else by the name of the file; else the usual one of its kind."""
         import mimetypes
 
-        return mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
+        return self.named_type or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
 
     def _resolved(self, as_base64: bool) -> BytesIO:
         if self.given is not None:
@@ -88,8 +92,8 @@ class ImageBlock(_Media):
         return self.image
 
     @property
-    def mimetype(self) -> str:
-        return self.image_mimetype or _Media.mimetype.fget(self)  # type: ignore[attr-defined, no-any-return]
+    def named_type(self) -> str | None:
+        return self.image_mimetype
 
     def resolve_image(self, as_base64: bool = False) -> BytesIO:
         """The bytes of the image, or their base64."""
@@ -137,8 +141,8 @@ class DocumentBlock(_Media):
         return self.data
 
     @property
-    def mimetype(self) -> str:
-        return self.document_mimetype or _Media.mimetype.fget(self)  # type: ignore[attr-defined, no-any-return]
+    def named_type(self) -> str | None:
+        return self.document_mimetype
 
     def resolve_document(self, as_base64: bool = False) -> BytesIO:
         """The bytes of the file, or their base64."""

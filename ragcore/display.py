@@ -14,21 +14,9 @@ Text: Ada wrote notes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from textwrap import fill
-from typing import Any
 
 from ragcore.schema import MetadataMode, NodeWithScore, Response
-
-
-def pprint_metadata(metadata: Mapping[str, Any]) -> None:
-    """Each entry on a line.
-
-    >>> pprint_metadata({"page": 3})
-    page: 3
-    """
-    for key, value in metadata.items():
-        _write(f"{key}: {value}")
 
 
 def pprint_source_node(source_node: NodeWithScore, source_length: int = 350, wrap_width: int = 70) -> None:
@@ -54,15 +42,6 @@ def pprint_response(response: Response, source_length: int = 350, wrap_width: in
     for number, hit in enumerate(response.source_nodes if show_source else (), 1):
         _write("_" * wrap_width + f"\nSource Node {number}/{len(response.source_nodes)}")
         pprint_source_node(hit, source_length, wrap_width)
-
-
-def display_metadata(metadata: Mapping[str, Any]) -> None:
-    """Each entry on a line.
-
-    >>> display_metadata({"page": 3})
-    page: 3
-    """
-    pprint_metadata(metadata)
 
 
 def display_source_node(
@@ -99,7 +78,7 @@ def display_response(
         _show(f"---\n**`Source Node {number}/{len(response.source_nodes)}`**")
         display_source_node(hit, source_length, show_source_metadata)
     if show_metadata:
-        display_metadata(response.metadata)
+        _show(f"**`Metadata`** {response.metadata}")
 
 
 def _cut(text: str, length: int) -> str:

@@ -101,16 +101,13 @@ class ChatMessage:
         additional_kwargs: Mapping[str, Any] | None = None,
         blocks: Sequence[Block] | None = None,
     ) -> None:
-        if content is not None and not isinstance(content, str):
-            content, blocks = None, tuple(content)
-        given = tuple(blocks or ())
-        if content is None:
-            content = text_of(given)
-        elif content != text_of(given):
-            given = (TextBlock(content), *(block for block in given if not isinstance(block, TextBlock)))
+        given = tuple(blocks or ()) if content is None or isinstance(content, str) else tuple(content)
+        text = content if isinstance(content, str) else text_of(given)
+        if text != text_of(given):
+            given = (TextBlock(text), *(block for block in given if not isinstance(block, TextBlock)))
         put = object.__setattr__
         put(self, "role", MessageRole(role))  # may be given as its text
-        put(self, "content", content)
+        put(self, "content", text)
         put(self, "name", name)
         put(self, "additional_kwargs", {} if additional_kwargs is None else additional_kwargs)
         put(self, "blocks", given)
@@ -224,4 +221,4 @@ def _as_it_is(cls: type, source: type, handler: object) -> Any:
 
 
 for _kind in (Document, TextNode, NodeWithScore, QueryBundle, ChatMessage, ChatResponse, CompletionResponse, Response):
-    _kind.__get_pydantic_core_schema__ = classmethod(_as_it_is)  # type: ignore[attr-defined]
+    setattr(_kind, "__get_pydantic_core_schema__", classmethod(_as_it_is))  # noqa: B010 - a type checker objects to the plain way
