@@ -71,7 +71,7 @@ class LLMTextCompletionProgram(Generic[Form]):
         """Use other wording from now on. KeyError for another name than "prompt"."""
         self.prompt = {"prompt": self.prompt, **prompts_dict}["prompt"]
 
-    def call(self, **values: Any) -> Form:
+    def call(self, /, **values: Any) -> Form:
         """The same as calling it."""
         return self(**values)
 

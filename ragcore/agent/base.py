@@ -198,7 +198,7 @@ class Agent(ChatEngine):
         from ragcore.agent import workflow
 
         kind = workflow.FunctionAgent if self.calls_functions else workflow.ReActAgent
-        tools = list(self._tools.values())
+        tools: list[Any] = list(self._tools.values())
         return kind(tools=tools, llm=self._llm, system_prompt=self._system_prompt).run(user_msg, **options)
 
     def chat(

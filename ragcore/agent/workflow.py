@@ -117,7 +117,7 @@ class AgentWorkflow(Workflow):
         agent = kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)
         return cls([agent], initial_state, state_prompt=state_prompt, output_cls=output_cls, timeout=timeout, verbose=verbose)
 
-    def run(
+    def run(  # type: ignore[override]  # what a run of agents takes
         self,
         user_msg: str | ChatMessage | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
@@ -223,9 +223,10 @@ class AgentWorkflow(Workflow):
         """When all tools of a round have given their results: ask again, or answer with the one that is the answer."""
         store = ctx.store
         calls = await store.get("calls")
-        results = ctx.collect_events(ev, [_Called] * len(calls))
-        if results is None:
+        collected = ctx.collect_events(ev, [_Called] * len(calls))
+        if collected is None:
             return None
+        results = [each for each in collected if isinstance(each, _Called)]
         results.sort(key=lambda result: calls.index(result.tool_id))
         agent = self.agents[await store.get("current_agent_name")]
         scratchpad = [*await _noted(ctx), *agent.observed(results)]

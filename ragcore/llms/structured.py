@@ -7,7 +7,6 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata
 from ragcore.prompts.prompt import Origin, Part, RenderedMessage
 from ragcore.prompts.structured_output import parsed
@@ -63,9 +62,6 @@ class StructuredLLM(LLM):
         """One piece, as `stream_chat`."""
         response = self.complete(prompt)
         yield replace(response, delta=response.text)
-
-    achat = awaitable(chat)
-    acomplete = awaitable(complete)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         schema = self.output_cls.model_json_schema()

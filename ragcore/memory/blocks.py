@@ -24,7 +24,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from ragcore.concurrency import awaitable, finished
+from ragcore.concurrency import finished
 from ragcore.content_blocks import Block, text_of
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory.chat_memory import ChatMemoryBuffer, length_by
@@ -233,9 +233,6 @@ class Memory(ChatMemoryBuffer):
         shown = self._shown([*talk, *asked], block_kwargs)
         room = max(1, self.token_limit - self._count(shown))
         return self._with(self.fitting(talk, self.token_limit - room) if shown else self.fitting(talk), shown)
-
-    aput = awaitable(put)
-    aget = awaitable(get)
 
     def _oldest(self, talk: list[ChatMessage], tokens: int) -> list[ChatMessage]:
         """At least so many tokens of whole turns, but not the last turn."""

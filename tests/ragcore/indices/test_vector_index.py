@@ -497,8 +497,9 @@ def test_an_index_is_made_of_something() -> None:
 
 
 def test_options_of_an_engine_are_its_retrievers_too() -> None:
-    hits = index_of().as_query_engine(similarity_top_k=1, vector_store_query_mode="mmr", llm=ScriptedLLM()).retrieve("a")
-    assert len(hits) == 1
+    index = index_of(Document("One cat.\nTwo cats."))
+    engine = index.as_query_engine(llm=ScriptedLLM(), similarity_top_k=1, vector_store_query_mode="mmr")
+    assert len(engine.retrieve("cat")) == 1
     with pytest.raises(TypeError, match="similarity_topk"):
         index_of().as_query_engine(similarity_topk=1)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="similarity_top_k"):
