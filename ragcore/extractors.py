@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, Literal, TypeAlias
 
-from ragcore.concurrency import in_order
+from ragcore.concurrency import awaitable, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, Prompt, Variable
@@ -77,6 +77,8 @@ class BaseExtractor(ABC):
         texts = [self.sees(node) for node in nodes]
         replies = iter(self._ask(prompt, [{**_content(prompt, text), **more} for text in texts if text]))
         return [next(replies) if text else "" for text in texts]
+
+    acall = awaitable(__call__)
 
 
 class TitleExtractor(BaseExtractor):

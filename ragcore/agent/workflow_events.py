@@ -6,13 +6,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field, ValidationError
 
+from ragcore.prompts.structured_output import Form
 from ragcore.schema import ChatMessage
 from ragcore.tools import ToolOutput, ToolSelection
 from ragcore.workflow import Event, StartEvent
+
+logger = logging.getLogger(__name__)
 
 
 class AgentWorkflowStartEvent(StartEvent):
@@ -48,9 +52,9 @@ class AgentStreamStructuredOutput(Event):
 
     output: dict[str, Any]
 
-    def get_pydantic_model(self, model: type[BaseModel]) -> BaseModel:
-        """The answer as an object. ValidationError for another form."""
-        return model.model_validate(self.output)
+    def get_pydantic_model(self, model: type[Form]) -> Form | None:
+        """The answer as an object; None where it is of another form."""
+        return _of_form(self.output, model)
 
 
 class AgentOutput(Event):
@@ -63,9 +67,9 @@ class AgentOutput(Event):
     retry_messages: list[ChatMessage] = Field(default_factory=list)
     raw: Any = Field(default=None, exclude=True)
 
-    def get_pydantic_model(self, model: type[BaseModel]) -> BaseModel | None:
-        """The structured answer as an object; None where there is none. ValidationError for another form."""
-        return None if self.structured_response is None else model.model_validate(self.structured_response)
+    def get_pydantic_model(self, model: type[Form]) -> Form | None:
+        """The structured answer as an object; None where there is none, or it is of another form."""
+        return None if self.structured_response is None else _of_form(self.structured_response, model)
 
     def __str__(self) -> str:
         return self.response.content
@@ -87,3 +91,11 @@ class ToolCallResult(Event):
     tool_id: str
     tool_output: ToolOutput
     return_direct: bool = False
+
+
+def _of_form(values: dict[str, Any], model: type[Form]) -> Form | None:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        logger.warning("the answer has not the form %s: %s", model.__name__, error)
+        return None
