@@ -45,6 +45,6 @@ def test_paths_of_data_are_found_and_values_fit_a_schema() -> None:
 def test_tests_of_private_parts_are_told_by_what_they_name(tmp_path: Path) -> None:
     file = tmp_path / "test_x.py"
     file.write_text(
-        "from llama_index.core.x import _hidden\ndef test_a():\n    _hidden()\ndef test_b(x):\n    x._y\ndef test_c(x):\n    x.y\n"
+        "from llama_index.core.x import _hidden\ndef test_a():\n  _hidden()\ndef test_b(x):\n  x._y\ndef test_c(x):\n  x.y\n"
     )
     assert private_tests(file) == {"test_a", "test_b"}
