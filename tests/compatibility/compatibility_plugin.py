@@ -13,7 +13,7 @@ import pytest
 import shim
 
 if os.environ["COMPATIBILITY_SIDE"] == "ours":
-    shim.install()
+    shim.install(placeholders=True)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

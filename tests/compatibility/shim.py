@@ -19,8 +19,13 @@ PEER = "llama_index"
 CORE = "llama_index.core"
 
 
-def install() -> None:
-    """From now on an import of the peer in this process gets ragcore."""
+def install(*, placeholders: bool = False) -> None:
+    """From now on an import of the peer in this process gets ragcore.
+
+    With `placeholders` the import of a name that ragcore has not succeeds, and its use fails: one such name at the top of a
+    file of tests then fails those tests that use it, and not all.
+    """
+    _Moved.placeholders = placeholders
     sys.meta_path.insert(0, _Finder())
 
 
@@ -43,8 +48,15 @@ class _Finder(MetaPathFinder, Loader):
         pass
 
 
+class _Missing:
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        raise NotImplementedError(f"ragcore has no {type(self).__name__}")
+
+
 class _Moved(ModuleType):
     """What a module of the peer is in ragcore."""
+
+    placeholders = False
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -52,6 +64,8 @@ class _Moved(ModuleType):
         ours = _ours(self.__name__)
         found = _own(ours, name) if ours else None
         found = _elsewhere(name) if found is None else found
+        if found is None and self.placeholders:
+            return type(name, (_Missing,), {})
         if found is None:
             raise AttributeError(f"ragcore has no {name!r} for {self.__name__}")
         return found
