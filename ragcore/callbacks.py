@@ -12,6 +12,7 @@ span: those it began with, and at the end all. What a handler raises is logged a
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
@@ -25,6 +26,8 @@ from weakref import WeakKeyDictionary
 from ragcore.observe import Listener, Span, span
 from ragcore.schema import new_id
 from ragcore.text.tokens import Tokenizer, as_tokenizer
+
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 
 logger = logging.getLogger(__name__)
 
@@ -307,3 +310,20 @@ def _root(step: Span) -> Span:
     while step.parent is not None:
         step = step.parent
     return step
+
+
+class SimpleLLMHandler(BaseCallbackHandler):
+    """Writes what every call of a language model was asked, and what it answered, to the terminal.
+
+    >>> SimpleLLMHandler().event_ends_to_ignore
+    ()
+    """
+
+    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
+        """The end of a call has all that there is to say."""
+
+    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None:
+        if event_type is CBEventType.LLM:
+            said = (f"{each['role']}: " + "".join(part["text"] for part in each["parts"]) for each in payload["messages"])
+            sys.stdout.write("** Messages: **\n" + "\n".join(said))
+            sys.stdout.write(f"\n** Response: **\n{payload.get('reply', '')}\n\n")

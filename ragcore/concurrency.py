@@ -8,6 +8,7 @@ A twin has the parameters of its method, by ParamSpec: a misspelt one is an erro
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -17,6 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from ragcore.observe import Span, finish, start, within
 
 P = ParamSpec("P")
+logger = logging.getLogger(__name__)
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -57,6 +59,16 @@ def in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The coroutine's result, whether or not this thread is running an event loop already."""
+    import asyncio
+
+    if not in_event_loop():
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, asyncio.run, coroutine).result()
 
 
 def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
@@ -130,3 +142,41 @@ def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) ->
 def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
     with within(step):
         return work(item)
+
+
+async def run_jobs(
+    jobs: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4, desc: str | None = None
+) -> list[T]:
+    """The results of coroutines in their order, at most `workers` at the same time. `show_progress` logs each end, with `desc`.
+
+    >>> import asyncio
+    >>> async def double(number: int) -> int:
+    ...     return 2 * number
+    >>> asyncio.run(run_jobs([double(1), double(2)]))
+    [2, 4]
+    """
+    import asyncio
+
+    room = asyncio.Semaphore(workers)
+
+    async def done(number: int, job: Coroutine[Any, Any, T]) -> T:
+        async with room:
+            result = await job
+        logger.log(logging.INFO if show_progress else logging.DEBUG, "%s %d of %d", desc or "finished", number, len(jobs))
+        return result
+
+    return list(await asyncio.gather(*(done(number, job) for number, job in enumerate(jobs, 1))))
+
+
+def run_async_tasks(tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4) -> list[T]:
+    """The same from where there is no event loop, or from where there is one.
+
+    >>> async def double(number: int) -> int:
+    ...     return 2 * number
+    >>> run_async_tasks([double(1), double(2)])
+    [2, 4]
+    """
+    return finished(run_jobs(tasks, show_progress, workers))
+
+
+asyncio_run = finished

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, Literal, TypeAlias
 
-from ragcore.concurrency import in_order
+from ragcore.concurrency import awaitable, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, Prompt, Variable
@@ -21,6 +21,8 @@ from ragcore.prompts.wording import KEYWORD_EXTRACT, QUESTIONS, SUMMARY, TITLE_O
 from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.settings import services
 from ragcore.text.rake import keywords_in
+
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 
 Item: TypeAlias = Document | TextNode
 Entries: TypeAlias = Mapping[str, str]
@@ -75,6 +77,8 @@ class BaseExtractor(ABC):
         texts = [self.sees(node) for node in nodes]
         replies = iter(self._ask(prompt, [{**_content(prompt, text), **more} for text in texts if text]))
         return [next(replies) if text else "" for text in texts]
+
+    acall = awaitable(__call__)
 
 
 class TitleExtractor(BaseExtractor):

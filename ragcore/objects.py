@@ -16,6 +16,8 @@ from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import QueryBundle, TextNode
 from ragcore.tools import BaseTool
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+
 T = TypeVar("T")
 
 

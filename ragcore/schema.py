@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ragcore.components import TransformComponent as TransformComponent
+from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.node_links import NodeRelationship as NodeRelationship
 from ragcore.node_links import ObjectType as ObjectType
 from ragcore.node_links import RelatedNodeInfo as RelatedNodeInfo
@@ -76,20 +77,40 @@ class MessageRole(str, Enum):
     MODEL = "model"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ChatMessage:
-    """A message to or from a language model. `additional_kwargs` has tool calls and ids as in OpenAI's wire format.
+    """A message to or from a language model: a text, or `blocks` of text, images and files, whose text is its `content`.
 
-    ValueError for a role that there is not.
+    `additional_kwargs` has tool calls and ids as in OpenAI's wire format. ValueError for a role that there is not.
+
+    >>> ChatMessage(role="user", content="Hello").role
+    <MessageRole.USER: 'user'>
     """
 
-    role: MessageRole = MessageRole.USER
-    content: str = ""
-    name: str | None = None
-    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    role: MessageRole
+    content: str
+    name: str | None
+    additional_kwargs: Mapping[str, Any]
+    blocks: tuple[Block, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "role", MessageRole(self.role))  # may be given as its text
+    def __init__(
+        self,
+        role: MessageRole | str = MessageRole.USER,
+        content: str | Sequence[Block] | None = None,
+        name: str | None = None,
+        additional_kwargs: Mapping[str, Any] | None = None,
+        blocks: Sequence[Block] | None = None,
+    ) -> None:
+        given = tuple(blocks or ()) if content is None or isinstance(content, str) else tuple(content)
+        text = content if isinstance(content, str) else text_of(given)
+        if text != text_of(given):
+            given = (TextBlock(text), *(block for block in given if not isinstance(block, TextBlock)))
+        put = object.__setattr__
+        put(self, "role", MessageRole(role))  # may be given as its text
+        put(self, "content", text)
+        put(self, "name", name)
+        put(self, "additional_kwargs", {} if additional_kwargs is None else additional_kwargs)
+        put(self, "blocks", given)
 
     def __str__(self) -> str:
         return f"{self.role.value}: {self.content}"
@@ -102,6 +123,7 @@ class ChatResponse:
     message: ChatMessage
     delta: str | None = None
     raw: Any = None  # the generation behind it
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return str(self.message)
@@ -114,6 +136,7 @@ class CompletionResponse:
     text: str
     delta: str | None = None
     raw: Any = None
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.text
@@ -123,10 +146,11 @@ class CompletionResponse:
 class Response:
     """An answer, the passages it was made from (citation [n] is `source_nodes[n - 1]`), and the trace of how.
 
-    `metadata` has the metadata of each passage under its id, and what an engine adds, such as "selector_result".
+    `metadata` has the metadata of each passage under its id, and what an engine adds, such as "selector_result". Of an engine
+    with `output_cls`, `response` is the object, and `str` of this its JSON.
     """
 
-    response: str
+    response: Any  # a text, or an object of the `output_cls` that was asked for
     source_nodes: tuple[NodeWithScore, ...] = ()
     trace: Span | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -147,7 +171,7 @@ class Response:
         )
 
     def __str__(self) -> str:
-        return self.response
+        return self.response if isinstance(self.response, str) else str(self.response.model_dump_json())
 
 
 def outcome_of(trace: Span | None) -> Outcome:
@@ -187,3 +211,14 @@ class StreamingResponse:
         for _ in self:
             continue
         return self.text
+
+
+def _as_it_is(cls: type, source: type, handler: object) -> Any:
+    """In a pydantic model an instance is taken as it is: events of a workflow hold passages and messages."""
+    from pydantic_core import core_schema
+
+    return core_schema.is_instance_schema(source)
+
+
+for _kind in (Document, TextNode, NodeWithScore, QueryBundle, ChatMessage, ChatResponse, CompletionResponse, Response):
+    setattr(_kind, "__get_pydantic_core_schema__", classmethod(_as_it_is))  # noqa: B010 - a type checker objects to the plain way

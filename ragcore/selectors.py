@@ -28,6 +28,8 @@ from ragcore.settings import embedder, services
 from ragcore.text.json_replies import json_values
 from ragcore.vector_stores.search import unit_query
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+
 if TYPE_CHECKING:
     from ragcore.embeddings.base import Embedder
     from ragcore.llms.base import LLM

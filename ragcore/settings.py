@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.observe import add_listener
 from ragcore.schema import Document, TextNode
-from ragcore.text.tokens import Tokenizer
+from ragcore.text.tokens import Tokenizer, default_tokenizer
 
 if TYPE_CHECKING:
     from ragcore.callbacks import CallbackManager
@@ -161,3 +162,67 @@ def embedder(given: Embedder | str | None = None) -> Embedder:
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
     return HuggingFaceEmbedding(model_name=name) if name else HuggingFaceEmbedding()
+
+
+def resolve_embed_model(embed_model: Embedder | str | None = None) -> Embedder:
+    """As `embedder`; "default" too is what `Settings` names, else the bundled one.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> resolve_embed_model(HashEmbedding(dimension=8)).dimension
+    8
+    """
+    return embedder(None if embed_model == "default" else embed_model)
+
+
+def resolve_llm(llm: LLM | str | None = None) -> LLM:
+    """The model that is given; else, and for "default", what `services` gives. ValueError for any other text.
+
+    >>> from ragcore.llms import MockLLM
+    >>> str(resolve_llm(MockLLM()).complete("Hello"))
+    'Hello'
+    """
+    return services(None if llm == "default" else llm).llm  # type: ignore[arg-type]  # a text is refused there
+
+
+def set_global_tokenizer(tokenizer: Tokenizer | Callable[[str], Sized]) -> None:
+    """Splitters that are made from now on count with it: the same as `Settings.tokenizer = ...`.
+
+    >>> set_global_tokenizer(str.split)
+    >>> get_tokenizer()("One two")
+    ['One', 'two']
+    >>> Settings.tokenizer = None
+    """
+    Settings.tokenizer = tokenizer
+
+
+def get_tokenizer() -> Callable[[str], Sized]:
+    """What makes tokens of a text, those of `Settings` or of the bundled embedder: texts or numbers, but one for each token.
+
+    >>> len(get_tokenizer()("One two three"))
+    3
+    """
+    chosen = Settings.tokenizer
+    if chosen is not None and callable(chosen):
+        return chosen
+    tokenizer = default_tokenizer() if chosen is None else chosen
+
+    def pieces(text: str) -> list[str]:
+        starts = [*tokenizer.starts(text), len(text)]
+        return [text[start:end] for start, end in pairwise(starts)]
+
+    return pieces
+
+
+def set_global_handler(eval_mode: str) -> None:
+    """Let a handler hear of everything from now on; "simple" is the SimpleLLMHandler. ValueError for any other.
+
+    >>> set_global_handler("simple")
+    >>> [type(handler).__name__ for handler in Settings.callback_manager.handlers]
+    ['SimpleLLMHandler']
+    >>> Settings.callback_manager = None
+    """
+    from ragcore.callbacks import SimpleLLMHandler
+
+    if eval_mode != "simple":
+        raise ValueError(f"there is no handler {eval_mode!r} here, only 'simple'; docs/reference says how traces go to others")
+    Settings.callback_manager.add_handler(SimpleLLMHandler())

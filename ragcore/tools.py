@@ -11,19 +11,19 @@ import inspect
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from ragcore.concurrency import awaitable
+from ragcore.concurrency import awaitable, finished
+from ragcore.content_blocks import Block, TextBlock
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, ToolCard
 from ragcore.schema import MetadataMode, NodeWithScore
 
+__path__: list[str] = []  # inner paths, such as ragcore.tools.types, are looked up in `ragcore.inner_paths`
 LONGEST_DESCRIPTION = 1024  # characters, that OpenAI takes
 
 
@@ -93,6 +93,24 @@ class ToolOutput:
     def __str__(self) -> str:
         return self.content
 
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content as a message has it."""
+        return (TextBlock(self.content),)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSelection:
+    """A call of a tool that a model wants, with the arguments read.
+
+    >>> ToolSelection("call_1", "add", {"a": 1, "b": 2}).tool_name
+    'add'
+    """
+
+    tool_id: str
+    tool_name: str
+    tool_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
 
 class ArgumentsError(ValueError):
     """Arguments that a tool does not take; the message says which and what it takes."""
@@ -136,6 +154,7 @@ class FunctionTool(BaseTool):
         fn: Callable[..., Any] | None,
         metadata: ToolMetadata,
         async_fn: Callable[..., Coroutine[Any, Any, Any]] | None = None,
+        partial_params: Mapping[str, Any] | None = None,
     ) -> None:
         if fn is None and async_fn is None:
             raise ValueError("a tool needs a function: fn or async_fn")
@@ -144,6 +163,8 @@ class FunctionTool(BaseTool):
         self.fn = fn
         self.async_fn = async_fn
         self.metadata = metadata
+        self.partial_params = dict(partial_params or {})
+        self.context_param = context_param(fn or async_fn)
 
     @classmethod
     def from_defaults(
@@ -155,34 +176,41 @@ class FunctionTool(BaseTool):
         fn_schema: type[BaseModel] | None = None,
         async_fn: Callable[..., Coroutine[Any, Any, Any]] | None = None,
         tool_metadata: ToolMetadata | None = None,
+        partial_params: Mapping[str, Any] | None = None,
     ) -> FunctionTool:
         """Where not given: the function's name; its signature and docstring as description; a schema of its parameters.
 
-        Parameters are described by `Annotated[int, "..."]`, or in the docstring as "name: ..." or ":param name: ...".
+        `partial_params` are arguments that the model neither sees nor gives; an agent gives the Context of its workflow to a
+        parameter of that type. Parameters are described by `Annotated[int, "..."]`, or in the docstring as "name: ..." or
+        ":param name: ...".
         """
         function = fn or async_fn
         if function is None:
             raise ValueError("a tool needs a function: fn or async_fn")
         if tool_metadata is None:
             name = name or str(getattr(function, "__name__", type(function).__name__))
-            described = f"{name}{_signature(function)}\n{inspect.getdoc(function) or ''}".strip()
-            schema = fn_schema or schema_of(function, name)
+            hidden = {*(partial_params or {}), context_param(function) or ""}
+            described = f"{name}{_shown(function, hidden)}\n{inspect.getdoc(function) or ''}".strip()
+            schema = fn_schema or schema_of(function, name, hidden)
             tool_metadata = ToolMetadata(description or described, name, schema, return_direct)
-        return cls(fn, tool_metadata, async_fn)
+        return cls(fn, tool_metadata, async_fn, partial_params)
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         function = self.async_fn if self.fn is None else self.fn
         assert function is not None
-        result = _called(function, args, kwargs)
-        return self._output(args, kwargs, _finished(result) if inspect.iscoroutine(result) else result)
+        result = _called(function, args, {**self.partial_params, **kwargs})
+        return self._output(args, kwargs, finished(result) if inspect.iscoroutine(result) else result)
 
     async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
         if self.async_fn is None:
             return await asyncio.to_thread(self.call, *args, **kwargs)
-        return self._output(args, kwargs, await _called(self.async_fn, args, kwargs))
+        return self._output(args, kwargs, await _called(self.async_fn, args, {**self.partial_params, **kwargs}))
 
     def _output(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> ToolOutput:
-        return ToolOutput(as_json(result), self.metadata.name, {"args": args, "kwargs": kwargs}, result)
+        if isinstance(result, ToolOutput):
+            return result
+        shown = {name: value for name, value in kwargs.items() if name != self.context_param}
+        return ToolOutput(as_json(result), self.metadata.name, {"args": args, "kwargs": shown}, result)
 
 
 @overload
@@ -285,7 +313,7 @@ def run_tool(tool: Tool, arguments: Any) -> ToolOutput:
     asked = {"args": (), "kwargs": arguments}
     with span("tool", tool=about.name, arguments=as_json(arguments)) as step:
         try:
-            output = replace(tool.call(**_checked(about, arguments)), raw_input=asked)
+            output = replace(tool.call(**checked(about, arguments)), raw_input=asked)
         except Exception as error:  # noqa: BLE001  # whatever the tool raises, the model is told and may go on
             output = ToolOutput(f"Error: {str(error) or type(error).__name__}", about.name, asked, error, is_error=True)
         step.note(result=output.content, is_error=output.is_error)
@@ -301,8 +329,34 @@ def as_json(value: Any) -> str:
     return str(value)
 
 
-def schema_of(function: Callable[..., Any], name: str) -> type[BaseModel]:
-    """A model of the function's parameters; *args are left out, and with **kwargs any further name is allowed."""
+def as_tools(tools: Sequence[Any]) -> list[Any]:
+    """The tools; a function among them becomes one. ValueError for what is neither.
+
+    >>> as_tools([abs])[0].metadata.name
+    'abs'
+    """
+    for each in tools:
+        if not hasattr(each, "metadata") and not callable(each):
+            raise ValueError(f"{each!r} is no tool; QueryEngineTool.from_defaults makes one of an engine")
+    return [each if hasattr(each, "metadata") else FunctionTool.from_defaults(each) for each in tools]
+
+
+def context_param(function: Callable[..., Any] | None) -> str | None:
+    """The parameter that takes the Context of a workflow; None where there is none."""
+    for parameter in _signature(function).parameters.values() if function else ():
+        kind = getattr(parameter.annotation, "__origin__", parameter.annotation)
+        if getattr(kind, "__name__", "") == "Context" and str(kind.__module__).startswith("workflows"):
+            return parameter.name
+    return None
+
+
+def _shown(function: Callable[..., Any], hidden: Collection[str]) -> inspect.Signature:
+    signature = _signature(function)
+    return signature.replace(parameters=[each for name, each in signature.parameters.items() if name not in hidden])
+
+
+def schema_of(function: Callable[..., Any], name: str, hidden: Collection[str] = ()) -> type[BaseModel]:
+    """A model of the function's parameters; *args and those `hidden` are left out; with **kwargs any name is allowed."""
     signature = _signature(function)
     described = _descriptions(inspect.getdoc(function) or "", signature.parameters)
     fields: dict[str, Any] = {}
@@ -310,7 +364,7 @@ def schema_of(function: Callable[..., Any], name: str) -> type[BaseModel]:
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             further = True
-        elif parameter.kind is not parameter.VAR_POSITIONAL:
+        elif parameter.kind is not parameter.VAR_POSITIONAL and parameter.name not in hidden:
             # A model's own names, and those with an underscore, cannot be fields; they go by an alias.
             clashes = parameter.name.startswith("_") or hasattr(BaseModel, parameter.name)
             default = ... if parameter.default is parameter.empty else parameter.default
@@ -349,7 +403,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(function)
 
 
-def _checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
+def checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
     """The arguments by their own names, converted and filled up as the schema says. ArgumentsError."""
     try:
         model = about.fn_schema.model_validate(arguments)
@@ -374,13 +428,3 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping
         elif parameter.default is not parameter.empty:
             placed.append(parameter.default)
     return function(*placed, **named)
-
-
-def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The coroutine's result, whether or not this thread is running an event loop already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, asyncio.run, coroutine).result()

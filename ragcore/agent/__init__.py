@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ragcore.agent.function_calling import FunctionCallingAgent as FunctionCallingAgent
     from ragcore.agent.function_calling import OpenAIAgent as OpenAIAgent
     from ragcore.agent.react import ReActAgent as ReActAgent
+    from ragcore.agent.workflow import AgentWorkflow as AgentWorkflow
+    from ragcore.agent.workflow import FunctionAgent as FunctionAgent
     from ragcore.chat_engine.base import AgentChatResponse as AgentChatResponse
     from ragcore.chat_engine.base import End as End
     from ragcore.chat_engine.base import StreamingAgentChatResponse as StreamingAgentChatResponse

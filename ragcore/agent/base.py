@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
@@ -38,7 +38,7 @@ from ragcore.query_engine.base import cited_anew
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle, new_id
 from ragcore.settings import services
-from ragcore.tools import Tool, ToolOutput, as_json, run_tool
+from ragcore.tools import Tool, ToolOutput, as_json, as_tools, run_tool
 
 logger = logging.getLogger(__name__)
 
@@ -120,9 +120,9 @@ class Agent(ChatEngine):
 
     def __init__(
         self,
-        tools: Sequence[Tool],
-        llm: LLM,
-        memory: ChatMemoryBuffer,
+        tools: Sequence[Tool | Callable[..., Any]] = (),
+        llm: LLM | None = None,
+        memory: ChatMemoryBuffer | None = None,
         *,
         max_iterations: int = MAX_ITERATIONS,
         system_prompt: str = "",
@@ -138,14 +138,15 @@ class Agent(ChatEngine):
             raise ValueError("give tools or tool_retriever, not both")
         if max_iterations < 1:
             raise ValueError(f"max_iterations must be at least 1, not {max_iterations}")
+        llm = services(llm).llm
         about = llm.metadata
         if self.calls_functions and not (about.is_function_calling_model or about.is_extractive):
             raise ConfigError(
                 f"{about.model_name} cannot call functions.",
                 hint="Use ReActAgent, which works with any model, or choose a model that can.",
             )
-        super().__init__(memory, prefix_messages)
-        self._tools = _by_name(tools)
+        super().__init__(memory_for(llm, memory, None), prefix_messages)
+        self._tools = _by_name(as_tools(tools))
         self._llm = llm
         self._max_iterations = max_iterations
         self._system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
@@ -190,6 +191,15 @@ class Agent(ChatEngine):
             allow_parallel_tool_calls=allow_parallel_tool_calls,
             verbose=verbose,
         )
+
+    def run(self, user_msg: str | ChatMessage, **options: Any) -> Any:
+        """The same agent as a workflow, which is awaited (extra: workflow): `await agent.run("...")`. It has a conversation of
+        its own; options are those of `ragcore.agent.workflow.AgentWorkflow.run`."""
+        from ragcore.agent import workflow
+
+        kind = workflow.FunctionAgent if self.calls_functions else workflow.ReActAgent
+        tools: list[Any] = list(self._tools.values())
+        return kind(tools=tools, llm=self._llm, system_prompt=self._system_prompt).run(user_msg, **options)
 
     def chat(
         self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
@@ -312,7 +322,7 @@ class Agent(ChatEngine):
         return self._working(self._task(message, history, None))
 
     def _task(self, message: str, history: Sequence[ChatMessage], tool_choice: str | None) -> Task:
-        tools = self._tools if self._tool_retriever is None else _by_name(self._tool_retriever.retrieve(message))
+        tools = self._tools if self._tool_retriever is None else _by_name(as_tools(self._tool_retriever.retrieve(message)))
         return Task(message, tuple(history), tools, tool_choice or self._default_tool_choice)
 
     def _working(self, task: Task) -> Reply:
@@ -446,11 +456,6 @@ class Agent(ChatEngine):
 
 
 def _by_name(tools: Sequence[Tool]) -> dict[str, Tool]:
-    for tool in tools:
-        if not hasattr(tool, "metadata"):
-            raise ValueError(
-                f"{tool!r} is no tool; FunctionTool.from_defaults and QueryEngineTool.from_defaults make one of it"
-            )
     named = {tool.metadata.name: tool for tool in tools}
     if len(named) < len(tools):
         names = [tool.metadata.name for tool in tools]

@@ -23,6 +23,8 @@ from ragcore.prompts.wording import LOOK_FIRST, REACT, REACT_FINISH, observation
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.tools import QueryEngineTool, RetrieverTool
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+
 
 class ReActAgent(Agent):
     """One tool a round. What cannot be read is answered with what is wrong, and the model tries again in the next round.

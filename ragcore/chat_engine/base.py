@@ -15,7 +15,8 @@ from typing import ClassVar
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.llms.base import LLM
-from ragcore.memory import ChatMemoryBuffer, limit_for
+from ragcore.memory import ChatMemoryBuffer
+from ragcore.memory.chat_memory import limit_for
 from ragcore.observe import Span, finish, span, start, stream_in, under
 from ragcore.prompts.prompt import Prompt, Variables
 from ragcore.prompts.wording import CONDENSE_QUESTION

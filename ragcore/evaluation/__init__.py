@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from ragcore.evaluation.metrics import Recall as Recall
     from ragcore.evaluation.metrics import RetrievalMetricResult as RetrievalMetricResult
     from ragcore.evaluation.metrics import resolve_metrics as resolve_metrics
+    from ragcore.evaluation.response_dataset import DatasetGenerator as DatasetGenerator
+    from ragcore.evaluation.response_dataset import QueryResponseDataset as QueryResponseDataset
+    from ragcore.evaluation.response_dataset import aget_responses as aget_responses
+    from ragcore.evaluation.response_dataset import get_responses as get_responses
+    from ragcore.evaluation.response_dataset import get_results_df as get_results_df
     from ragcore.evaluation.retrieval import RetrievalEvalResult as RetrievalEvalResult
     from ragcore.evaluation.retrieval import RetrieverEvaluator as RetrieverEvaluator
     from ragcore.evaluation.retrieval import mean_scores as mean_scores

@@ -79,7 +79,7 @@ class BaseEvaluator(ABC):
         """The text of an answer, with the texts of its passages as contexts."""
         if response is None:
             return self.evaluate(query, reference=reference)
-        return self.evaluate(query, response.response, [hit.text for hit in response.source_nodes], reference)
+        return self.evaluate(query, str(response), [hit.text for hit in response.source_nodes], reference)
 
     aevaluate = awaitable(evaluate)
     aevaluate_response = awaitable(evaluate_response)

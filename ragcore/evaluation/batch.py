@@ -47,7 +47,7 @@ class BatchEvalRunner:
         self, queries: Sequence[str], responses: Sequence[Response], reference: Sequence[str] | None = None
     ) -> Results:
         """The texts of answers, with the texts of their passages as contexts."""
-        texts = [response.response for response in responses]
+        texts = [str(response) for response in responses]
         return self.evaluate_response_strs(queries, texts, [_contexts(response) for response in responses], reference)
 
     def evaluate_queries(
@@ -63,7 +63,7 @@ class BatchEvalRunner:
                 response = query_engine.query(query)
             except RagError as error:
                 return _failed(Case(query, reference=right), error)
-            return Case(query, response.response, _contexts(response), right)
+            return Case(query, str(response), _contexts(response), right)
 
         with span("answer_batch", questions=len(queries)):
             cases = in_order(answered, list(zip(queries, references, strict=True)), workers=self.workers)

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.options import QueryEngineOptions, ServiceOptions
+from ragcore.indices.options import RetrievalOptions, ServiceOptions
 from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -175,7 +176,8 @@ class BaseIndex(ABC):
     # --- answers --------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def as_retriever(self) -> BaseRetriever: ...
+    def as_retriever(self, *args: Any, **options: Any) -> BaseRetriever:
+        """What it takes is said by each kind of index."""
 
     def as_query_engine(
         self,
@@ -183,15 +185,17 @@ class BaseIndex(ABC):
         response_mode: str = "compact",
         *,
         retriever: Retriever | None = None,
-        **options: Unpack[QueryEngineOptions],
+        **options: Unpack[RetrievalOptions],
     ) -> RetrieverQueryEngine:
-        """`retriever` takes the place of `as_retriever()`. Where no model was named anywhere, answers are exact quotations.
-
-        Any engine streams when it is asked with `stream_query`; ValueError for `streaming`.
-        """
+        """`retriever` takes the place of `as_retriever()`, of which the options are too; TypeError for one that neither takes.
+        Where no model was named anywhere, answers are exact quotations."""
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
-        return RetrieverQueryEngine.from_args(retriever or self.as_retriever(), llm or self.llm, response_mode, **options)
+        given: dict[str, Any] = dict(options)
+        finds = {name: given.pop(name) for name in signature(self.as_retriever).parameters.keys() & given.keys()}
+        if retriever is not None and finds:
+            raise ValueError(f"{sorted(finds)} are for the index's own retriever; give them to the retriever instead")
+        return RetrieverQueryEngine.from_args(retriever or self.as_retriever(**finds), llm or self.llm, response_mode, **given)
 
     def as_chat_engine(
         self,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypedDict
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from ragcore.memory import ChatMemoryBuffer
     from ragcore.prompts.templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor
+    from ragcore.response_synthesizers.synthesizer import Synthesizer
     from ragcore.schema import ChatMessage, TextNode
     from ragcore.settings import Transformation
     from ragcore.storage.index_store import IndexRecord
     from ragcore.storage.storage_context import StorageContext
+    from ragcore.vector_stores.filters import MetadataFilters
+    from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 
 
 class ServiceOptions(TypedDict, total=False):
@@ -45,9 +48,30 @@ class QueryEngineOptions(TypedDict, total=False):
     simple_template: Wording | None
     node_postprocessors: Sequence[NodePostprocessor]
     output_cls: type[BaseModel] | None
+    response_synthesizer: Synthesizer | None
     use_async: bool
-    streaming: Literal[False]
+    streaming: bool
     verbose: bool
+
+
+class RetrievalOptions(QueryEngineOptions, total=False):
+    """Also what the `as_retriever` of some kind of index takes."""
+
+    similarity_top_k: int
+    retriever_mode: str
+    vector_store_query_mode: VectorStoreQueryMode | str
+    filters: MetadataFilters | None
+    doc_ids: Collection[str] | None
+    node_ids: Collection[str] | None
+    alpha: float | None
+    mmr_threshold: float | None
+    sparse_top_k: int | None
+    vector_store_kwargs: Mapping[str, float] | None
+    choice_batch_size: int
+    choice_top_k: int
+    child_branch_factor: int
+    max_keywords_per_query: int
+    num_chunks_per_query: int
 
 
 class ChatEngineOptions(TypedDict, total=False):

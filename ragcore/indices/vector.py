@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ragcore.embeddings.base import Embedder, embed_nodes
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.options import ChatEngineOptions, IndexOptions, QueryEngineOptions
+from ragcore.indices.options import ChatEngineOptions, IndexOptions
 from ragcore.ingestion.document_splits import Split
 from ragcore.schema import Document, TextNode
 from ragcore.settings import Transformation
@@ -30,7 +30,7 @@ from ragcore.vector_stores.types import as_store, own_store
 if TYPE_CHECKING:
     from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
-    from ragcore.query_engine.retriever import Retriever, RetrieverQueryEngine
+    from ragcore.query_engine.retriever import Retriever
     from ragcore.retrievers.vector import VectorIndexRetriever
     from ragcore.schema import Vector
     from ragcore.vector_stores.ranking import Similarity
@@ -145,27 +145,6 @@ class VectorStoreIndex(BaseIndex):
             vector_store_kwargs=vector_store_kwargs,
         )
 
-    def as_query_engine(
-        self,
-        llm: LLM | None = None,
-        response_mode: str = "compact",
-        *,
-        similarity_top_k: int = 2,
-        vector_store_query_mode: VectorStoreQueryMode | str = "default",
-        filters: MetadataFilters | None = None,
-        vector_store_kwargs: Mapping[str, float] | None = None,
-        retriever: Retriever | None = None,
-        **options: Unpack[QueryEngineOptions],
-    ) -> RetrieverQueryEngine:
-        """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
-        retriever = retriever or self.as_retriever(
-            similarity_top_k,
-            vector_store_query_mode=vector_store_query_mode,
-            filters=filters,
-            vector_store_kwargs=vector_store_kwargs,
-        )
-        return super().as_query_engine(llm, response_mode, retriever=retriever, **options)
-
     def as_chat_engine(
         self,
         chat_mode: str = "best",
@@ -256,3 +235,6 @@ def held_by(store: Store, document_id: str) -> tuple[Document, Sequence[TextNode
         return store.document(document_id), store.nodes(store.passage_ids(document_id))
     except UnknownDocumentError:
         return None
+
+
+GPTVectorStoreIndex = VectorStoreIndex  # as LlamaIndex named it before

@@ -104,11 +104,13 @@ class IngestionPipeline:
         nodes: Sequence[TextNode] | None = None,
         show_progress: bool = False,
         num_workers: int | None = None,
+        in_place: bool = True,
     ) -> list[Item]:
         """The passages of what was not skipped, those of a document together, documents in the order they were given.
 
         A document whose id is given twice counts as it was given last. `num_workers` documents, or shares of the passages, are
         worked on at once. A ValueError where there is a vector store, but no step cuts or embeds. What a step raises goes up.
+        `in_place` is whether you still need what you give; it never changes.
         """
         with span("ingest", pipeline=self.name) as step:
             read = [document for reader in self.readers for document in reader.load_data()]

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from ragcore.concurrency import awaitable, awaitable_stream
 from ragcore.llms.speed import Speed, Timings
 from ragcore.llms.tool_call import ToolCall, calls_of
+from ragcore.llms.tool_calling import ToolCalling
 from ragcore.observe import Span, start, stream_in, within
 from ragcore.prompts.prompt import Prompt, RenderedMessage, Variable, Variables
 from ragcore.prompts.structured_output import Form, parsed
@@ -111,7 +112,7 @@ Stream: TypeAlias = Generator[str, None, Generation]
 """Pieces of the text as they come; the return value is the whole generation: `generation = yield from llm.stream(call)`."""
 
 
-class LLM(ABC):
+class LLM(ToolCalling, ABC):
     """A language model. Subclasses give `metadata` and `_generate`, and `_stream` where they can; failures are LLMErrors."""
 
     provider = "ragcore"  # who runs it, as traces name it

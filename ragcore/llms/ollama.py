@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
+from ragcore.content_blocks import ImageBlock
 from ragcore.errors import LLMError, UnknownModelError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.http_client import Exchange, ended, objects, ollama_server
@@ -160,6 +161,9 @@ _ROLES = {
 def _on_the_wire(message: RenderedMessage) -> dict[str, Any]:
     extra = message.additional_kwargs
     wire: dict[str, Any] = {"role": _ROLES.get(message.role, message.role.value), "content": message.content}
+    images = [block for block in message.blocks if isinstance(block, ImageBlock)]
+    if images:
+        wire["images"] = [image.resolve_image(as_base64=True).getvalue().decode() for image in images]
     if wire["role"] == "tool" and (name := message.name or extra.get("name")):
         wire["tool_name"] = name
     if calls := calls_of(extra):

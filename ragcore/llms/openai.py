@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Any, TypedDict, Unpack
 
+from ragcore.content_blocks import has_media, in_openai_format
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
 from ragcore.llms.http_client import Exchange, ModelServer, ended, events, objects
@@ -314,7 +315,7 @@ def _on_the_wire(message: RenderedMessage) -> dict[str, Any]:
     is_tool = message.role is MessageRole.TOOL or (message.role is MessageRole.FUNCTION and answered)
     wire: dict[str, Any] = {
         "role": "tool" if is_tool else _ROLES.get(message.role, message.role.value),
-        "content": message.content,
+        "content": in_openai_format(message.blocks) if has_media(message.blocks) else message.content,
     }
     if name:
         wire["name"] = name

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragcore.node_parser.node_tree import get_root_nodes as get_root_nodes
     from ragcore.node_parser.semantic import SemanticSplitterNodeParser as SemanticSplitterNodeParser
     from ragcore.node_parser.sentence import SentenceSplitter as SentenceSplitter
+    from ragcore.node_parser.sentence import SimpleNodeParser as SimpleNodeParser
     from ragcore.node_parser.sentence_window import SentenceWindowNodeParser as SentenceWindowNodeParser
     from ragcore.node_parser.simple_file import SimpleFileNodeParser as SimpleFileNodeParser
     from ragcore.node_parser.token import TokenTextSplitter as TokenTextSplitter

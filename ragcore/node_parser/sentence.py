@@ -51,3 +51,6 @@ class SentenceSplitter(TokenSplitter):
             id_func=id_func,
             keep_headings=keep_headings,
         )
+
+
+SimpleNodeParser = SentenceSplitter  # as LlamaIndex named it before

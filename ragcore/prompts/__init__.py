@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ragcore.prompts.output_parsers import PydanticOutputParser as PydanticOutputParser
     from ragcore.prompts.prompt import Prompt as Prompt
     from ragcore.prompts.prompt import Task as Task
+    from ragcore.prompts.rich import RichPromptTemplate as RichPromptTemplate
     from ragcore.prompts.templates import ChatPromptTemplate as ChatPromptTemplate
     from ragcore.prompts.templates import PromptTemplate as PromptTemplate
     from ragcore.prompts.templates import SelectorPromptTemplate as SelectorPromptTemplate

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
+from ragcore.content_blocks import Block
 from ragcore.prompts.document_text import CLOSING, OPENING, defuse
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -114,12 +115,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RenderedMessage:
-    """`name` and `additional_kwargs` (tool calls, tool_call_id) are those of a message of the history."""
+    """`name`, `additional_kwargs` (tool calls, tool_call_id) and `blocks` are those of a message of the history."""
 
     role: MessageRole
     parts: tuple[Part, ...]
     name: str | None = None
     additional_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    blocks: tuple[Block, ...] = ()
 
     @property
     def content(self) -> str:
@@ -149,6 +151,16 @@ class Prompt:
     def variables(self) -> frozenset[str]:
         return frozenset(name for message in self.messages for name in _VARIABLE.findall(message.content))
 
+    @property
+    def default_template(self) -> Prompt:
+        """Itself: this wording is for all models. A SelectorPromptTemplate has several."""
+        return self
+
+    @property
+    def template(self) -> str:
+        """As `get_template` says it."""
+        return self.get_template()
+
     def get_template(self, llm: Any = None) -> str:
         """The text as it was written, its messages below each other."""
         return "\n".join(message.content for message in self.messages)
@@ -174,7 +186,9 @@ def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]
     """
     rendered = _documents_to_the_user(rendered)
     past = [
-        RenderedMessage(message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs)
+        RenderedMessage(
+            message.role, (Part(Origin.HISTORY, message.content),), message.name, message.additional_kwargs, message.blocks
+        )
         for message in history
     ]
     first = len(rendered) if not rendered or rendered[-1].role is MessageRole.SYSTEM else len(rendered) - 1

@@ -61,7 +61,10 @@ class PromptTemplate(Prompt):
         fixed: Variables | None = None,
         output_parser: BaseOutputParser | None = None,
         stop: Sequence[str] = (),
+        prompt_type: str | None = None,
     ) -> None:
+        """`prompt_type` is another word for its `name`, by which traces call it."""
+        name = str(getattr(prompt_type, "value", prompt_type)) if prompt_type and name == "template" else name
         said = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
         values = {"name": name, "task": task, "messages": said, "stop": tuple(stop)}
         values |= {"fixed": dict(fixed or {}), "output_parser": output_parser}
@@ -221,6 +224,16 @@ def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
     if not isinstance(chosen, PromptTemplate):
         return chosen
     return replace(chosen, name=ours.name, task=ours.task, stop=ours.stop)
+
+
+def is_chat_model(llm: Model) -> bool:
+    """Whether a model takes messages: a condition for SelectorPromptTemplate.
+
+    >>> from ragcore.llms import MockLLM
+    >>> is_chat_model(MockLLM())
+    True
+    """
+    return bool(llm.metadata.is_chat_model)
 
 
 def _template(prompt: Prompt) -> PromptTemplate:

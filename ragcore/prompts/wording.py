@@ -251,12 +251,39 @@ def in_form(prompt: Prompt) -> Prompt:
     return replace(prompt, messages=(*others, replace(last, content=last.content + _OF_SCHEMA)))
 
 
+def as_json_of(schema: str) -> str:
+    """What asks for JSON of a schema, behind any message."""
+    return _OF_SCHEMA.replace("{output_schema}", schema)
+
+
 _OF_SCHEMA = "\n\nReply with JSON and nothing else. It must be valid by this JSON schema:\n{output_schema}"
 
 REMEMBER = _ask(
     "remember",
     Task.REMEMBER,
     "A conversation:\n{chat_history}\n\nSum it up in a few sentences: who wanted what, what was said, what is open.\nSummary:",
+)
+
+EXTRACT_FACTS = _ask(
+    "extract_facts",
+    Task.REMEMBER,
+    "Known facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nWrite down what is new in it and worth remembering "
+    "of the people in it: one fact a line, short, and nothing else. Where there is none, write nothing.\nFacts:",
+)
+
+CONDENSE_FACTS = _ask(
+    "condense_facts",
+    Task.REMEMBER,
+    "Facts:\n{existing_facts}\n\nA conversation:\n{chat_history}\n\nMerge the facts into at most {max_facts}, one a line, and "
+    "nothing else. Keep what matters most.\nFacts:",
+)
+
+FILTER_QUERY = _ask(
+    "filter_query",
+    Task.GENERATE,
+    "An index of passages, and the keys of their metadata:\n{info_str}\n\nMake a search of the question: what to search for, "
+    "and filters on these keys alone, where the question asks for them. Operators: ==, !=, >, <, >=, <=, in, nin.\n"
+    "Question: {query_str}\nSearch:",
 )
 
 NEIGHBOUR = _ask(

@@ -32,13 +32,16 @@ class QueryEngine(Protocol):
 
 
 class BaseQueryEngine(ABC):
-    """Subclasses give `_answer`. Holds nothing of a question: threads may share it. With `verbose` it logs each trace."""
+    """Subclasses give `_answer`. Holds nothing of a question: threads may share it. With `verbose` it logs each trace; with
+    `streaming`, `query` gives the answer in pieces, as `stream_query`."""
 
     verbose: bool = False
+    streaming: bool = False
 
     def query(self, query: str | QueryBundle) -> Response:
         """QuestionError for an empty question; LLMErrors."""
-        return self.stream_query(query).whole()
+        answer = self.stream_query(query)
+        return answer if self.streaming else answer.whole()  # type: ignore[return-value]
 
     def stream_query(self, query: str | QueryBundle) -> AnswerStream:
         """The same answer in pieces. All but the last call is done, and the passages are known, when this returns."""
@@ -111,4 +114,4 @@ def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
             return f"[{places[own[number - 1].node.id_]}]"
         return f"[{number}]" if number > last else ""
 
-    return recited(answer.response, mark)
+    return recited(str(answer), mark)

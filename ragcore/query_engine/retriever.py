@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
@@ -46,6 +46,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
         self._retriever = retriever
         self._synthesizer = response_synthesizer or Synthesizer(services().llm)
         self._postprocessors = tuple(node_postprocessors or ())
+        self.streaming = self._synthesizer.streaming
 
     @classmethod
     def from_args(
@@ -62,15 +63,13 @@ class RetrieverQueryEngine(BaseQueryEngine):
         response_synthesizer: Synthesizer | None = None,
         output_cls: type[BaseModel] | None = None,
         use_async: bool = True,
-        streaming: Literal[False] = False,
+        streaming: bool = False,
         verbose: bool = False,
     ) -> RetrieverQueryEngine:
         """A given `response_synthesizer` goes before everything that would make one, as `get_response_synthesizer` does.
 
-        Any engine streams when it is asked with `stream_query`; ValueError for `streaming`.
+        Any engine streams when it is asked with `stream_query`; one for `streaming` does so in `query` too.
         """
-        if streaming:
-            raise ValueError("no engine is made for streaming: ask this one with stream_query(question), and iterate over that")
         synthesizer = response_synthesizer or get_response_synthesizer(
             llm,
             response_mode,
@@ -80,6 +79,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
             simple_template,
             output_cls=output_cls,
             use_async=use_async,
+            streaming=streaming,
         )
         engine = cls(retriever, synthesizer, node_postprocessors)
         engine.verbose = verbose

@@ -99,7 +99,7 @@ def combined_parts(
     synthesizer: Synthesizer, query: QueryBundle, parts: Sequence[SubQuestion], answers: Sequence[Response]
 ) -> AnswerStream:
     """One answer from those to its parts, which `extra` has as "sub_questions"."""
-    pairs = [SubQuestionAnswerPair(part, said.response, said.source_nodes) for part, said in zip(parts, answers, strict=True)]
+    pairs = [SubQuestionAnswerPair(part, str(said), said.source_nodes) for part, said in zip(parts, answers, strict=True)]
     heads = [f"{part.sub_question}\n" for part in parts]
     return combined(synthesizer, query, answers, heads, {"sub_questions": pairs})
 

@@ -7,7 +7,15 @@ from ragcore.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from ragcore.response_synthesizers.attribution import AnswerCheck as AnswerCheck
     from ragcore.response_synthesizers.attribution import AttributedAnswer as AttributedAnswer
+    from ragcore.response_synthesizers.classes import Accumulate as Accumulate
+    from ragcore.response_synthesizers.classes import CompactAndAccumulate as CompactAndAccumulate
+    from ragcore.response_synthesizers.classes import CompactAndRefine as CompactAndRefine
+    from ragcore.response_synthesizers.classes import Generation as Generation
+    from ragcore.response_synthesizers.classes import Refine as Refine
+    from ragcore.response_synthesizers.classes import SimpleSummarize as SimpleSummarize
+    from ragcore.response_synthesizers.classes import TreeSummarize as TreeSummarize
     from ragcore.response_synthesizers.modes import ResponseMode as ResponseMode
+    from ragcore.response_synthesizers.synthesizer import BaseSynthesizer as BaseSynthesizer
     from ragcore.response_synthesizers.synthesizer import Synthesizer as Synthesizer
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer as get_response_synthesizer
 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, Generator, Sequence
 from inspect import GEN_CREATED, getgeneratorstate
 from typing import Any
@@ -84,4 +85,22 @@ class AnswerStream(StreamingResponse):
 
     def whole(self) -> Response:
         """The answer once it is finished."""
-        return Response(str(self), self.source_nodes, self.trace, self.extra)
+        text = str(self)
+        return Response(self.extra.get("output", text), self.source_nodes, self.trace, self.extra)
+
+    get_response = whole
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """As in Response."""
+        return Response("", self.source_nodes, self.trace, self.extra).metadata
+
+    def get_formatted_sources(self, length: int = 100) -> str:
+        """As in Response."""
+        return Response("", self.source_nodes).get_formatted_sources(length)
+
+    async def aprint_response_stream(self) -> None:
+        """Write the pieces to the terminal as they come."""
+        async for piece in self.async_response_gen():
+            sys.stdout.write(piece)
+            sys.stdout.flush()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragcore.concurrency import awaitable
 from ragcore.extractive import fixed_replies
@@ -83,8 +83,8 @@ class Synthesizer:
     """Answers in one mode with one model. Holds nothing of a question: threads may share it.
 
     `structured_answer_filtering`, for refine and compact: each call also says whether its passages held the answer, and those
-    that did not leave it as it was. `output_cls`: the answer is JSON of this pydantic model, in `response.extra["output"]` as
-    an object; not for modes that list several answers.
+    that did not leave it as it was. `output_cls`: the answer is JSON of this pydantic model, and `response.response` the
+    object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in pieces, as `stream`.
     """
 
     def __init__(
@@ -98,7 +98,9 @@ class Synthesizer:
         workers: int = WORKERS,
         structured_answer_filtering: bool = False,
         output_cls: type[BaseModel] | None = None,
+        streaming: bool = False,
     ) -> None:
+        self.streaming = streaming
         self.llm = llm
         self.mode = ResponseMode(mode)
         self.prompts = prompts or Prompts()
@@ -129,10 +131,28 @@ class Synthesizer:
         `additional_source_nodes` are sources of the answer that no call shows. `prev_response`, for refine and compact, is an
         answer to go on from.
         """
-        return self.stream(
+        answer = self.stream(
             query, nodes, history, additional_source_nodes=additional_source_nodes, prev_response=prev_response
-        ).whole()
+        )
+        return answer if self.streaming else answer.whole()  # type: ignore[return-value]
 
+    def get_response(self, query_str: str, text_chunks: Sequence[str], prev_response: str | None = None) -> Any:
+        """The answer from texts: a text, an object where there is `output_cls`, with `streaming` its pieces.
+
+        >>> from ragcore.llms import ScriptedLLM
+        >>> Synthesizer(ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes in 1843."])
+        'In 1843.'
+        """
+        extra: dict[str, Any] = {}
+        passages = tuple(map(Passage, text_chunks))
+        step = start("synthesize", mode=self.mode.value, passages=len(passages))
+        pieces = stream_in(step, self.answer_from(passages, query_str, extra, (), prev_response or ""))
+        if self.streaming:
+            return pieces
+        text = "".join(pieces)
+        return extra.get("output", text)
+
+    aget_response = awaitable(get_response)
     asynthesize = awaitable(synthesize)
 
     def stream(
@@ -198,6 +218,9 @@ class Synthesizer:
         self.prompts = _worded(self.prompts, changed, self.llm)
 
 
+BaseSynthesizer = Synthesizer  # as LlamaIndex names it
+
+
 def _said(text: str) -> Pieces:
     yield text
     return text
@@ -242,15 +265,13 @@ def get_response_synthesizer(
     structured_answer_filtering: bool = False,
     output_cls: type[BaseModel] | None = None,
     use_async: bool = True,
-    streaming: Literal[False] = False,
+    streaming: bool = False,
 ) -> Synthesizer:
     """Without a model, the one that `ragcore.settings.services` gives. A template may be a PromptTemplate or a whole Prompt.
 
     With `use_async` calls that do not depend on each other are made at the same time. Any synthesizer streams when it is asked
-    with `stream`; ValueError for `streaming`.
+    with `stream`; one for `streaming` does so in `synthesize` too.
     """
-    if streaming:
-        raise ValueError("no synthesizer is made for streaming: ask this one with stream(question, nodes)")
     llm = services().llm if llm is None else llm
     given = {"text_qa": text_qa_template, "refine": refine_template, "summary": summary_template, "simple": simple_template}
     prompts = _worded(Prompts(), {kind: wording for kind, wording in given.items() if wording is not None}, llm)
@@ -261,6 +282,7 @@ def get_response_synthesizer(
         structured_answer_filtering=structured_answer_filtering,
         output_cls=output_cls,
         workers=WORKERS if use_async else 1,
+        streaming=streaming,
     )
 
 

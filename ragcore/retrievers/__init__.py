@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragcore.indices.tree.retrievers import TreeRootRetriever as TreeRootRetriever
     from ragcore.indices.tree.retrievers import TreeSelectLeafEmbeddingRetriever as TreeSelectLeafEmbeddingRetriever
     from ragcore.indices.tree.retrievers import TreeSelectLeafRetriever as TreeSelectLeafRetriever
+    from ragcore.retrievers.auto import VectorIndexAutoRetriever as VectorIndexAutoRetriever
     from ragcore.retrievers.auto_merging import AutoMergingRetriever as AutoMergingRetriever
     from ragcore.retrievers.base import BaseRetriever as BaseRetriever
     from ragcore.retrievers.bm25 import BM25Retriever as BM25Retriever

@@ -54,10 +54,25 @@ class SimpleChatStore:
         with self._lock:
             return list(self._conversations)
 
+    def json(self) -> str:
+        """All conversations as JSON, of which `parse_raw` makes a store.
+
+        >>> SimpleChatStore.parse_raw(SimpleChatStore({"ada": [ChatMessage(content="Hi")]}).json()).get_keys()
+        ['ada']
+        """
+        return json.dumps({key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()})
+
+    model_dump_json = json
+
+    @classmethod
+    def parse_raw(cls, text: str) -> SimpleChatStore:
+        return cls({key: [message_from_dict(item) for item in items] for key, items in json.loads(text).items()})
+
+    model_validate_json = parse_raw
+
     def persist(self, persist_path: str | Path = "chat_store.json") -> None:
         """Write all conversations to a file, whole or not at all. StoreError."""
-        kept = {key: [message_to_dict(message) for message in self.get_messages(key)] for key in self.get_keys()}
-        replace_file(Path(persist_path), json.dumps(kept))
+        replace_file(Path(persist_path), self.json())
 
     @classmethod
     def from_persist_path(cls, persist_path: str | Path = "chat_store.json") -> SimpleChatStore:

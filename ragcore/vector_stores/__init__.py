@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ragcore.vector_stores.postgres import PostgresStore as PostgresStore
     from ragcore.vector_stores.query_modes import VectorStoreQueryMode as VectorStoreQueryMode
     from ragcore.vector_stores.types import BasePydanticVectorStore as BasePydanticVectorStore
+    from ragcore.vector_stores.types import MetadataInfo as MetadataInfo
+    from ragcore.vector_stores.types import VectorStoreInfo as VectorStoreInfo
     from ragcore.vector_stores.types import VectorStoreQuery as VectorStoreQuery
     from ragcore.vector_stores.types import VectorStoreQueryResult as VectorStoreQueryResult
 else:

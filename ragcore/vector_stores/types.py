@@ -25,6 +25,31 @@ HERE = "_ragcore_store"  # the attribute of a store of one's own that holds its 
 WORDS = (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH)
 
 
+@dataclass(frozen=True, slots=True)
+class MetadataInfo:
+    """One key of the metadata: its name, type, and what it means.
+
+    >>> MetadataInfo(name="year", type="integer", description="When it was written.").name
+    'year'
+    """
+
+    name: str
+    type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStoreInfo:
+    """What the passages of an index are about, and what their metadata is.
+
+    >>> VectorStoreInfo(content_info="Letters", metadata_info=[]).content_info
+    'Letters'
+    """
+
+    metadata_info: Sequence[MetadataInfo]
+    content_info: str
+
+
 @dataclass(slots=True)
 class VectorStoreQuery:
     """What a store is asked for: the `similarity_top_k` passages nearest to a vector, among those that may be found.

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (ROOT / "ragcore").rglob("*.py")
-    if "    >>> " in path.read_text("utf-8")
+    if ">>> " in path.read_text("utf-8")
 )
 
 

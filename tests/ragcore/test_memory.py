@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from ragcore.errors import DamagedStoreError, LLMServerError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.memory import SUMMARY, ChatMemoryBuffer, ChatSummaryMemoryBuffer
+from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
+from ragcore.memory.chat_memory import SUMMARY
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import SimpleChatStore
 

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 from ragcore.lazy_exports import lazy_exports
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+
 if TYPE_CHECKING:
     from ragcore.retrievers.query_transforms import BaseQueryTransform as BaseQueryTransform
     from ragcore.retrievers.query_transforms import DecomposeQueryTransform as DecomposeQueryTransform

@@ -39,3 +39,6 @@ class SummaryIndex(NodeIndex):
                 return retrievers.SummaryIndexEmbeddingRetriever(self, similarity_top_k)
             case ListRetrieverMode.LLM:
                 return retrievers.SummaryIndexLLMRetriever(self, choice_batch_size)
+
+
+ListIndex = SummaryIndex  # as LlamaIndex named it before

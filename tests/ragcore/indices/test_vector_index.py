@@ -491,11 +491,19 @@ def test_making_an_index_is_one_trace_in_which_every_text_is_embedded_once() -> 
     assert [step.facts["count"] for root in roots for step in root.named("embed")] == [4, 1]
 
 
-def test_an_index_is_made_of_something_and_streams_when_asked_to() -> None:
+def test_an_index_is_made_of_something() -> None:
     with pytest.raises(ValueError, match="made of nodes"):
         VectorStoreIndex(embed_model=Counting())
-    with pytest.raises(ValueError, match="stream_query"):
-        index_of().as_query_engine(streaming=True)  # type: ignore[arg-type]
+
+
+def test_options_of_an_engine_are_its_retrievers_too() -> None:
+    index = index_of(Document("One cat.\nTwo cats."))
+    engine = index.as_query_engine(llm=ScriptedLLM(), similarity_top_k=1, vector_store_query_mode="mmr")
+    assert len(engine.retrieve("cat")) == 1
+    with pytest.raises(TypeError, match="similarity_topk"):
+        index_of().as_query_engine(similarity_topk=1)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="similarity_top_k"):
+        index_of().as_query_engine(retriever=index_of().as_retriever(), similarity_top_k=1)
 
 
 def test_how_many_passages_a_retriever_finds_can_be_said_later() -> None:

@@ -75,7 +75,7 @@ def of_two(synthesizer: Synthesizer) -> AnswerStream:
 def test_the_answer_has_the_form_that_its_synthesizer_was_given() -> None:
     llm = ScriptedLLM(['Here: {"name": "Ann"}'])
     response = of_two(get_response_synthesizer(llm, "tree_summarize", output_cls=Person)).whole()
-    assert (response.response, dict(response.extra)) == ('{"name":"Ann"}', {"kept": 1, "output": Person(name="Ann")})
+    assert (str(response), dict(response.extra)) == ('{"name":"Ann"}', {"kept": 1, "output": Person(name="Ann")})
     assert '"title": "Person"' in llm.calls[0].messages[-1].content
     quoting = get_response_synthesizer(ExtractiveLLM(HashEmbedding()), output_cls=Person)
     assert isinstance(of_two(quoting).whole().extra["output"], Person)

@@ -103,7 +103,7 @@ def test_an_answer_can_have_the_form_of_a_model(mode: str) -> None:
     llm = word_llm(lambda call: 'Here: {"name": "Ann", "born": 1815}')
     response = get_response_synthesizer(llm, mode, output_cls=Person).synthesize("Who?", nodes("a", "b"))
     assert response.extra["output"] == Person(name="Ann", born=1815)
-    assert Person.model_validate_json(response.response) == response.extra["output"]
+    assert Person.model_validate_json(str(response)) == response.response
     assert all('"born"' in call.messages[-1].content for call in llm.calls)
 
 
@@ -113,7 +113,7 @@ def test_an_engine_s_answer_has_the_form_too_also_behind_a_router_and_in_a_strea
         return RetrieverQueryEngine(ListRetriever(nodes("a")), synthesizer)
 
     answer = engine().query("Who?")
-    assert (answer.extra["output"], answer.response) == (Person(name="Ann"), '{"name":"Ann","born":null}')
+    assert (answer.response, str(answer)) == (Person(name="Ann"), '{"name":"Ann","born":null}')
     selector = LLMSingleSelector(word_llm(["1"]), embed_model=HashEmbedding())
     routed = RouterQueryEngine(selector, [QueryEngineTool.from_defaults(engine())], word_llm([])).query("Who?")
     assert (routed.metadata["output"], routed.metadata["selector_result"].ind) == (Person(name="Ann"), 0)
@@ -149,9 +149,9 @@ def test_a_form_is_refused_where_answers_are_listed_or_filtered() -> None:
         get_response_synthesizer(word_llm([]), output_cls=Person, structured_answer_filtering=True)
 
 
-def test_streaming_is_a_call_and_no_kind_of_synthesizer() -> None:
-    with pytest.raises(ValueError, match=r"stream\(question, nodes\)"):
-        get_response_synthesizer(word_llm(["x"]), streaming=True)  # type: ignore[arg-type]
+def test_a_synthesizer_for_streaming_gives_the_answer_in_pieces() -> None:
+    answer = get_response_synthesizer(word_llm(["one two"]), streaming=True).synthesize("What?", nodes("a"))
+    assert list(answer.response_gen) == ["one", " two"]
 
 
 def test_without_async_one_call_is_made_after_the_other() -> None:

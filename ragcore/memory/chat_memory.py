@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any, Self
 
+from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Prompt
@@ -65,7 +66,7 @@ class ChatMemoryBuffer:
     ) -> Self:
         """Where no limit is given: three quarters of the model's window, or 3000 tokens."""
         limit = limit_for(llm) if token_limit is None else token_limit
-        count = count_tokens if tokenizer_fn is None else partial(_length, tokenizer_fn)
+        count = count_tokens if tokenizer_fn is None else partial(length_by, tokenizer_fn)
         return cls(limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key)._summed_up_by(llm)
 
     def _summed_up_by(self, llm: LLM | None) -> Self:
@@ -98,6 +99,22 @@ class ChatMemoryBuffer:
 
     def reset(self) -> None:
         self.set(())
+
+    def put_messages(self, messages: Sequence[ChatMessage]) -> None:
+        """The same as `put`, of a list."""
+        self.put(*messages)
+
+    aput = awaitable(put)
+    aput_messages = awaitable(put_messages)
+    aget = awaitable(get)
+    aget_all = awaitable(get_all)
+    aset = awaitable(set)
+    areset = awaitable(reset)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Its name; contexts of workflows keep what has one, as `to_dict` says it."""
+        return cls.__name__
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON can keep them. How tokens are counted is not among them."""
@@ -199,7 +216,7 @@ def limit_for(llm: LLM | None) -> int:
     return TOKEN_LIMIT if llm is None else max(1, int(llm.metadata.context_window * SHARE_OF_WINDOW))
 
 
-def _length(tokenizer: Callable[[str], Sized], text: str) -> int:
+def length_by(tokenizer: Callable[[str], Sized], text: str) -> int:
     return len(tokenizer(text))
 
 

@@ -1,0 +1,459 @@
+"""Agents as workflows (extra: workflow): they are awaited, tell what they do as events, and hand over to each other.
+
+>>> import asyncio
+>>> from ragcore.llms import ScriptedLLM
+>>> agent = FunctionAgent(llm=ScriptedLLM(["Hello!"], is_function_calling_model=True), system_prompt="You greet people.")
+>>> async def main() -> str:
+...     return str(await agent.run("Good morning"))
+>>> asyncio.run(main())
+'Hello!'
+
+A run has steps: ask the model, call the tools that it wants, side by side, and ask again with their results. What is remembered
+between them, and between runs with one `Context`, is in the context's store: "memory", "state", and the agent at work.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from ragcore.agent.react_reply import Act, UnreadableReplyError, read_reply
+from ragcore.agent.workflow_events import (
+    AgentInput,
+    AgentOutput,
+    AgentStream,
+    AgentStreamStructuredOutput,
+    AgentWorkflowStartEvent,
+    ToolCall,
+    ToolCallResult,
+)
+from ragcore.errors import ConfigError, RagError
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.memory import ChatMemoryBuffer
+from ragcore.prompts.prompt import Passage
+from ragcore.prompts.wording import REACT, unreadable
+from ragcore.schema import ChatMessage, MessageRole, new_id
+from ragcore.settings import services
+from ragcore.storage.chat_store import message_from_dict, message_to_dict
+from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, ToolSelection, as_tools, checked
+from ragcore.workflow import Context, Event, StopEvent, Workflow, WorkflowHandler, step
+
+__all__ = [
+    "AgentInput", "AgentOutput", "AgentStream", "AgentStreamStructuredOutput", "AgentWorkflow", "AgentWorkflowStartEvent",
+    "BaseWorkflowAgent", "FunctionAgent", "ReActAgent", "ToolCall", "ToolCallResult",
+]  # fmt: skip
+
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+MAX_ITERATIONS = 20
+HANDOFF = "handoff"
+STATE_PROMPT = "Current state:\n{state}\n\nCurrent message:\n{msg}\n"
+HANDOFF_PROMPT = "Hand the conversation over to another agent that can do more for the user.\nThe agents are:\n{agent_info}"
+HANDOFF_OUTPUT = "Agent {to_agent} works on this now, because: {reason}\nGo on with the user's request."
+
+
+class _Turn(Event):
+    """The model is asked next."""
+
+
+class _Called(ToolCallResult):
+    """A tool of this round has given its result."""
+
+
+class AgentWorkflow(Workflow):
+    """Agents that hand over to each other, beginning with `root_agent`; each has a name and a description.
+
+    >>> AgentWorkflow.from_tools_or_functions([abs]).root_agent
+    'Agent'
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[BaseWorkflowAgent],
+        initial_state: Mapping[str, Any] | None = None,
+        root_agent: str | None = None,
+        handoff_prompt: str = HANDOFF_PROMPT,
+        handoff_output_prompt: str = HANDOFF_OUTPUT,
+        state_prompt: str = STATE_PROMPT,
+        timeout: float | None = None,
+        output_cls: type[BaseModel] | None = None,
+        structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
+        early_stopping_method: str = "force",
+        verbose: bool = False,
+    ) -> None:
+        """`output_cls`: when an agent has answered, its model writes the conversation into this form. With
+        `early_stopping_method` "generate" an agent that used up its rounds answers from what it has; "force" is an error."""
+        super().__init__(timeout=timeout, verbose=verbose)
+        self.agents = {agent.name: agent for agent in agents}
+        if not agents or len(self.agents) < len(agents):
+            raise ValueError(f"agents need different names, not {[agent.name for agent in agents]}")
+        if root_agent is None and len(agents) > 1:
+            raise ValueError(f"root_agent says who begins: one of {list(self.agents)}")
+        self.root_agent = root_agent or agents[0].name
+        if self.root_agent not in self.agents:
+            raise ValueError(f"root_agent is {root_agent!r}; there are {list(self.agents)}")
+        self.initial_state = dict(initial_state or {})
+        self.handoff_prompt, self.handoff_output_prompt, self.state_prompt = handoff_prompt, handoff_output_prompt, state_prompt
+        self.output_cls, self.structured_output_fn = output_cls, structured_output_fn
+        self.early_stopping_method = early_stopping_method
+
+    @classmethod
+    def from_tools_or_functions(
+        cls,
+        tools_or_functions: Sequence[BaseTool | Callable[..., Any]],
+        llm: LLM | None = None,
+        system_prompt: str | None = None,
+        state_prompt: str = STATE_PROMPT,
+        initial_state: Mapping[str, Any] | None = None,
+        output_cls: type[BaseModel] | None = None,
+        timeout: float | None = None,
+        verbose: bool = False,
+    ) -> AgentWorkflow:
+        """One agent with these tools: one that calls functions where the model can, else a ReActAgent."""
+        model = services(llm).llm
+        kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
+        agent = kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)
+        return cls([agent], initial_state, state_prompt=state_prompt, output_cls=output_cls, timeout=timeout, verbose=verbose)
+
+    def run(  # type: ignore[override]  # what a run of agents takes
+        self,
+        user_msg: str | ChatMessage | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        memory: Any = None,
+        ctx: Context | None = None,
+        max_iterations: int | None = None,
+        early_stopping_method: str | None = None,
+        start_event: AgentWorkflowStartEvent | None = None,
+        **others: Any,
+    ) -> WorkflowHandler:
+        """Await what comes back for the answer; iterate over its `stream_events()` meanwhile. A run with the context of an
+        earlier one goes on with its conversation and state."""
+        event = start_event or AgentWorkflowStartEvent(
+            user_msg=user_msg,
+            chat_history=list(chat_history) if chat_history is not None else None,
+            memory=memory,
+            max_iterations=max_iterations,
+            early_stopping_method=early_stopping_method,
+            **others,
+        )
+        return super().run(ctx=ctx, start_event=event)
+
+    # --- the steps ------------------------------------------------------------------------------------------------------
+
+    @step
+    async def begin(self, ctx: Context, ev: AgentWorkflowStartEvent) -> _Turn:
+        """Take the message into the conversation."""
+        store = ctx.store
+        if ev.memory is not None or await store.get("memory", default=None) is None:
+            await store.set("memory", ev.memory or ChatMemoryBuffer.from_defaults(llm=self.agents[self.root_agent].llm))
+        if await store.get("state", default=None) is None:
+            await store.set("state", dict(self.initial_state))
+        memory = await store.get("memory")
+        if ev.chat_history is not None:
+            await memory.aset(ev.chat_history)
+        message = ChatMessage(MessageRole.USER, ev.user_msg) if isinstance(ev.user_msg, str) else ev.user_msg
+        if message is None and not await memory.aget_all():
+            raise ValueError("there is nothing to answer: give user_msg or chat_history")
+        asked = message or (await memory.aget_all())[-1]
+        if message is not None:
+            state = await store.get("state")
+            shown = self.state_prompt.format(state=state, msg=message.content) if state else message.content
+            await memory.aput(message if not state else ChatMessage(message.role, shown))
+        await store.set("user_msg_str", asked.content)
+        await store.set("current_agent_name", await store.get("current_agent_name", default=self.root_agent))
+        await store.set("rounds", 0)
+        await store.set("max_iterations", ev.max_iterations or MAX_ITERATIONS)
+        await store.set("early_stopping_method", ev.early_stopping_method or self.early_stopping_method)
+        await _note(ctx, [])
+        return _Turn()
+
+    @step
+    async def ask(self, ctx: Context, ev: _Turn) -> ToolCall | StopEvent | _Turn | None:
+        """Ask the model of the agent at work."""
+        store = ctx.store
+        agent = self.agents[await store.get("current_agent_name")]
+        rounds, most = await store.get("rounds") + 1, await store.get("max_iterations")
+        await store.set("rounds", rounds)
+        last = rounds > most
+        if last and await store.get("early_stopping_method") != "generate":
+            raise RagError(f"{agent.name} has not answered after {most} rounds.", hint="Raise max_iterations of run().")
+        tools = [] if last else await self._tools_of(agent, await store.get("user_msg_str"))
+        memory, scratchpad = await store.get("memory"), await _noted(ctx)
+        system = [ChatMessage(MessageRole.SYSTEM, agent.system_prompt)] if agent.system_prompt else []
+        messages = [*system, *await memory.aget()]
+        ctx.write_event_to_stream(AgentInput(input=[*messages, *scratchpad], current_agent_name=agent.name))
+        output = await agent.take_step(ctx, messages, scratchpad, tools)
+        await _note(ctx, [*scratchpad, output.response])
+        ctx.write_event_to_stream(output)
+        if output.retry_messages:
+            await _note(ctx, [*scratchpad, *output.retry_messages])
+            return _Turn()
+        if not output.tool_calls:
+            return await self._end(ctx, agent, output)
+        await store.set("calls", [call.tool_id for call in output.tool_calls])
+        for call in output.tool_calls:
+            ctx.send_event(ToolCall(tool_id=call.tool_id, tool_name=call.tool_name, tool_kwargs=dict(call.tool_kwargs)))
+        return None
+
+    @step
+    async def call(self, ctx: Context, ev: ToolCall) -> _Called:
+        """Call one tool."""
+        agent = self.agents[await ctx.store.get("current_agent_name")]
+        tools = {tool.metadata.name: tool for tool in await self._tools_of(agent, await ctx.store.get("user_msg_str"))}
+        ctx.write_event_to_stream(ToolCall(**{name: getattr(ev, name) for name in ("tool_id", "tool_name", "tool_kwargs")}))
+        tool = tools.get(ev.tool_name)
+        if tool is None:
+            known = ", ".join(tools) or "none"
+            output = ToolOutput(
+                f"Error: there is no tool {ev.tool_name!r}. The tools are: {known}.", ev.tool_name, is_error=True
+            )
+        else:
+            output = await _output_of(tool, ev.tool_kwargs, ctx)
+        direct = tool is not None and tool.metadata.return_direct and not output.is_error
+        result = _Called(
+            tool_id=ev.tool_id, tool_name=ev.tool_name, tool_kwargs=ev.tool_kwargs, tool_output=output, return_direct=direct
+        )
+        ctx.write_event_to_stream(ToolCallResult(**{name: getattr(result, name) for name in ToolCallResult.model_fields}))
+        return result
+
+    @step
+    async def collect(self, ctx: Context, ev: _Called) -> _Turn | StopEvent | None:
+        """When all tools of a round have given their results: ask again, or answer with the one that is the answer."""
+        store = ctx.store
+        calls = await store.get("calls")
+        collected = ctx.collect_events(ev, [_Called] * len(calls))
+        if collected is None:
+            return None
+        results = [each for each in collected if isinstance(each, _Called)]
+        results.sort(key=lambda result: calls.index(result.tool_id))
+        agent = self.agents[await store.get("current_agent_name")]
+        scratchpad = [*await _noted(ctx), *agent.observed(results)]
+        await _note(ctx, scratchpad)
+        direct = next((result for result in results if result.return_direct and result.tool_name != HANDOFF), None)
+        if direct is not None:
+            answer = ChatMessage(MessageRole.ASSISTANT, direct.tool_output.content)
+            await _note(ctx, [*scratchpad, answer])
+            return await self._end(ctx, agent, AgentOutput(response=answer, current_agent_name=agent.name))
+        if (following := await store.get("next_agent", default=None)) is not None:
+            await (await store.get("memory")).aput_messages(agent.remembered(scratchpad))
+            await _note(ctx, [])
+            await store.set("current_agent_name", following)
+            await store.set("next_agent", None)
+        return _Turn()
+
+    async def _end(self, ctx: Context, agent: BaseWorkflowAgent, output: AgentOutput) -> StopEvent:
+        memory = await ctx.store.get("memory")
+        await memory.aput_messages(agent.remembered(await _noted(ctx)))
+        output.tool_calls = []
+        if self.structured_output_fn is not None and self.output_cls is None:
+            made = self.structured_output_fn(await memory.aget())
+            output.structured_response = await made if hasattr(made, "__await__") else made
+        elif self.output_cls is not None:
+            model = agent.llm.as_structured_llm(self.output_cls)
+            output.structured_response = (await model.achat(await memory.aget())).raw.model_dump()
+        if output.structured_response is not None:
+            ctx.write_event_to_stream(AgentStreamStructuredOutput(output=output.structured_response))
+        return StopEvent(result=output)
+
+    async def _tools_of(self, agent: BaseWorkflowAgent, question: str) -> list[BaseTool]:
+        tools = list(agent.tools)
+        if agent.tool_retriever is not None:
+            tools += await agent.tool_retriever.aretrieve(question)
+        others = {
+            name: each.description
+            for name, each in self.agents.items()
+            if name != agent.name and (agent.can_handoff_to is None or name in agent.can_handoff_to)
+        }
+        return [*tools, self._handoff_to(others)] if others else tools
+
+    def _handoff_to(self, others: Mapping[str, str]) -> FunctionTool:
+        async def handoff(ctx: Context, to_agent: str, reason: str) -> str:
+            if to_agent not in others:
+                return f"There is no agent {to_agent!r} to hand over to. The agents are: {', '.join(others)}."
+            await ctx.store.set("next_agent", to_agent)
+            return self.handoff_output_prompt.format(to_agent=to_agent, reason=reason)
+
+        described = self.handoff_prompt.format(agent_info=json.dumps(dict(others), ensure_ascii=False))
+        return FunctionTool.from_defaults(async_fn=handoff, name=HANDOFF, description=described)
+
+
+class BaseWorkflowAgent(AgentWorkflow):
+    """One agent, and the workflow of it alone. Subclasses say how the model is asked."""
+
+    def __init__(
+        self,
+        name: str = "Agent",
+        description: str = "An agent that can perform a task",
+        system_prompt: str | None = None,
+        tools: Sequence[BaseTool | Callable[..., Any]] | None = None,
+        tool_retriever: Any = None,
+        can_handoff_to: Sequence[str] | None = None,
+        llm: LLM | None = None,
+        initial_state: Mapping[str, Any] | None = None,
+        state_prompt: str = STATE_PROMPT,
+        output_cls: type[BaseModel] | None = None,
+        structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
+        streaming: bool = True,
+        early_stopping_method: str = "force",
+        timeout: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an AgentWorkflow, all of them
+        where None. Without `streaming` the answer is one AgentStream event."""
+        self.name, self.description, self.system_prompt = name, description, system_prompt
+        self.tools: list[BaseTool] = as_tools(tools or ())
+        if any(tool.metadata.name == HANDOFF for tool in self.tools):
+            raise ValueError(f"{HANDOFF!r} is the name of the tool that hands over to another agent; choose another")
+        self.tool_retriever, self.can_handoff_to, self.streaming = tool_retriever, can_handoff_to, streaming
+        self.llm = services(llm).llm
+        super().__init__(
+            [self],
+            initial_state,
+            state_prompt=state_prompt,
+            output_cls=output_cls,
+            structured_output_fn=structured_output_fn,
+            early_stopping_method=early_stopping_method,
+            timeout=timeout,
+            verbose=verbose,
+        )
+
+    async def take_step(
+        self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
+    ) -> AgentOutput:
+        """What the model answers to the conversation and what was done since. Its words go to the stream as they come."""
+        raise NotImplementedError
+
+    def observed(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
+        """The results of tools as the model sees them."""
+        return [
+            ChatMessage(MessageRole.TOOL, each.tool_output.content, each.tool_name, {"tool_call_id": each.tool_id})
+            for each in results
+        ]
+
+    def remembered(self, scratchpad: Sequence[ChatMessage]) -> list[ChatMessage]:
+        """What of a run stays in the conversation."""
+        return list(scratchpad)
+
+
+class FunctionAgent(BaseWorkflowAgent):
+    """For models that call functions themselves. ConfigError for another.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> FunctionAgent(tools=[abs], llm=ScriptedLLM(is_function_calling_model=True)).tools[0].metadata.name
+    'abs'
+    """
+
+    def __init__(
+        self, *args: Any, initial_tool_choice: str | None = None, allow_parallel_tool_calls: bool = True, **options: Any
+    ) -> None:
+        """As BaseWorkflowAgent; `initial_tool_choice` is the tool that must be called first."""
+        super().__init__(*args, **options)
+        self.initial_tool_choice, self.allow_parallel_tool_calls = initial_tool_choice, allow_parallel_tool_calls
+
+    async def take_step(
+        self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
+    ) -> AgentOutput:
+        if tools and not self.llm.metadata.is_function_calling_model:
+            raise ConfigError(
+                f"{self.llm.metadata.model_name} does not call functions, so it cannot use the tools.",
+                hint="Choose another model, or use a ReActAgent.",
+            )
+        asked: dict[str, Any] = {
+            "tools": tools,
+            "chat_history": [*messages, *scratchpad],
+            "allow_parallel_tool_calls": self.allow_parallel_tool_calls,
+        }
+        if self.initial_tool_choice is not None and not scratchpad:
+            asked["tool_choice"] = self.initial_tool_choice
+        response = None
+        if self.streaming:
+            async for response in await self.llm.astream_chat_with_tools(**asked):
+                self._tell(ctx, response)
+        else:
+            response = await self.llm.achat_with_tools(**asked)
+            self._tell(ctx, response)
+        if response is None:
+            raise RagError(f"{self.llm.metadata.model_name} answered with nothing.", hint="Ask again.")
+        calls = self.llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
+        return AgentOutput(response=response.message, tool_calls=list(calls), raw=response.raw, current_agent_name=self.name)
+
+    def _tell(self, ctx: Context, response: Any) -> None:
+        text = response.message.content or ""
+        calls = self.llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
+        delta = text if response.delta is None else response.delta
+        event = AgentStream(delta=delta, response=text, current_agent_name=self.name, tool_calls=list(calls), raw=response.raw)
+        ctx.write_event_to_stream(event)
+
+
+class ReActAgent(BaseWorkflowAgent):
+    """For any model that can write: it thinks, names a tool and reads what that gives, as text (Yao et al. 2022).
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> ReActAgent(tools=[abs], llm=ScriptedLLM()).tools[0].metadata.name
+    'abs'
+    """
+
+    prompt: ClassVar[Any] = REACT
+
+    async def take_step(
+        self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
+    ) -> AgentOutput:
+        cards = tuple(tool.metadata.card for tool in tools)
+        system = "\n".join(message.content for message in messages if message.role is MessageRole.SYSTEM)
+        variables = {
+            "system_prompt": system,
+            "tools": cards,
+            "tool_names": ", ".join(card.name for card in cards),
+            "query_str": await ctx.store.get("user_msg_str"),
+            "observations": tuple(Passage(each.content) for each in scratchpad if each.role is MessageRole.USER),
+        }
+        talk = tuple(message for message in messages if message.role is not MessageRole.SYSTEM)
+        text = ""
+        async for piece in await self.llm.astream(LLMCall(self.prompt, variables, (*talk, *scratchpad))):
+            text += piece
+            ctx.write_event_to_stream(AgentStream(delta=piece, response=text, current_agent_name=self.name))
+        message = ChatMessage(MessageRole.ASSISTANT, text)
+        try:
+            read = read_reply(text, {card.name for card in cards})
+        except UnreadableReplyError as error:
+            retry = [message, ChatMessage(MessageRole.USER, unreadable(str(error)))]
+            return AgentOutput(response=message, current_agent_name=self.name, retry_messages=retry)
+        if isinstance(read, Act):
+            call = ToolSelection(new_id(), read.tool, read.arguments)
+            return AgentOutput(response=message, tool_calls=[call], current_agent_name=self.name)
+        return AgentOutput(response=ChatMessage(MessageRole.ASSISTANT, read.text), current_agent_name=self.name)
+
+    def observed(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
+        return [ChatMessage(MessageRole.USER, f"Observation: {each.tool_output.content}") for each in results]
+
+    def remembered(self, scratchpad: Sequence[ChatMessage]) -> list[ChatMessage]:
+        return list(scratchpad[-1:])
+
+
+async def _noted(ctx: Context) -> list[ChatMessage]:
+    """What model and tools have said in this run."""
+    return [message_from_dict(message) for message in await ctx.store.get("scratchpad")]
+
+
+async def _note(ctx: Context, messages: Sequence[ChatMessage]) -> None:
+    await ctx.store.set("scratchpad", [message_to_dict(message) for message in messages])  # a context is kept as JSON
+
+
+async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context) -> ToolOutput:
+    """The tool's result; where it fails, the error as a result. It gets the context where it takes one."""
+    try:
+        given = checked(tool.metadata, arguments)
+    except ArgumentsError as error:
+        return ToolOutput(f"Error: {error}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
+    if (name := getattr(tool, "context_param", None)) is not None:
+        given[name] = ctx
+    try:
+        return await tool.acall(**given)
+    except Exception as error:
+        if type(error).__module__.startswith("workflows"):  # how a step waits for an event
+            raise
+        return ToolOutput(
+            f"Error: {error or type(error).__name__}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True
+        )

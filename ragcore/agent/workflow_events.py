@@ -1,0 +1,101 @@
+"""What agents that are workflows tell while they work (extra: workflow).
+
+>>> AgentStream(delta="lo", response="Hello", current_agent_name="Agent").response
+'Hello'
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from ragcore.prompts.structured_output import Form
+from ragcore.schema import ChatMessage
+from ragcore.tools import ToolOutput, ToolSelection
+from ragcore.workflow import Event, StartEvent
+
+logger = logging.getLogger(__name__)
+
+
+class AgentWorkflowStartEvent(StartEvent):
+    """What a run begins with."""
+
+    user_msg: str | ChatMessage | None = None
+    chat_history: list[ChatMessage] | None = None
+    memory: Any = None
+    max_iterations: int | None = None
+    early_stopping_method: str | None = None
+
+
+class AgentInput(Event):
+    """What the model is asked."""
+
+    input: list[ChatMessage]
+    current_agent_name: str
+
+
+class AgentStream(Event):
+    """A piece of the model's answer, and the answer so far."""
+
+    delta: str
+    response: str
+    current_agent_name: str
+    tool_calls: list[ToolSelection] = Field(default_factory=list)
+    raw: Any = Field(default=None, exclude=True)
+    thinking_delta: str | None = None
+
+
+class AgentStreamStructuredOutput(Event):
+    """The answer in the form that was asked for."""
+
+    output: dict[str, Any]
+
+    def get_pydantic_model(self, model: type[Form]) -> Form | None:
+        """The answer as an object; None where it is of another form."""
+        return _of_form(self.output, model)
+
+
+class AgentOutput(Event):
+    """What the model answered; the last one of a run is its result."""
+
+    response: ChatMessage
+    current_agent_name: str
+    structured_response: dict[str, Any] | None = None
+    tool_calls: list[ToolSelection] = Field(default_factory=list)
+    retry_messages: list[ChatMessage] = Field(default_factory=list)
+    raw: Any = Field(default=None, exclude=True)
+
+    def get_pydantic_model(self, model: type[Form]) -> Form | None:
+        """The structured answer as an object; None where there is none, or it is of another form."""
+        return None if self.structured_response is None else _of_form(self.structured_response, model)
+
+    def __str__(self) -> str:
+        return self.response.content
+
+
+class ToolCall(Event):
+    """A tool is called."""
+
+    tool_name: str
+    tool_kwargs: dict[str, Any]
+    tool_id: str
+
+
+class ToolCallResult(Event):
+    """A tool has given its result."""
+
+    tool_name: str
+    tool_kwargs: dict[str, Any]
+    tool_id: str
+    tool_output: ToolOutput
+    return_direct: bool = False
+
+
+def _of_form(values: dict[str, Any], model: type[Form]) -> Form | None:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        logger.warning("the answer has not the form %s: %s", model.__name__, error)
+        return None

@@ -1,0 +1,188 @@
+"""What a message holds beside text: images, sound and documents, each from bytes, a file or a URL.
+
+>>> from ragcore.schema import ChatMessage
+>>> message = ChatMessage(role="user", blocks=[TextBlock(text="What is this?"), ImageBlock(url="https://example.org/a.png")])
+>>> message.content
+'What is this?'
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """A stretch of text.
+
+    >>> TextBlock(text="Hello").text
+    'Hello'
+    """
+
+    text: str = ""
+    block_type: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class _Media:
+    path: str | Path | None = None
+    url: str | None = None
+    usual_type: ClassVar[str]
+
+    @property
+    def given(self) -> bytes | None:
+        raise NotImplementedError
+
+    @property
+    def named_type(self) -> str | None:
+        return None
+
+    @property
+    def mimetype(self) -> str:
+        """As named; else by the name of the file; else the usual one of its kind."""
+        import mimetypes
+
+        return self.named_type or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
+
+    def _resolved(self, as_base64: bool) -> BytesIO:
+        if self.given is not None:
+            data = _decoded(self.given)
+        elif self.path is not None:
+            data = Path(self.path).read_bytes()
+        elif self.url is not None and self.url.startswith("data:"):
+            data = base64.b64decode(self.url.partition(",")[2])
+        elif self.url is not None:
+            import httpx
+
+            data = httpx.get(self.url, follow_redirects=True, timeout=60).raise_for_status().content
+        else:
+            raise ValueError(f"a {type(self).__name__} needs its data, a path or a url")
+        return BytesIO(base64.b64encode(data) if as_base64 else data)
+
+    @property
+    def data_url(self) -> str:
+        """Its URL where it has one; else the data itself as one."""
+        return self.url or f"data:{self.mimetype};base64,{self._resolved(True).getvalue().decode()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageBlock(_Media):
+    """An image, for models that see. `image` are its bytes, as they are or in base64.
+
+    >>> ImageBlock(image=b"abc").resolve_image().read()
+    b'abc'
+    """
+
+    image: bytes | None = None
+    image_mimetype: str | None = None
+    detail: str | None = None
+    block_type: ClassVar[str] = "image"
+    usual_type: ClassVar[str] = "image/png"
+
+    @property
+    def given(self) -> bytes | None:
+        return self.image
+
+    @property
+    def named_type(self) -> str | None:
+        return self.image_mimetype
+
+    def resolve_image(self, as_base64: bool = False) -> BytesIO:
+        """The bytes of the image, or their base64."""
+        return self._resolved(as_base64)
+
+
+@dataclass(frozen=True, slots=True)
+class AudioBlock(_Media):
+    """Sound, for models that hear.
+
+    >>> AudioBlock(audio=b"abc", format="mp3").resolve_audio().read()
+    b'abc'
+    """
+
+    audio: bytes | None = None
+    format: str | None = None
+    block_type: ClassVar[str] = "audio"
+    usual_type: ClassVar[str] = "audio/wav"
+
+    @property
+    def given(self) -> bytes | None:
+        return self.audio
+
+    def resolve_audio(self, as_base64: bool = False) -> BytesIO:
+        """The bytes of the sound, or their base64."""
+        return self._resolved(as_base64)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentBlock(_Media):
+    """A file as it is, for models that read files themselves.
+
+    >>> DocumentBlock(data=b"%PDF", title="invoice.pdf").resolve_document().read()
+    b'%PDF'
+    """
+
+    data: bytes | None = None
+    title: str | None = None
+    document_mimetype: str | None = None
+    block_type: ClassVar[str] = "document"
+    usual_type: ClassVar[str] = "application/pdf"
+
+    @property
+    def given(self) -> bytes | None:
+        return self.data
+
+    @property
+    def named_type(self) -> str | None:
+        return self.document_mimetype
+
+    def resolve_document(self, as_base64: bool = False) -> BytesIO:
+        """The bytes of the file, or their base64."""
+        return self._resolved(as_base64)
+
+
+Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock
+ContentBlock = Block
+
+
+def text_of(blocks: Iterable[Block]) -> str:
+    """The texts below each other."""
+    return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
+def has_media(blocks: Iterable[Block]) -> bool:
+    return any(not isinstance(block, TextBlock) for block in blocks)
+
+
+def in_openai_format(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    """The parts of a message as OpenAI's servers take them."""
+    return [_part(block) for block in blocks]
+
+
+def _part(block: Block) -> dict[str, Any]:
+    if isinstance(block, TextBlock):
+        return {"type": "text", "text": block.text}
+    if isinstance(block, ImageBlock):
+        detail = {"detail": block.detail} if block.detail else {}
+        return {"type": "image_url", "image_url": {"url": block.data_url, **detail}}
+    if isinstance(block, AudioBlock):
+        sound = block.resolve_audio(as_base64=True).getvalue().decode()
+        return {"type": "input_audio", "input_audio": {"data": sound, "format": block.format or block.mimetype.split("/")[1]}}
+    name = block.title or Path(block.path or "document").name
+    return {"type": "file", "file": {"filename": name, "file_data": block.data_url}}
+
+
+def _decoded(data: bytes) -> bytes:
+    """Bytes that are base64 already are what they stand for."""
+    try:
+        return base64.b64decode(data, validate=True) if len(data) > 8 else data
+    except binascii.Error:
+        return data

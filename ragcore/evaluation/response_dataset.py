@@ -1,0 +1,163 @@
+"""Questions with their answers, made from documents by a model; what an engine answers to them; and tables of results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Self
+
+from ragcore.concurrency import awaitable, finished, run_jobs
+from ragcore.evaluation.base import EvaluationResult
+from ragcore.evaluation.dataset import generate_question_context_pairs
+from ragcore.ingestion.transformations import run_transformations
+from ragcore.llms.base import LLM
+from ragcore.prompts.templates import Wording
+from ragcore.prompts.wording import QUESTIONS
+from ragcore.query_engine.base import BaseQueryEngine
+from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
+from ragcore.schema import Document, NodeWithScore, Response, TextNode
+from ragcore.settings import Transformation, services
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class QueryResponseDataset:
+    """Questions and their answers, each by the id of the question.
+
+    >>> QueryResponseDataset.from_qr_pairs([("Who?", "Ada.")]).qr_pairs
+    [('Who?', 'Ada.')]
+    """
+
+    queries: Mapping[str, str] = field(default_factory=dict)
+    responses: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_qr_pairs(cls, qr_pairs: Sequence[tuple[str, str]]) -> Self:
+        named = {str(number): pair for number, pair in enumerate(qr_pairs)}
+        return cls({id_: asked for id_, (asked, _) in named.items()}, {id_: said for id_, (_, said) in named.items()})
+
+    @property
+    def qr_pairs(self) -> list[tuple[str, str]]:
+        """ValueError for a question without an answer."""
+        if missing := sorted(self.queries.keys() - self.responses.keys()):
+            raise ValueError(f"these questions have no answers: {missing}")
+        return [(query, self.responses[id_]) for id_, query in self.queries.items()]
+
+    @property
+    def questions(self) -> list[str]:
+        return list(self.queries.values())
+
+    def save_json(self, path: str | Path) -> None:
+        Path(path).write_text(json.dumps(asdict(self), indent=4, ensure_ascii=False), "utf-8")
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Self:
+        return cls(**json.loads(Path(path).read_text("utf-8")))
+
+
+class DatasetGenerator:
+    """Writes questions about passages, and their answers.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> generator = DatasetGenerator([TextNode("Ada wrote notes.")], llm=ScriptedLLM(["1. Who wrote notes?", "Ada."]))
+    >>> generator.generate_dataset_from_nodes(num=1).qr_pairs
+    [('Who wrote notes?', 'Ada.')]
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[TextNode],
+        llm: LLM | None = None,
+        num_questions_per_chunk: int = 3,
+        text_question_template: Wording = QUESTIONS,
+        text_qa_template: Wording | None = None,
+        workers: int = 4,
+    ) -> None:
+        self.nodes = list(nodes)
+        self.llm = services(llm).llm
+        self.num_questions_per_chunk = num_questions_per_chunk
+        self.text_question_template = text_question_template
+        self.text_qa_template = text_qa_template
+        self.workers = workers
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Sequence[Document],
+        llm: LLM | None = None,
+        transformations: Sequence[Transformation] | None = None,
+        num_questions_per_chunk: int = 3,
+        text_question_template: Wording = QUESTIONS,
+        text_qa_template: Wording | None = None,
+        workers: int = 4,
+    ) -> Self:
+        """Of the passages of documents, split as everywhere."""
+        made = run_transformations(documents, services(llm, None, transformations).transformations)
+        nodes = [node for node in made if isinstance(node, TextNode)]
+        return cls(nodes, llm, num_questions_per_chunk, text_question_template, text_qa_template, workers)
+
+    def generate_questions_from_nodes(self, num: int | None = None) -> list[str]:
+        """All questions, or the first `num`. LLMErrors where the model fails for every passage."""
+        return [question for question, _ in self._asked(num)]
+
+    def generate_dataset_from_nodes(self, num: int | None = None) -> QueryResponseDataset:
+        """The same, each with the answer that the model gives from its passage."""
+        synthesizer = get_response_synthesizer(self.llm, text_qa_template=self.text_qa_template)
+        asked = self._asked(num)
+        return QueryResponseDataset.from_qr_pairs(
+            [(question, str(synthesizer.synthesize(question, [NodeWithScore(node)]))) for question, node in asked]
+        )
+
+    agenerate_questions_from_nodes = awaitable(generate_questions_from_nodes)
+    agenerate_dataset_from_nodes = awaitable(generate_dataset_from_nodes)
+
+    def _asked(self, num: int | None) -> list[tuple[str, TextNode]]:
+        nodes = self.nodes if num is None else self.nodes[:num]  # each gives one question at least, as a rule
+        made = generate_question_context_pairs(
+            nodes, self.llm, self.num_questions_per_chunk, self.text_question_template, self.workers
+        )
+        named = {node.id_: node for node in nodes}
+        return [(question, named[ids[0]]) for question, ids in made.query_docid_pairs][:num]
+
+
+async def aget_responses(
+    questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False
+) -> list[Response]:
+    """What an engine answers to each question, in their order. `show_progress` logs each.
+
+    >>> from ragcore.query_engine import CustomQueryEngine
+    >>> class Echo(CustomQueryEngine):
+    ...     def custom_query(self, query_str: str) -> str:
+    ...         return query_str
+    >>> [str(answer) for answer in finished(aget_responses(["a", "b"], Echo()))]
+    ['a', 'b']
+    """
+    return await run_jobs([query_engine.aquery(question) for question in questions], show_progress)
+
+
+def get_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False) -> list[Response]:
+    """The same from where nothing is awaited.
+
+    >>> get_responses([], None)
+    []
+    """
+    return finished(aget_responses(questions, query_engine, show_progress))
+
+
+def get_results_df(
+    eval_results_list: Sequence[Mapping[str, Sequence[EvaluationResult]]], names: Sequence[str], metric_keys: Sequence[str]
+) -> pandas.DataFrame:
+    """The mean score of each metric, a row for each of `names`. Needs pandas.
+
+    >>> get_results_df([{"faithfulness": [EvaluationResult(score=1.0)]}], ["top 2"], ["faithfulness"]).values.tolist()
+    [['top 2', 1.0]]
+    """
+    import pandas
+
+    means = {key: [fmean(each.score or 0.0 for each in results[key]) for results in eval_results_list] for key in metric_keys}
+    return pandas.DataFrame({"names": list(names), **means})

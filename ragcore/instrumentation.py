@@ -1,0 +1,71 @@
+"""Events and spans by LlamaIndex's names, from the package `llama-index-instrumentation` (extra: workflow).
+
+What `ragcore.observe` tells is passed on to the handlers of its dispatchers, as an event at the begin and at the end of each
+stage; the facts of the span, as traces keep them, are its attributes.
+
+>>> from ragcore.instrumentation.event_handlers import BaseEventHandler
+>>> heard = []
+>>> class Hears(BaseEventHandler):
+...     def handle(self, event, **kwargs):
+...         heard.append(type(event).__name__)
+>>> get_dispatcher().add_event_handler(Hears())
+>>> from ragcore.llms import ScriptedLLM
+>>> _ = ScriptedLLM(["Hello."]).complete("Good morning")
+>>> heard
+['LLMChatStartEvent', 'LLMChatEndEvent']
+"""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, create_model
+
+from ragcore.observe import Listener, Span, add_listener
+
+try:
+    from llama_index_instrumentation import DispatcherSpanMixin as DispatcherSpanMixin
+    from llama_index_instrumentation import get_dispatcher as get_dispatcher
+    from llama_index_instrumentation.base import BaseEvent as BaseEvent
+    from llama_index_instrumentation.dispatcher import Dispatcher as Dispatcher
+except ImportError as error:
+    raise ImportError(
+        "ragcore.instrumentation needs the package llama-index-instrumentation: pip install 'lectern[workflow]'"
+    ) from error
+
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+_STAGES = {  # of spans, and how their events are called
+    "llm": "LLMChat",
+    "embed": "Embedding",
+    "retrieve": "Retrieval",
+    "query": "Query",
+    "synthesize": "Synthesize",
+    "rerank": "ReRank",
+    "agent": "AgentRunStep",
+}
+
+
+class _Stage(BaseEvent):
+    model_config = ConfigDict(extra="allow")
+
+
+_EVENTS = {
+    f"{name}{end}Event": create_model(f"{name}{end}Event", __base__=_Stage)
+    for name in _STAGES.values()
+    for end in ("Start", "End")
+}
+globals().update(_EVENTS)
+
+
+class _PassedOn(Listener):
+    def started(self, step: Span) -> None:
+        _tell(step, "Start")
+
+    def finished(self, step: Span) -> None:
+        _tell(step, "End")
+
+
+def _tell(step: Span, end: str) -> None:
+    if step.name in _STAGES:
+        get_dispatcher("ragcore").event(_EVENTS[f"{_STAGES[step.name]}{end}Event"](**step.facts))
+
+
+add_listener(_PassedOn())

@@ -1,0 +1,276 @@
+"""A conversation whose older messages go to blocks: fixed text, facts that a model notes, passages found again by meaning.
+
+>>> from ragcore.schema import ChatMessage
+>>> memory = Memory.from_defaults(session_id="ada", memory_blocks=[StaticMemoryBlock(static_content="The user is Ada.")])
+>>> memory.put(ChatMessage(role="user", content="Who am I?"))
+>>> [message.role.value for message in memory.get()]
+['system', 'user']
+>>> print(memory.get()[0].content)
+<memory>
+<core_info>
+The user is Ada.
+</core_info>
+</memory>
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import replace
+from enum import Enum
+from functools import partial
+from typing import Any, Generic, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from ragcore.concurrency import finished
+from ragcore.content_blocks import Block, text_of
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.memory.chat_memory import ChatMemoryBuffer, length_by
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import CONDENSE_FACTS, EXTRACT_FACTS
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.schema import ChatMessage, MessageRole, TextNode, new_id
+from ragcore.settings import embedder, services
+from ragcore.storage.chat_store import ChatStore
+from ragcore.text.tokens import count_tokens
+
+TOKEN_LIMIT = 30_000
+Shown = TypeVar("Shown")  # what a block shows: a text, content blocks or messages
+FLUSH_SIZE = 3_000  # tokens
+
+
+class InsertMethod(str, Enum):
+    """Where the blocks' contents are shown: in a message of the system before the others, or in the user's last one."""
+
+    SYSTEM = "system"
+    USER = "user"
+
+
+class BaseMemoryBlock(BaseModel, Generic[Shown]):
+    """Subclasses give `_aget` and `_aput`. A block of priority 0 is always shown; of the others, those with the highest number
+    are left out first where there is no room."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str
+    description: str | None = None
+    priority: int = 0
+    accept_short_term_memory: bool = True
+
+    @abstractmethod
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Shown:
+        """What is shown for a conversation."""
+
+    @abstractmethod
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Take messages that are no longer sent."""
+
+    async def atruncate(self, content: Any, tokens_to_truncate: int) -> Any:
+        """The content with so many tokens less; None leaves it out."""
+        return None
+
+    async def aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Any:
+        return await self._aget(messages, **block_kwargs)
+
+    async def aput(
+        self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
+    ) -> None:
+        """Take messages; those of the conversation only where it accepts them."""
+        if self.accept_short_term_memory or not from_short_term_memory:
+            await self._aput(messages)
+
+
+class StaticMemoryBlock(BaseMemoryBlock[Any]):
+    """The same text for every conversation.
+
+    >>> StaticMemoryBlock(static_content="Ada wrote notes.").static_content
+    'Ada wrote notes.'
+    """
+
+    name: str = "core_info"
+    static_content: Any = ""
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Any:
+        return self.static_content
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Nothing changes it."""
+
+
+class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
+    """Facts that a model notes of the messages, at most `max_facts`: more are condensed by one call.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> FactExtractionMemoryBlock(llm=ScriptedLLM(), max_facts=20).facts
+    []
+    """
+
+    name: str = "extracted_facts"
+    llm: Any = Field(default_factory=lambda: services().llm)
+    facts: list[str] = Field(default_factory=list)
+    max_facts: int = 50
+    fact_extraction_prompt_template: Any = EXTRACT_FACTS
+    fact_condense_prompt_template: Any = CONDENSE_FACTS
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        return "\n".join(f"<fact>{fact}</fact>" for fact in self.facts)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        known = "\n".join(self.facts)
+        new = await self._ask(EXTRACT_FACTS, self.fact_extraction_prompt_template, messages, existing_facts=known)
+        self.facts.extend(fact for fact in new if fact not in self.facts)
+        if len(self.facts) > self.max_facts:
+            known, most = "\n".join(self.facts), str(self.max_facts)
+            shorter = await self._ask(
+                CONDENSE_FACTS, self.fact_condense_prompt_template, messages, existing_facts=known, max_facts=most
+            )
+            self.facts = shorter[: self.max_facts] or self.facts[-self.max_facts :]
+
+    async def _ask(self, ours: Any, wording: Wording, messages: list[ChatMessage], **values: str) -> list[str]:
+        llm: LLM = self.llm
+        call = LLMCall(in_place_of(ours, wording, llm), {**values, "chat_history": tuple(messages)})
+        lines = (await llm.acomplete(call.messages()[-1].content)).text.splitlines()
+        facts = (line.strip().removeprefix("<fact>").removesuffix("</fact>").strip(" -*") for line in lines)
+        return [fact for fact in facts if fact and not fact.startswith("<")]
+
+
+class VectorMemoryBlock(BaseMemoryBlock[str]):
+    """Earlier messages near to what is talked about now, found in a vector index of their own.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> VectorMemoryBlock(embed_model=HashEmbedding(), similarity_top_k=2).name
+    'retrieved_messages'
+    """
+
+    name: str = "retrieved_messages"
+    vector_store: Any = None
+    embed_model: Any = None
+    similarity_top_k: int = 2
+    retrieval_context_window: int = 5
+    node_postprocessors: list[Any] = Field(default_factory=list)
+    query_kwargs: dict[str, Any] = Field(default_factory=dict)
+    _index: Any = PrivateAttr(default=None)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        question = "\n".join(message.content for message in (messages or ())[-self.retrieval_context_window :])
+        if not question.strip() or self._index is None:
+            return ""
+        retriever: BaseRetriever = self._index.as_retriever(similarity_top_k=self.similarity_top_k, **self.query_kwargs)
+        hits = await retriever.aretrieve(question)
+        for postprocessor in self.node_postprocessors:
+            hits = postprocessor.postprocess_nodes(hits)
+        return "\n\n".join(hit.node.text for hit in hits)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        from ragcore.indices.vector import VectorStoreIndex
+        from ragcore.storage.storage_context import StorageContext
+
+        text = "\n".join(f"<message role='{each.role.value}'>{each.content}</message>" for each in messages if each.content)
+        if not text:
+            return
+        if self._index is None:
+            context = StorageContext.from_defaults(vector_store=self.vector_store) if self.vector_store else None
+            self._index = VectorStoreIndex([], storage_context=context, embed_model=embedder(self.embed_model))
+        self._index.insert_nodes([TextNode(text)])
+
+
+class Memory(ChatMemoryBuffer):
+    """A conversation, and blocks for what no longer fits into its share of `token_limit`.
+
+    When the messages are more than `chat_history_token_ratio` of the limit, the oldest whole turns, at least
+    `token_flush_size` tokens of them, go to the blocks and are no longer sent. `put` and `get` may ask models for that.
+    """
+
+    memory_blocks: Sequence[BaseMemoryBlock[Any]] = ()
+    insert_method: InsertMethod = InsertMethod.SYSTEM
+    flush_size: int = FLUSH_SIZE
+    ratio: float = 0.7
+
+    @classmethod
+    def from_defaults(  # type: ignore[override]  # LlamaIndex's own arguments
+        cls,
+        session_id: str | None = None,
+        chat_history: Sequence[ChatMessage] | None = None,
+        token_limit: int = TOKEN_LIMIT,
+        memory_blocks: Sequence[BaseMemoryBlock[Any]] | None = None,
+        tokenizer_fn: Callable[[str], Sized] | None = None,
+        chat_history_token_ratio: float = 0.7,
+        token_flush_size: int = FLUSH_SIZE,
+        insert_method: InsertMethod | str = InsertMethod.SYSTEM,
+        chat_store: ChatStore | None = None,
+    ) -> Self:
+        """`session_id` is the key of the conversation in `chat_store`, a new one where it is not given."""
+        count = count_tokens if tokenizer_fn is None else partial(length_by, tokenizer_fn)
+        memory = cls(token_limit, chat_history, count, chat_store=chat_store, chat_store_key=session_id or new_id())
+        memory.memory_blocks = tuple(memory_blocks or ())
+        memory.insert_method = InsertMethod(insert_method)
+        memory.ratio, memory.flush_size = chat_history_token_ratio, min(token_flush_size, token_limit)
+        return memory
+
+    @property
+    def session_id(self) -> str:
+        return self.chat_store_key
+
+    def put(self, *messages: ChatMessage) -> None:
+        super().put(*messages)
+        room = int(self.token_limit * self.ratio)
+        talk = self.get_all()
+        if not self.memory_blocks or self.cost(talk) <= room:
+            return
+        old = self._oldest(talk, max(self.cost(talk) - room, self.flush_size))
+        self.set(talk[len(old) :])
+        for block in self.memory_blocks:
+            finished(block.aput(old, from_short_term_memory=True, session_id=self.session_id))
+
+    def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:  # type: ignore[override]
+        """The messages that fit, with the blocks' contents. `input` is what is asked next, for blocks that look it up."""
+        talk = self.get_all()
+        asked = (
+            [ChatMessage(content=input) if isinstance(input, str) else input] if isinstance(input, str | ChatMessage) else []
+        )
+        shown = self._shown([*talk, *asked], block_kwargs)
+        room = max(1, self.token_limit - self._count(shown))
+        return self._with(self.fitting(talk, self.token_limit - room) if shown else self.fitting(talk), shown)
+
+    def _oldest(self, talk: list[ChatMessage], tokens: int) -> list[ChatMessage]:
+        """At least so many tokens of whole turns, but not the last turn."""
+        starts = [place for place, message in enumerate(talk) if message.role is MessageRole.USER and place]
+        ends = (place for place in starts if self.cost(talk[:place]) >= tokens)
+        return talk[: next(ends, starts[-1] if starts else 0)]
+
+    def _shown(self, talk: list[ChatMessage], block_kwargs: dict[str, Any]) -> str:
+        """The contents of the blocks, those of the highest number left out where they do not fit."""
+        contents: list[tuple[BaseMemoryBlock[Any], Any]] = []
+        for block in sorted(self.memory_blocks, key=lambda each: each.priority):
+            content = finished(block.aget(talk, session_id=self.session_id, **block_kwargs))
+            over = sum(self._count(_as_text(said)) for _, said in contents) + self._count(_as_text(content))
+            if block.priority and (over := over - self.token_limit // 2) > 0:
+                content = finished(block.atruncate(content, over))
+            if content:
+                contents.append((block, content))
+        inner = "\n".join(f"<{block.name}>\n{_as_text(said)}\n</{block.name}>" for block, said in contents)
+        return f"<memory>\n{inner}\n</memory>" if inner else ""
+
+    def _with(self, talk: list[ChatMessage], shown: str) -> list[ChatMessage]:
+        if not shown:
+            return talk
+        places = [place for place, message in enumerate(talk) if message.role is MessageRole.USER]
+        if self.insert_method is InsertMethod.USER and places:
+            last = talk[places[-1]]
+            talk[places[-1]] = replace(last, content=f"{shown}\n\n{last.content}")
+            return talk
+        if talk and talk[0].role is MessageRole.SYSTEM:
+            return [replace(talk[0], content=f"{talk[0].content}\n\n{shown}"), *talk[1:]]
+        return [ChatMessage(MessageRole.SYSTEM, shown), *talk]
+
+
+def _as_text(content: Any) -> str:
+    """What a block shows, as text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if all(isinstance(each, ChatMessage) for each in content):
+        return "\n".join(map(str, content))
+    blocks: Sequence[Block] = content
+    return text_of(blocks)
