@@ -11,7 +11,6 @@ from lectern.ui.i18n import _, known
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, open_index, session, widget
 from lectern.ui.widgets.conversations import conversation_list
-from lectern.ui.widgets.notes import is_any_kept
 from lectern.ui.widgets.page_language import page_language
 from lectern.ui.widgets.popovers import popovers
 from lectern.ui.widgets.price import confirmation
@@ -53,9 +52,7 @@ def _pages() -> list[st.Page]:
     return [
         st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
         st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
-        st.Page(
-            places.NOTES, title=_("Notes"), icon=":material/bookmark:", visibility="visible" if is_any_kept() else "hidden"
-        ),
+        st.Page(places.NOTES, title=_("Notes"), icon=":material/bookmark:"),
         st.Page(places.DOCUMENT, title=_("Document"), icon=":material/description:", visibility="hidden"),
         st.Page(places.QUERY, title=_("Compare"), icon=":material/splitscreen_left:"),
         st.Page(places.REPLAY, title=_("Modes"), icon=":material/forum:"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,9 +93,10 @@ class Reader:
             )
             return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
         if best >= fitted.closest or (quotes and self._cannot_compare(question, quotes)):
-            first = in_context(question, _best_first(log_odds, quotes)[:2], quotes)
+            first = in_context(question, _best_first(log_odds, quotes)[:MAX_QUOTED], quotes)
             shown = in_context(question, choose_closest(log_odds, quotes), quotes)
-            return Reading("closest", first, quotes, log_odds, [quote for quote in shown if quote not in first])
+            further = [quote for quote in shown if quote not in first]
+            return Reading("closest", first, quotes, log_odds, _likeliest_part_first(further, quotes, log_odds))
         return Reading("nothing", [], quotes, log_odds)
 
     def log_odds(
@@ -192,6 +194,14 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
             whole.append(quote.heading)
         whole.append(quote)
     return whole
+
+
+def _likeliest_part_first(shown: Sequence[Quote], quotes: Sequence[Quote], log_odds: npt.NDArray[np.float64]) -> list[Quote]:
+    """The same by what is below one heading of one passage, that with the likeliest of these sentences first."""
+    likely = dict(zip(quotes, log_odds.tolist(), strict=True))
+    parts = [list(part) for _, part in groupby(shown, key=lambda quote: (quote.passage, quote.lead))]
+    parts.sort(key=lambda part: -max(likely.get(quote, -np.inf) for quote in part))
+    return [quote for part in parts for quote in part]
 
 
 def _follows(row: int, quotes: Sequence[Quote]) -> bool:

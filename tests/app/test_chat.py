@@ -11,6 +11,7 @@ from lectern.schema import Ask
 from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Watch, answered, drop, facts_of, mode_option, payload, row, settled, until, wait_until_read
 from tests.app.test_compare import saying_slowly
+from tests.app.test_document_page import opened
 from tests.app.test_query import choose
 
 if TYPE_CHECKING:
@@ -97,13 +98,8 @@ def test_a_question_stands_at_the_top_however_far_up_a_person_has_read(page: Pag
 
 
 def test_a_new_chat_is_typed_into_at_once_and_asks_all_documents(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/chat")
-    settled(page)
-    page.locator(".st-key-scope_popover button").first.click()
-    box = page.get_by_label("Only in these documents")
-    box.fill("staff-handbook")
-    box.press("Enter")
-    page.keyboard.press("Escape")
+    opened(page, app, "staff-handbook-2021.docx")
+    page.get_by_role("button", name="Ask about this document").click()
     chip = page.locator(".st-key-scope_popover button").first
     until(page, lambda: "staff-handbook" in chip.inner_text().lower())
     ask(page, "Which painter decorated the opera of Sydney?")

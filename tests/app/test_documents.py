@@ -116,6 +116,7 @@ def test_a_cited_answer_comes_within_a_minute_of_the_start_with_nothing_set_up(p
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.wait_for()
     assert time.monotonic() - began < 60
     answered(page)
+    page.get_by_text("Show more", exact=True).click()
     assert "small enough to sit on a lap" in page.get_by_test_id("stChatMessageContent").last.inner_text()
     assert "no language model: quoting your documents" in facts_of(page)
     page.close()  # before the application that it would look for

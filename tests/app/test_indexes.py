@@ -392,7 +392,7 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     assert page.locator(".st-key-passage_map .asked").inner_text().startswith("Found for “How high did the water")
     assert page.locator(".st-key-passage_map .legend button").count() == 10
     canvas = page.locator(".st-key-passage_map canvas")
-    assert f"Map of {passages} passages of 10 documents" in (canvas.get_attribute("aria-label") or "")
+    assert f"Map of {passages} passages from 10 documents" in (canvas.get_attribute("aria-label") or "")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CHIPS = 12  # passages named under an answer; the others unfold
 MOST_ADDRESSES = 20  # shown of an answer
 FIRST = 2  # paragraphs of closest passages that are always shown: what they are, and the closest of their sentences
-FOLDED_CHARS = 500  # of them, beyond which paragraphs are behind a press
+FOLDED_CHARS = 700  # of them, beyond which paragraphs are behind a press
 LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
 
 

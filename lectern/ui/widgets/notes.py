@@ -24,14 +24,6 @@ SEARCH_FROM = 8  # notes; fewer are found by looking
 SHOWN = 20  # notes drawn at once
 
 
-def is_any_kept() -> bool:
-    """Whether the page of notes has any. False while the library cannot be opened, which every page says."""
-    try:
-        return len(resources.library().notes) > 0
-    except RagError:
-        return False
-
-
 def can_be_kept(message: Message) -> bool:
     return bool(message.text) and message.state in ("done", "stopped")
 
