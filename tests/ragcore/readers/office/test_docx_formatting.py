@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,24 @@ def test_styles_that_are_based_on_two_thousand_others_or_in_a_circle_are_read(tm
     styles += style("S2000", "", "<w:rPr><w:strike/></w:rPr>") + style("A", "B", "") + style("B", "A", "")
     body = paragraph("Old.", '<w:pStyle w:val="S0"/>') + paragraph("New.", '<w:pStyle w:val="A"/>')
     assert read(make_docx(tmp_path / "a.docx", body, styles=styles)) == "~~Old.~~\n\nNew."
+
+
+COUNT = 60_000
+RUN = "<w:r><w:t>a</w:t></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("body", "separator"),
+    [
+        (f"<w:p>{RUN * COUNT}</w:p>", ""),
+        (f"<w:p><w:r>{'<w:t>a</w:t>' * COUNT}</w:r></w:p>", ""),
+        (f"<w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr>{RUN}</w:p>" * COUNT, ""),
+        (f"<w:p><w:r><w:drawing>{'<w:docPr/>' * COUNT}</w:drawing></w:r></w:p>" + f"<w:p>{RUN}</w:p>" * COUNT, "\n\n"),
+    ],
+    ids=["runs", "texts", "hidden marks", "pictures"],
+)
+def test_a_document_is_read_in_seconds_however_many_parts_a_paragraph_has(body: str, separator: str, tmp_path: Path) -> None:
+    path = make_docx(tmp_path / "a.docx", body)
+    began = time.process_time()
+    assert read(path) == separator.join("a" * COUNT)
+    assert time.process_time() - began < 20
