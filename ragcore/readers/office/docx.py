@@ -82,12 +82,9 @@ class _Preparation:
             path = links.get(attribute(drawn, "dm" if is_diagram else "id") or "", ("", ""))[1]
             if path in self._parts:
                 _write_box(root, drawn, diagram_text(self._parts, path) if is_diagram else chart_text(self._parts, path))
-        drawings = dict.fromkeys(properties.getparent() for properties in root.iter("{*}docPr"))
-        for drawing in drawings:
-            properties = child(drawing, "docPr")
-            if drawing is None or properties is None or next(drawing.iter("{*}pic"), None) is None:
-                continue
-            if text := alternative_text(properties):
+        for properties in list(root.iter("{*}docPr")):
+            around = properties.getparent()
+            if around is not None and next(around.iter("{*}pic"), None) is not None and (text := alternative_text(properties)):
                 _write_box(root, properties, text)
 
 

@@ -112,7 +112,9 @@ def write_formatting(root: _Element, styles: Styles, parts: Package, losses: Los
     """Changes the text below `root` to what the document shows."""
     losses.hidden += _remove_hidden(root, styles)
     for ruby in list(root.iter(f"{_TEXT}ruby")):
-        base, reading = ("".join(_words(each)) for kind in ("ruby-base", "ruby-text") for each in children(ruby, kind))
+        base, reading = (
+            "".join(words for each in children(ruby, kind) for words in _words(each)) for kind in ("ruby-base", "ruby-text")
+        )
         _replace_with_text(ruby, typography.ruby(base, reading))
     for element in root.iter(f"{_TEXT}span", f"{_TEXT}p", f"{_TEXT}h"):
         effects = styles.of("text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or "")
