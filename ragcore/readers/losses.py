@@ -11,6 +11,7 @@ from ragcore.readers.base import ReadOptions
 if TYPE_CHECKING:
     from ragcore.readers.office.package import Package
 
+MAX_COLUMNS = 2_000  # of a sheet that are read
 SMALLEST_PICTURE = 20_000  # bytes; smaller ones are bullets, lines, icons and logos,
 SMALLEST_AREA = 150_000  # unless they have so many pixels: black letters on white take few bytes
 _OBJECTS = frozenset({"oleObject", "package", "video", "audio"})
@@ -23,6 +24,7 @@ class Losses:
         self.hidden = 0  # pieces of text that the file itself does not show
         self.sheets: list[str] = []  # hidden ones, by name
         self.formulas = 0  # without a result
+        self.far_cells = 0  # filled ones beyond MAX_COLUMNS
         self.objects: set[str] = set()
         self._pictures: set[str] = set()
 
@@ -58,6 +60,11 @@ class Losses:
                 self.formulas,
                 f"Formulas of {name} have no results in the file and were not read (cells: {self.formulas}).",
                 "Open it in a spreadsheet program, save it there and add it again.",
+            ),
+            (
+                self.far_cells,
+                f"Cells of {name} beyond column {MAX_COLUMNS:,} were not read (cells: {self.far_cells}).",
+                "Move them to the first columns or to another sheet, save the file and add it again.",
             ),
             (
                 self._pictures,

@@ -31,6 +31,8 @@ FACTS = 3  # with labels of their own, before they are a form
 SIDE_BY_SIDE = 500  # rows that are looked at to find tables side by side
 APART = 2  # empty rows that always part two tables
 FAR = 3  # empty columns that do
+MOST_SPANNED = 1_000  # characters that cells repeat by their spans in a table, and ten times those that it has;
+SPANNED = 10  # beyond, a cell spans one column and one row
 MOST_TEXT = 2 / 3  # of the values of a form; the others have figures
 
 _NUMBER = re.compile(r"\W*\d[\d\s.,'’/:^-]*\W*[A-Za-z]{0,2}\W*")
@@ -120,6 +122,7 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
     [['Fares', '\\x00'], ['\\x00'], ['Adult', 'up'], ['Adult', 'down']]
     """
     below: dict[int, tuple[int, str]] = {}  # column to the number of rows that a cell still reaches down, and its text
+    room = MOST_SPANNED
     for row in rows:
         cells: list[str] = []
         begins = False
@@ -129,10 +132,15 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
                 if reach > 1:
                     below[len(cells)] = (reach - 1, above)
                 cells.append(above)
-            for part in (text, *[LEFT] * (across - 1))[:across]:
-                if down > 1:
-                    below[len(cells)] = (down - 1, part)
-                cells.append(part)
+                room -= len(above) or 1
+            room += SPANNED * (len(text) + 1) - across
+            if room <= 0:
+                across, down = min(across, 1), 1
+                below.clear()
+            parts = [text, *[LEFT] * (across - 1)][:across]
+            if down > 1:
+                below.update((place, (down - 1, part)) for place, part in enumerate(parts, len(cells)))
+            cells += parts
             begins = begins or bool(text)
         yield cells if begins or not any(cells) else [LEFT]
 

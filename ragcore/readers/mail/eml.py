@@ -65,7 +65,7 @@ def header(message: EmailMessage, name: str) -> str:
         value = str(
             message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
         )
-    except (ValueError, IndexError, AttributeError, TypeError, LookupError, HeaderParseError):
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError, RecursionError, HeaderParseError):
         # The standard library's parser stumbles over some malformed addresses: take them as they stand.
         value = raw
     return " ".join(clean(value).split())

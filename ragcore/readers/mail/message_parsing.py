@@ -39,7 +39,12 @@ class _CachedHeaders(HeaderRegistry):
         self._cached = lru_cache(1_000)(super().__call__)
 
     def __call__(self, name: str, value: str) -> BaseHeader:
-        return self._cached(name, value[:LONGEST_PARSED])
+        try:
+            return self._cached(name, value[:LONGEST_PARSED])
+        except RecursionError:  # of comments in brackets, which a kind needs none of
+            if not name.lower().startswith("content-"):
+                raise
+            return self._cached(name, value.partition("(")[0])
 
 
 _POLICY = policy.default.clone(header_factory=_CachedHeaders())

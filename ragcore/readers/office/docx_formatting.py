@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragcore.readers import typography
 from ragcore.readers.office import omml
 from ragcore.readers.typography import Effects
-from ragcore.readers.web.safe_xml import attribute, child, children, local
+from ragcore.readers.web.safe_xml import attribute, child, children, local, properties
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -49,7 +49,7 @@ class Formatting:
                 _remove(run)
             else:
                 _mark(run, effects)
-        for paragraph in _paragraphs_to_join(root, space):
+        for paragraph in reversed(_paragraphs_to_join(root, space)):  # so that no run is moved from one to the next and on
             _join_with_next(paragraph)
         return hidden
 
@@ -57,11 +57,11 @@ class Formatting:
         """Those that are not plain: a run's own effects before those of its style, these with those of its paragraph's style
         (17.7.3)."""
         for run in root.iter(f"{space}r"):
-            properties = child(run, "rPr")
-            own = _effects(properties)
-            letters = self._of_style(setting(properties, "rStyle"))
+            of_run = properties(run, "rPr")
+            own = _effects(of_run)
+            letters = self._of_style(setting(of_run, "rStyle"))
             around = next(run.iterancestors(f"{space}p"), None)
-            paragraph = self._of_style(setting(child(around, "pPr"), "pStyle") or self._default)
+            paragraph = self._of_style(setting(properties(around, "pPr"), "pStyle") or self._default)
             found = Effects(
                 own.over(letters).over(paragraph).shift,
                 own.struck if own.struck is not None else bool(letters.struck) != bool(paragraph.struck),
@@ -120,9 +120,9 @@ def _paragraphs_to_join(root: _Element, space: str) -> list[_Element]:
             found.append(frame.getparent())
     for each in root.iter(f"{space}vanish", f"{space}specVanish", f"{space}del"):
         mark = each.getparent()
-        properties = None if mark is None or local(mark) != "rPr" else mark.getparent()
-        if properties is not None and local(properties) == "pPr" and (attribute(each, "val") or "") not in _OFF:
-            found.append(properties)
+        of_paragraph = None if mark is None or local(mark) != "rPr" else mark.getparent()
+        if of_paragraph is not None and local(of_paragraph) == "pPr" and (attribute(each, "val") or "") not in _OFF:
+            found.append(of_paragraph)
     paragraphs = (None if each is None else each.getparent() for each in found)
     return [each for each in dict.fromkeys(paragraphs) if each is not None and local(each) == "p"]
 
@@ -131,18 +131,19 @@ def _join_with_next(paragraph: _Element) -> None:
     following = paragraph.getnext()
     content = [each for each in paragraph if local(each) != "pPr"]
     if following is not None and following.tag == paragraph.tag:
-        place = 1 if len(following) and local(following[0]) == "pPr" else 0
-        following[place:place] = content
+        place = 1 if properties(following, "pPr") is not None else 0
+        for each in reversed(content):
+            following.insert(place, each)
         _remove(paragraph)
     elif not content:
         _remove(paragraph)
 
 
-def _effects(properties: _Element | None) -> Effects:
+def _effects(element: _Element | None) -> Effects:
     shift: str | None = None
     struck: bool | None = None
     hidden: bool | None = None
-    for each in children(properties, *_MARKED):
+    for each in children(element, *_MARKED):
         kind, value = local(each), attribute(each, "val") or ""
         if kind == "vertAlign":
             shift = {"superscript": typography.RAISED, "subscript": typography.LOWERED}.get(value, "")

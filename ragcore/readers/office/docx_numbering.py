@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragcore.readers.list_numbers import list_number
@@ -52,6 +53,7 @@ class Numbers:
 
     def __init__(self, numbering: _Element | None, styles: _Element | None) -> None:
         self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
+        self._of_style = lru_cache(None)(self._find_of_style)
         self._lists: dict[str, _List] = {}
         self._counted: dict[str, str] = {}  # what counts together, by list
         self._own: dict[str, dict[int, _Level]] = {}  # where a list begins anew or looks otherwise, by list and level
@@ -124,7 +126,7 @@ class Numbers:
 
         return re.sub("%([1-9])", figure, level.text).strip()
 
-    def _of_style(self, style: str) -> tuple[str, int, str]:
+    def _find_of_style(self, style: str) -> tuple[str, int, str]:
         """The list that paragraphs of a style are in, how deep, and which of the styles that it is based on says so."""
         for _ in range(BASES):
             found = self._styles.get(style)

@@ -10,7 +10,7 @@ from ragcore.readers import table_rows, typography
 from ragcore.readers.office import omml
 from ragcore.readers.office.cell_format import shown
 from ragcore.readers.office.package import Package
-from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
+from ragcore.readers.web.safe_xml import attribute, child, children, local, properties, whole
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -60,11 +60,11 @@ def _pieces(element: _Element) -> Iterator[str]:
 
 def _run_text(words: _Element) -> str:
     """The text of a run as it is set: 21.1.2.3.9."""
-    text, properties = words.text or "", child(words.getparent(), "rPr")
-    baseline = attribute(properties, "baseline") or ""
+    text, of_run = words.text or "", properties(words.getparent(), "rPr")
+    baseline = attribute(of_run, "baseline") or ""
     if baseline.strip("-0%"):
         text = typography.mark(typography.LOWERED if baseline.startswith("-") else typography.RAISED, text)
-    if attribute(properties, "strike") in ("sngStrike", "dblStrike"):
+    if attribute(of_run, "strike") in ("sngStrike", "dblStrike"):
         text = typography.mark(typography.STRUCK, text)
     return text
 

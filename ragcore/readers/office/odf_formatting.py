@@ -25,6 +25,7 @@ BASES = 20  # styles that one may be based on, one on the other
 LEVELS = 10
 _CHART = "{urn:oasis:names:tc:opendocument:xmlns:chart:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_HIDDEN = "hidden"  # the tag of elements that are taken out
 
 
 class _Level(NamedTuple):
@@ -111,7 +112,9 @@ def write_formatting(root: _Element, styles: Styles, parts: Package, losses: Los
     """Changes the text below `root` to what the document shows."""
     losses.hidden += _remove_hidden(root, styles)
     for ruby in list(root.iter(f"{_TEXT}ruby")):
-        base, reading = ("".join(_words(each)) for kind in ("ruby-base", "ruby-text") for each in children(ruby, kind))
+        base, reading = (
+            "".join(words for each in children(ruby, kind) for words in _words(each)) for kind in ("ruby-base", "ruby-text")
+        )
         _replace_with_text(ruby, typography.ruby(base, reading))
     for element in root.iter(f"{_TEXT}span", f"{_TEXT}p", f"{_TEXT}h"):
         effects = styles.of("text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or "")
@@ -122,6 +125,8 @@ def write_formatting(root: _Element, styles: Styles, parts: Package, losses: Los
 
 
 def _remove_hidden(root: _Element, styles: Styles) -> int:
+    from lxml import etree
+
     hidden = []
     for element in root.iter(
         f"{_TEXT}span", f"{_TEXT}p", f"{_TEXT}h", f"{_TEXT}section", f"{_TEXT}hidden-text", f"{_TEXT}hidden-paragraph"
@@ -139,7 +144,8 @@ def _remove_hidden(root: _Element, styles: Styles) -> int:
     count = 0
     for element in hidden:
         count += bool("".join(_words(element)).strip())
-        _replace_with_text(element, "")
+        element.tag = _HIDDEN
+    etree.strip_elements(root, _HIDDEN, with_tail=False)
     return count
 
 
@@ -251,13 +257,6 @@ def _surround(element: _Element, before: str, behind: str) -> None:
 
 
 def _replace_with_text(element: _Element, text: str) -> None:
-    parent = element.getparent()
-    if parent is None:
-        return
-    text += element.tail or ""
-    previous = element.getprevious()
-    if previous is not None:
-        previous.tail = (previous.tail or "") + text
-    else:
-        parent.text = (parent.text or "") + text
-    parent.remove(element)
+    element.clear(keep_tail=True)
+    element.tag = f"{_TEXT}span"
+    element.text = text

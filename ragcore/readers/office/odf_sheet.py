@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragcore.readers import table_rows
 from ragcore.readers.list_numbers import list_number
-from ragcore.readers.losses import Losses
+from ragcore.readers.losses import MAX_COLUMNS, Losses
 from ragcore.readers.office.sheet_notes import comment_line
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     Blocks = Callable[[Iterable[_Element]], Iterator[str]]
 
-MAX_COLUMNS = 2_000  # a cell may say that it stands a million times
-MAX_ROWS = 50  # and so may a row
+MAX_ROWS = 50  # a row may say that it stands a million times
 _GROUPS = ("table-rows", "table-header-rows", "table-row-group")
 _DRAWN = ("frame", "custom-shape", "g", "rect", "ellipse", "line")
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
@@ -25,7 +24,7 @@ _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 
 def table_grid(table: _Element, blocks: Blocks) -> Iterator[list[str]]:
     """The rows of a table for `table_rows.lines`."""
-    for row, _, cells in _grid(table, blocks):
+    for row, _, cells in _grid(table, blocks, Losses()):
         for _ in range(_repeats(row, cells)):
             yield cells
 
@@ -38,7 +37,7 @@ def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str
 
     def rows() -> Iterator[list[str]]:
         number = 1
-        for row, is_folded, cells in _grid(sheet, blocks):
+        for row, is_folded, cells in _grid(sheet, blocks, losses):
             if attribute(row, "visibility") == "collapse" and not is_folded:
                 losses.hidden += any(cells)
             else:
@@ -56,10 +55,11 @@ def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str
     yield from (text for shapes in children(sheet, "shapes") for text in blocks(shapes))
 
 
-def _grid(table: _Element, blocks: Blocks) -> Iterator[tuple[_Element, bool, list[str]]]:
+def _grid(table: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[_Element, bool, list[str]]]:
     """Each row, whether it is in a group of rows that is folded, and its cells up to the last one that is filled."""
     rows = list(_rows(table))
-    for (row, is_folded), cells in zip(rows, table_rows.grid(_cells(row, blocks) for row, _ in rows), strict=True):
+    filled = table_rows.grid(_cells(row, blocks, losses) for row, _ in rows)
+    for (row, is_folded), cells in zip(rows, filled, strict=True):
         while cells and not cells[-1]:
             cells.pop()
         yield row, is_folded, cells
@@ -75,14 +75,22 @@ def _rows(table: _Element, is_folded: bool = False) -> Iterator[tuple[_Element, 
             yield from _rows(child, is_folded or attribute(child, "display") == "false")
 
 
-def _cells(row: _Element, blocks: Blocks) -> Iterator[tuple[str, int, int]]:
+def _cells(row: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, int, int]]:
+    """Those of a row, each as often as it says, without the empty ones at its end."""
     room = MAX_COLUMNS
+    empty = 0
     for cell in children(row, "table-cell"):
         text = _text(cell, blocks)
-        across = max(1, min(_count(cell, "number-columns-spanned"), room))
-        repeats = min(_count(cell, "number-columns-repeated"), room // across)
+        across, down = max(1, min(_count(cell, "number-columns-spanned"), room)), _count(cell, "number-rows-spanned")
+        count = _count(cell, "number-columns-repeated")
+        repeats = min(count, room // across)
         room -= repeats * across
-        yield from [(text, across, _count(cell, "number-rows-spanned"))] * repeats
+        losses.far_cells += count - repeats if text else 0
+        if not text and across == down == 1:
+            empty += repeats
+        elif repeats:
+            yield from [("", 1, 1)] * empty + [(text, across, down)] * repeats
+            empty = 0
 
 
 def _text(cell: _Element, blocks: Blocks) -> str:
@@ -108,7 +116,7 @@ def _hidden_columns(sheet: _Element) -> frozenset[int]:
         if attribute(element, "visibility") == "collapse" and not any(
             local(each) == "table-column-group" for each in element.iterancestors()
         ):
-            hidden |= set(range(column, column + count))
+            hidden |= set(range(column, min(column + count, MAX_COLUMNS + 1)))
         column += count
     return frozenset(hidden)
 

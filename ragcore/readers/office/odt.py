@@ -137,7 +137,8 @@ def _inline(element: _Element) -> str:
         elif kind == "note":
             out += [f" [{' '.join(blocks(body))}]" for body in children(child, "note-body")]
         elif kind == "annotation":
-            out.append(f" [Comment: {' '.join(blocks(child))}] " if any(blocks(child)) else "")
+            comment = " ".join(blocks(child))
+            out.append(f" [Comment: {comment}] " if comment else "")
         elif kind in ("frame", "text-box", "custom-shape", "a") and any(
             local(part) in ("p", "h", "text-box") for part in child
         ):

@@ -20,6 +20,9 @@ SUFFIXES = (".rtf",)
 _CELL, _ROW, _BEGIN = "\ufde0", "\ufde1", "\ufde2"
 _MARKS = {"cell": f"\\intbl {_CELL}", "row": f"\\intbl {_ROW}", "trowd": f"\\trowd {_BEGIN}", "intbl": f"\\intbl {_BEGIN}"}
 _MARK = re.compile(r"\\\\|\\(cell|row|trowd|intbl)(?![a-z])(?:-?\d+)? ?")
+_FONTS = re.compile(r"{[^{}]*\\fonttbl")
+_FONT = re.compile(r"\\f(charset)?(\d+)")
+_BRACE = re.compile(r"[{}]")
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
 
 
@@ -47,7 +50,27 @@ def read(path: Path, options: ReadOptions) -> Document:
 def _plain(rtf: str) -> str:
     from striprtf import striprtf
 
-    return str(striprtf.rtf_to_text(rtf, errors="replace"))  # type: ignore[no-untyped-call]
+    return str(striprtf.rtf_to_text(_with_short_fonts(rtf), errors="replace"))  # type: ignore[no-untyped-call]
+
+
+def _with_short_fonts(rtf: str) -> str:
+    """The table of fonts with nothing but each one's encoding: the parser's time for the rest of it grows with its square."""
+    found = _FONTS.search(rtf)
+    if found is None:
+        return rtf
+    depth, end = 1, len(rtf)
+    for brace in _BRACE.finditer(rtf, found.end()):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            end = brace.start()
+            break
+    fonts, font = [], ""
+    for is_charset, number in _FONT.findall(rtf, found.end(), end):
+        if not is_charset:
+            font = number
+        elif font:
+            fonts.append(f"{{\\f{font}\\fcharset{number} -;}}\n")
+    return rtf[: found.end()] + "".join(fonts) + rtf[end:]
 
 
 def _with_tables(text: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ragcore.readers import typography
+from ragcore.readers.losses import MAX_COLUMNS
 from ragcore.readers.office.package import Package
 
 # "Strict Open XML" names the same things by other addresses, which openpyxl does not know (ISO/IEC 29500-1, annex A).
@@ -23,8 +24,7 @@ _STRICT = (
         b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
     ),
 )
-MAX_MERGED = 200_000  # rows of merged cells; what is beyond is read as it stands
-MAX_COLUMNS = 2_000  # a sheet whose formats reach to its last column is cut to these
+MAX_MERGED = 1_000_000  # cells that are merged into others; what is beyond is read as it stands
 MAX_MARKED = 100_000_000  # bytes of a part in which letters may have marks
 LONGEST_TAG = 600  # bytes
 PIECE = 1 << 20  # bytes that are looked at together
@@ -71,9 +71,10 @@ def sheet_layout(part: IO[bytes]) -> Layout:
             end = match.end()
             left, top, right, bottom = match.groups()
             merge = Merge(_column(left), int(top), min(_column(right), MAX_COLUMNS), int(bottom))
-            merged += merge.bottom - merge.top + 1
-            if merge.left <= merge.right and merged <= MAX_MERGED:
-                for row in range(merge.top, merge.bottom + 1):
+            rows, columns = range(merge.top, merge.bottom + 1), range(merge.left, merge.right + 1)
+            merged += len(rows) * len(columns)
+            if columns and merged <= MAX_MERGED:
+                for row in rows:
                     layout.merges.setdefault(row, []).append(merge)
         if b'hidden="' in piece:
             for match in _HIDDEN.finditer(piece):

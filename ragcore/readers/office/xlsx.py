@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from ragcore.errors import NoTextError, TooLargeError
 from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
-from ragcore.readers.losses import Losses
+from ragcore.readers.losses import MAX_COLUMNS, Losses
 from ragcore.readers.office.cell_format import shown
 from ragcore.readers.office.package import Package, package
 from ragcore.readers.office.sheet_notes import comment_line, drawn_text, sheet_comments
-from ragcore.readers.office.sheet_parts import MAX_COLUMNS, Layout, Merge, sheet_layout, workbook_bytes
+from ragcore.readers.office.sheet_parts import Layout, Merge, sheet_layout, workbook_bytes
 from ragcore.readers.page_spans import joined
 from ragcore.schema import Document
 
@@ -100,18 +101,23 @@ def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, lo
 
 
 def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, losses: Losses) -> Iterator[tuple[int, list[str]]]:
-    """Every row with its number, an empty one as []. What cells merged downwards hold is said in each of their rows that has
-    something else, too."""
+    """Every row with its number, an empty one as []; of many rows that do not stand in the file, the first ones. What cells
+    merged downwards hold is said in each of their rows that has something else, too."""
     tops: dict[Merge, str] = {}
     written: set[Merge] = set()
-    for number, row in enumerate(sheet.iter_rows(), 1):
-        if number % PROGRESS_ROWS == 0:
-            options.progress(number, 0)
-        cells = [_cell(cell, has_marks) if cell.value is not None else "" for cell in row[:MAX_COLUMNS]]
+    last = 0
+    for count, (row, values) in enumerate(_written_rows(sheet), 1):
+        if count % PROGRESS_ROWS == 0:
+            options.progress(count, 0)
+        number = max(row, last + 1)
+        missing = (each for each in range(last + 1, number) if each not in layout.merges)
+        yield from ((each, []) for each in islice(missing, table_rows.APART))
+        last = number
+        cells = _cells(sheet, values, has_marks, losses)
         merges = layout.merges.get(number, ())
         for merge in merges:
             cells += [""] * (merge.right - len(cells))
-            tops.setdefault(merge, cells[merge.left - 1])
+            tops.setdefault(merge, cells[merge.left - 1] if number == merge.top else "")
             cells[merge.left - 1 : merge.right] = [tops[merge], *[table_rows.LEFT] * (merge.right - merge.left)]
         if number in layout.hidden_rows:
             losses.hidden += any(cells)
@@ -123,6 +129,40 @@ def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, los
             losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in layout.hidden_columns)
             cells = [cell for place, cell in enumerate(cells, 1) if place not in layout.hidden_columns]
         yield number, (cells if is_new else [table_rows.LEFT]) if any(cells) else []
+
+
+def _written_rows(sheet: Any) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """The number of each row that stands in the file and its cells, as openpyxl parses them. Its own rows are filled up: with
+    all those before a number, however high, and with all cells before a column."""
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    book = sheet.parent
+    with sheet._get_source() as stream:
+        yield from WorkSheetParser(
+            stream,
+            sheet._shared_strings,
+            data_only=True,
+            epoch=book.epoch,
+            date_formats=book._date_formats,
+            timedelta_formats=book._timedelta_formats,
+        ).parse()
+
+
+def _cells(sheet: Any, values: list[dict[str, Any]], has_marks: bool, losses: Losses) -> list[str]:
+    """The text of a row's cells up to the last one that is filled."""
+    from openpyxl.cell.read_only import ReadOnlyCell
+
+    cells: list[str] = []
+    for value in values:
+        column = value["column"]
+        if value["value"] is None:
+            continue
+        if column > MAX_COLUMNS:
+            losses.far_cells += 1
+            continue
+        cells += [""] * (column - len(cells))
+        cells[column - 1] = _cell(ReadOnlyCell(sheet, **value), has_marks)
+    return cells
 
 
 def _cell(cell: Any, has_marks: bool) -> str:

@@ -56,6 +56,12 @@ def child(element: _Element | None, kind: str) -> _Element | None:
     return next(children(element, kind), None)
 
 
+def properties(element: _Element | None, kind: str) -> _Element | None:
+    """The first child, where it has this name: in Office files an element's properties stand before anything else in it."""
+    first = next(iter(() if element is None else element), None)
+    return first if first is not None and local(first) == kind else None
+
+
 def whole(text: str | None, default: int) -> int:
     """The number that an attribute has in digits; `default` where it has none, or one of a length that nobody means."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 8 else default

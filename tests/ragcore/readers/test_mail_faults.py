@@ -299,3 +299,16 @@ def test_a_kind_of_a_megabyte_of_parameters_is_read_in_seconds(tmp_path: Path) -
     text, _ = read(tmp_path, f"Subject: a\nContent-Type: text/plain; {parameters}\n\nhello\n".encode())
     assert text == "Subject: a\n\nhello"
     assert time.process_time() - began < 8
+
+
+@pytest.mark.parametrize("name", ["From", "To", "Cc", "Date", "Content-Type", "Content-Disposition"])
+@pytest.mark.parametrize("broken", ["(" * 400, "ada@example.org (" + "(" * 4_000])
+def test_a_mail_with_a_broken_header_is_read(name: str, broken: str, tmp_path: Path) -> None:
+    text, _ = read(tmp_path, f"{name}: {broken}\nSubject: Order 5512\n\n{BODY}".encode())
+    assert text.endswith(BODY)
+    assert name.startswith("Content") or text.startswith(f"{name}: {broken}")
+
+
+def test_a_kind_with_a_broken_comment_is_known(tmp_path: Path) -> None:
+    text, _ = read(tmp_path, HEAD + b"Content-Type: text/html " + b"(" * 400 + b"\n\n<p>The kettle <b>costs</b> 31.90.</p>")
+    assert text.endswith("\n\nThe kettle costs 31.90.")

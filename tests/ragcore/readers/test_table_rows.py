@@ -455,3 +455,16 @@ def test_columns_of_annual_reports_are_found() -> None:
         rows += sum(sum(cell.strip(" $(—-")[:1].isdigit() for cell in row[1:]) > 1 for row in table[2:])
         named += len(body)
     assert named / rows > 0.9
+
+
+@pytest.mark.parametrize("text", ["a", "word " * 2_000], ids=["short", "long"])
+def test_cells_that_span_thousands_of_others_cost_no_more_than_the_words_of_their_table(text: str) -> None:
+    rows = [[(text, 100, 100), ("b", 1, 1)] for _ in range(400)]
+    found = list(table_rows.grid(rows))
+    assert [row.count("b") for row in found] == [1] * 400
+    assert sum(len(cell) for row in found for cell in row) < 30 * 400 * len(text) + 50_000
+
+
+def test_words_beside_long_columns_of_names_are_repeated_in_each_row() -> None:
+    rows = [[("North", 1, 5_000), ("Oslo", 1, 5_000), ("1", 1, 1)], *[[(str(number), 1, 1)] for number in range(2, 5_001)]]
+    assert list(table_rows.grid(rows)) == [["North", "Oslo", str(number)] for number in range(1, 5_001)]

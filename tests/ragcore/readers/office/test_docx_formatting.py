@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
-from tests.ragcore.readers.packages import make_docx, relations
+from tests.ragcore.readers.packages import make_docx, make_odf, relations
 
 _CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
 
@@ -114,3 +115,44 @@ def test_styles_that_are_based_on_two_thousand_others_or_in_a_circle_are_read(tm
     styles += style("S2000", "", "<w:rPr><w:strike/></w:rPr>") + style("A", "B", "") + style("B", "A", "")
     body = paragraph("Old.", '<w:pStyle w:val="S0"/>') + paragraph("New.", '<w:pStyle w:val="A"/>')
     assert read(make_docx(tmp_path / "a.docx", body, styles=styles)) == "~~Old.~~\n\nNew."
+
+
+COUNT = 60_000
+RUN = "<w:r><w:t>a</w:t></w:r>"
+STYLE = f'<w:style w:type="paragraph" w:styleId="Long">{"<w:x/>" * COUNT}</w:style>'
+
+
+@pytest.mark.parametrize(
+    ("body", "separator"),
+    [
+        (f"<w:p>{RUN * COUNT}</w:p>", ""),
+        (f"<w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr>{RUN}</w:p>" * COUNT, ""),
+        (f'<w:p><w:pPr><w:pStyle w:val="Long"/></w:pPr>{RUN}</w:p>' * COUNT, "\n\n"),
+    ],
+    ids=["runs", "hidden marks", "long style"],
+)
+def test_a_document_is_read_in_seconds_however_many_parts_it_has(body: str, separator: str, tmp_path: Path) -> None:
+    path = make_docx(tmp_path / "a.docx", body, styles=STYLE)
+    began = time.process_time()
+    assert read(path) == separator.join("a" * COUNT)
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ('<text:span text:style-name="h">secret</text:span>shown ' * COUNT, "shown " * COUNT),
+        ("<text:ruby><text:ruby-base>a</text:ruby-base></text:ruby>shown " * COUNT, "ashown " * COUNT),
+        (
+            "<office:annotation><text:p>a" * 22 + "</text:p></office:annotation>" * 22,
+            " [Comment: a" * 22 + "] " * 22,
+        ),
+    ],
+    ids=["hidden", "readings", "comments in comments"],
+)
+def test_a_paragraph_of_opendocument_is_read_in_seconds(body: str, text: str, tmp_path: Path) -> None:
+    hides = '<style:style style:name="h" style:family="text"><style:text-properties text:display="none"/></style:style>'
+    path = make_odf(tmp_path / "a.odt", f"<text:p>{body}</text:p>", styles=hides)
+    began = time.process_time()
+    assert read(path).replace(" ", "") == text.replace(" ", "")
+    assert time.process_time() - began < 20

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
-from tests.ragcore.readers.packages import make_odf
+from tests.ragcore.readers.packages import make_odf, pack
 
 ROWS = (("Item", "Price"), ("Kettle", "31"), ("Pan", "7"), ("Ladle", "2"))
 
@@ -106,3 +108,61 @@ def test_tables_of_an_opendocument_sheet_are_parted_by_empty_rows_and_merged_cel
     lines = read_file(path, ReadOptions("a.ods")).text.split("\n")
     assert "Region: North (2019); Q1: 1; Q2: 2" in lines
     assert lines[-1] == "City: Oslo; Mayor: Ada"
+
+
+def workbook(path: Path, rows: str) -> Path:
+    """A workbook of one sheet with these rows as XML."""
+    import openpyxl
+
+    openpyxl.Workbook().save(path)
+    with zipfile.ZipFile(path) as made:
+        parts = {name: made.read(name) for name in made.namelist()}
+    sheet = f'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>'
+    return pack(path, {**parts, "xl/worksheets/sheet1.xml": sheet})
+
+
+def far_ods(path: Path, rows: int) -> Path:
+    cell = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>".format
+    twice = ' table:number-columns-repeated="2"'
+    gap = '<table:table-cell table:number-columns-repeated="16381"/>'
+    row = f"<table:table-row>{cell('', 'near')}{gap}{cell(twice, 'far')}</table:table-row>"
+    return make_odf(path, f'<table:table table:name="Sheet">{row * rows}</table:table>', kind="spreadsheet")
+
+
+def far_xlsx(path: Path, rows: int) -> Path:
+    cell = '<c r="{}{}" t="str"><v>{}</v></c>'.format
+    return workbook(
+        path,
+        "".join(
+            f"<row>{cell('A', row, 'near')}{cell('XFC', row, 'far')}{cell('XFD', row, 'far')}</row>"
+            for row in range(1, rows + 1)
+        ),
+    )
+
+
+@pytest.mark.parametrize("make", [far_xlsx, far_ods], ids=["xlsx", "ods"])
+def test_cells_beyond_the_last_column_that_is_read_are_said_and_cost_nothing(make: object, tmp_path: Path) -> None:
+    path = (far_xlsx if make is far_xlsx else far_ods)(tmp_path / f"a.{'xlsx' if make is far_xlsx else 'ods'}", 20_000)
+    found: list[str] = []
+    began = time.process_time()
+    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    assert time.process_time() - began < 5
+    assert text.split("\n") == ["Sheet", *["near"] * 20_000]
+    assert [each.partition(". ")[0] for each in found] == [
+        f"Cells of {path.name} beyond column 2,000 were not read (cells: 40000)."
+    ]
+
+
+@pytest.mark.parametrize("number", [1_048_576, 99_999_999_999])
+def test_rows_that_do_not_stand_in_the_file_cost_nothing_and_are_no_progress(number: int, tmp_path: Path) -> None:
+    cell = '<c t="str"><v>{}</v></c>'.format
+    names, row = cell("Item") + cell("Price"), cell("Kettle") + cell("31")
+    path = workbook(
+        tmp_path / "a.xlsx", f"<row>{names}</row><row>{row}</row>" + f'<row r="{number}">{names}</row><row>{row}</row>'
+    )
+    told: list[int] = []
+    began = time.process_time()
+    text = read_file(path, ReadOptions("a.xlsx", progress=lambda done, _: told.append(done))).text
+    assert time.process_time() - began < 2
+    assert text.split("\n")[1:] == ["Item | Price", "Item: Kettle; Price: 31"] * 2
+    assert max(told, default=0) < 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 import zipfile
 from pathlib import Path
 
@@ -123,3 +124,17 @@ def test_words_behind_the_last_cell_of_a_rich_text_row_are_kept(tmp_path: Path) 
     path = tmp_path / "a.rtf"
     path.write_text(r"{\rtf1\ansi \trowd\intbl Fare\cell 30\cell stray\row\pard Behind.\par}")
     assert _read(path)[0] == "Fare | 30 | stray\n\nBehind."
+
+
+@pytest.mark.parametrize(
+    "font",
+    [r"{\f%d Arial;}", r"{\f%d\fcharset0 Arial}", r"\f%d\fcharset0 "],
+    ids=["without an encoding", "without an end", "without braces"],
+)
+def test_rich_text_of_ten_thousands_of_fonts_is_read_in_seconds_and_in_their_encodings(font: str, tmp_path: Path) -> None:
+    fonts = r"{\f1\fcharset204 Arial Cyr;}" + "".join(font % number for number in range(2, 30_000))
+    path = tmp_path / "a.rtf"
+    path.write_text(rf"{{\rtf1\ansi{{\fonttbl{fonts}}}{{\f1 \'cc\'e8\'f0}} and \'e9}}")
+    began = time.process_time()
+    assert _read(path)[0] == "Мир and é"
+    assert time.process_time() - began < 10
