@@ -48,6 +48,12 @@ def landlock_version() -> int:
     return max(version, 0)
 
 
+def restrict_signals() -> None:
+    """From here on this thread, and what it starts, sends no signal to a process before it, with version 6. OSError."""
+    if landlock_version() >= 6:
+        _restrict(_Ruleset(0, 0, SCOPES), ())
+
+
 def restrict_files(rules: Iterable[tuple[Path, int]]) -> None:
     """From here on this thread, and what it starts, has only these rights, each below its path, and no TCP; with version 6
     it sends no signal to other processes, either. Paths that do not exist are left out. OSError.
@@ -57,11 +63,15 @@ def restrict_files(rules: Iterable[tuple[Path, int]]) -> None:
     version = landlock_version()
     rights = ALL_RIGHTS.get(version, ALL_RIGHTS_SINCE_5)
     ruleset = _Ruleset(rights, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0)
+    _restrict(ruleset, ((path, allowed & rights) for path, allowed in rules))
+
+
+def _restrict(ruleset: _Ruleset, rules: Iterable[tuple[Path, int]]) -> None:
     descriptor = _call(CREATE_RULESET, ctypes.byref(ruleset), ctypes.sizeof(ruleset), 0)
     try:
         for path, allowed in rules:
             with suppress(FileNotFoundError, PermissionError, NotADirectoryError):
-                _allow(descriptor, path, allowed & rights)
+                _allow(descriptor, path, allowed)
         if _libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         _call(RESTRICT_SELF, descriptor, 0)
