@@ -100,18 +100,14 @@ def confine_further(tesseract: str, parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    landlock.libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it had ended by then
         os._exit(1)
 
 
 def _leave_the_network() -> None:
     """Where the kernel lets an ordinary process have a network of its own, this one's is empty."""
-    import ctypes
-
-    ctypes.CDLL(None).unshare(CLONE_NEWUSER | CLONE_NEWNET)  # a refusal leaves the other walls
+    landlock.libc().unshare(CLONE_NEWUSER | CLONE_NEWNET)  # a refusal leaves the other walls
 
 
 def _rules(inputs: Path, scratch: Path, tesseract: str) -> Iterator[tuple[Path, int]]:

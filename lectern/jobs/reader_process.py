@@ -136,10 +136,7 @@ class ReaderProcess:
         while True:
             if cancelled():
                 raise Cancelled
-            if time.monotonic() > progress.last + timeout:
-                raise _stopped(f"Reading {name} got no further for {_span(timeout)} and was stopped.")
-            if time.monotonic() > end:
-                raise _too_long(name, LONGEST * timeout)
+            _check_clock(name, timeout, progress.last, end)
             try:
                 line = self._lines.get(timeout=LOOK_SECONDS)
             except Empty:
@@ -284,6 +281,13 @@ class _Progress:
         except ValueError as error:  # the process is no longer ours
             raise crashed(name) from error
         self(done, total)
+
+
+def _check_clock(name: str, timeout: float, last: float, end: float) -> None:
+    if time.monotonic() > last + timeout:
+        raise _stopped(f"Reading {name} got no further for {_span(timeout)} and was stopped.")
+    if time.monotonic() > end:
+        raise _too_long(name, LONGEST * timeout)
 
 
 def crashed(name: str) -> DamagedFileError:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import ragcore.errors
 from lectern.jobs.confinement import confines_files, describe_confinement
-from lectern.jobs.reader_process import LONGEST, Answer, EndedBeforeError, ReaderProcess, crashed
+from lectern.jobs.reader_process import LONGEST, EndedBeforeError, ReaderProcess, crashed
 from lectern.jobs.reader_process import Cancelled as Cancelled
 from ragcore.errors import RagError, StoreError
 from ragcore.readers.base import ReadOptions
@@ -293,7 +293,7 @@ def _idle_reader(scratch: Path | None) -> ReaderProcess | None:
 
 
 def _keep(reader: ReaderProcess) -> None:
-    """For the next file, unless it is old or no longer ours. Of the lanes of files (`lectern.jobs.file_rows.Lane`) two are seldom idle."""
+    """For the next file, unless it is worn. Of the lanes of files (`lectern.jobs.file_rows.Lane`) two are seldom idle."""
     with _lock:
         if len(_idle) < IDLE and reader.files < FILES_EACH and reader.reusable:
             reader.waited = True

@@ -39,6 +39,9 @@ WORDS_BYTES = 100_000_000  # of the words of all recognised pages of a file
 SIGNAL_SECONDS = 0.1  # between two reports of progress
 CPU_SECONDS_MORE = 2  # than the clock allows, for what runs in several threads
 
+# Modules that every file, or every archive, makes Python load.
+_COMMON = ("resource", "encodings.utf_16_le", "encodings.utf_16_be", "encodings.cp437")
+
 _Send = Callable[[bytes], None]
 _Result = tuple[dict[str, Any], bytes, bytes]  # what `answer` announces
 
@@ -55,9 +58,6 @@ def serve() -> None:
         scratch=places["scratch"] and Path(places["scratch"]),
         tesseract=places["tesseract"],
     )
-    from ragcore.readers.registry import supported_suffixes
-
-    supported_suffixes()  # every reader is found, so that the first file need not wait for it
 
     def send(line: bytes) -> None:
         answers.write(line + b"\n")
@@ -117,10 +117,10 @@ def _serve_by_forks(orders: IO[bytes], send: _Send, tesseract: str) -> None:
 
 
 def _load_parsers(name: str) -> None:
-    """Of files that are called so: whoever is forked need not."""
+    """Of files that are called so: whoever is forked need not. For a text few are loaded, as all that is copied."""
     from ragcore.readers.registry import reader_for
 
-    for parser in getattr(reader_for(name), "PARSERS", ()):
+    for parser in (*_COMMON, *getattr(reader_for(name), "PARSERS", ())):
         with suppress(Exception):  # as the reader will say
             importlib.import_module(parser)
 
@@ -145,8 +145,8 @@ def _carry_out(order: dict[str, Any], send: _Send) -> None:
     packed = json.dumps(head, ensure_ascii=False).encode("utf-8", "replace")
     if len(packed) > HEAD_BYTES:
         packed, body, words = json.dumps(_as_json(_too_many_parts(order["name"]))).encode("ascii"), b"", b""
-    send(ANSWER + b" %s %d %d %d" % (order["nonce"].encode("ascii"), len(packed), len(body), len(words)))
-    send(packed + body + words)
+    sizes = b" %s %d %d %d\n" % (order["nonce"].encode("ascii"), len(packed), len(body), len(words))
+    send(b"".join((ANSWER, sizes, packed, body, words)))
 
 
 def _answer(order: dict[str, Any], send: _Send) -> _Result:

@@ -14,6 +14,8 @@ import struct
 import sys
 from dataclasses import dataclass
 
+from lectern.jobs.landlock import libc
+
 PR_SET_NO_NEW_PRIVS = 38
 SET_MODE_FILTER = 1
 SPEC_ALLOW = 1 << 2  # no mitigation that slows all else down
@@ -94,8 +96,7 @@ def refuse_groups() -> None:
 
 def _install(code: bytes) -> None:
     program = _Program(len(code) // 8, code)
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.syscall(
+    if libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc().syscall(
         _PROCESSORS[platform.machine()].seccomp, SET_MODE_FILTER, SPEC_ALLOW, ctypes.byref(program)
     ):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
