@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 from lectern.jobs import landlock, seccomp
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x1000_0000, 0x4000_0000  # unshare(2)
+PR_SET_PDEATHSIG = 1  # prctl(2)
 ENVIRONMENT = frozenset(
     {
         *("LANG", "LC_ALL", "LC_CTYPE", "TZ"),
@@ -78,6 +80,18 @@ def confine(*, inputs: Path | None, scratch: Path | None, tesseract: str) -> Non
             with contextlib.suppress(OSError):  # a container may forbid it; the other walls stand
                 seccomp.refuse_calls()
 
+
+def confine_further(tesseract: str, parent: int) -> None:
+    """Give up, for good, what only the process `parent` still needs, which forked this one, and end when it ends."""
+    if sys.platform != "win32":
+        os.setpgid(0, 0)
+    if sys.platform == "linux":
+        _end_with(parent)
+        landlock.restrict_signals()
+        if seccomp.can_refuse_calls():
+            with contextlib.suppress(OSError):
+                seccomp.refuse_groups()
+
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _REFUSED_EVENTS or (event == "subprocess.Popen" and str(arguments[0]) != tesseract):
             raise PermissionError(f"{event} is not for a process that reads files")
@@ -85,11 +99,15 @@ def confine(*, inputs: Path | None, scratch: Path | None, tesseract: str) -> Non
     sys.addaudithook(refuse)
 
 
+def _end_with(parent: int) -> None:
+    landlock.libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it had ended by then
+        os._exit(1)
+
+
 def _leave_the_network() -> None:
     """Where the kernel lets an ordinary process have a network of its own, this one's is empty."""
-    import ctypes
-
-    ctypes.CDLL(None).unshare(CLONE_NEWUSER | CLONE_NEWNET)  # a refusal leaves the other walls
+    landlock.libc().unshare(CLONE_NEWUSER | CLONE_NEWNET)  # a refusal leaves the other walls
 
 
 def _rules(inputs: Path, scratch: Path, tesseract: str) -> Iterator[tuple[Path, int]]:

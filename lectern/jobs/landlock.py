@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # alike on all processors
@@ -40,12 +41,19 @@ class _PathBeneath(ctypes.Structure):
     _fields_ = (("rights", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
 
 
+@cache
 def landlock_version() -> int:
     """Of the kernel's Landlock; 0 where there is none."""
     if sys.platform != "linux":
         return 0
-    version: int = _libc().syscall(CREATE_RULESET, None, 0, VERSION_FLAG)
+    version: int = libc().syscall(CREATE_RULESET, None, 0, VERSION_FLAG)
     return max(version, 0)
+
+
+def restrict_signals() -> None:
+    """From here on this thread, and what it starts, sends no signal to a process before it, with version 6. OSError."""
+    if landlock_version() >= 6:
+        _restrict(_Ruleset(0, 0, SCOPES), ())
 
 
 def restrict_files(rules: Iterable[tuple[Path, int]]) -> None:
@@ -57,12 +65,16 @@ def restrict_files(rules: Iterable[tuple[Path, int]]) -> None:
     version = landlock_version()
     rights = ALL_RIGHTS.get(version, ALL_RIGHTS_SINCE_5)
     ruleset = _Ruleset(rights, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0)
+    _restrict(ruleset, ((path, allowed & rights) for path, allowed in rules))
+
+
+def _restrict(ruleset: _Ruleset, rules: Iterable[tuple[Path, int]]) -> None:
     descriptor = _call(CREATE_RULESET, ctypes.byref(ruleset), ctypes.sizeof(ruleset), 0)
     try:
         for path, allowed in rules:
             with suppress(FileNotFoundError, PermissionError, NotADirectoryError):
-                _allow(descriptor, path, allowed & rights)
-        if _libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+                _allow(descriptor, path, allowed)
+        if libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         _call(RESTRICT_SELF, descriptor, 0)
     finally:
@@ -79,11 +91,12 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def _call(number: int, *arguments: object) -> int:
-    result: int = _libc().syscall(number, *arguments)
+    result: int = libc().syscall(number, *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def _libc() -> ctypes.CDLL:
+@cache
+def libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)

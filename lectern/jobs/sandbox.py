@@ -1,14 +1,14 @@
-"""Reads or unpacks a file, or draws its pages, in another process, with limits of time and memory: a file that crashes, hangs
-or explodes a parser, or takes it over, costs that process and nothing else.
+"""Reads or unpacks a file, or draws its pages, in another process, with limits of time, memory and disk: a file that crashes,
+hangs or explodes a parser, or takes it over, costs that process and nothing else.
 
-The process (`lectern.jobs.sandbox_process`) is kept for the next file, with its parsers loaded, until it has read many files,
-needed much memory, or had to be ended. Of what it answers, everything is checked before it is used.
+A process (`lectern.jobs.sandbox_process`) is kept for the next files, with its parsers loaded, and forks another one for each
+file. Of what it answers, everything is checked before it is used.
 """
 
 from __future__ import annotations
 
 import atexit
-import base64
+import json
 import logging
 import shutil
 import threading
@@ -25,7 +25,7 @@ from ragcore.errors import RagError, StoreError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.ocr.tesseract import find_program
-from ragcore.readers.zip.archive import Unpacked
+from ragcore.readers.zip.archive import MAX_BYTES, Unpacked
 from ragcore.schema import Document, Page
 
 if TYPE_CHECKING:
@@ -36,9 +36,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SHOW_SECONDS = 30.0  # for a page that somebody waits for
-FILES_EACH = 2000  # that one process reads; to start another takes as long as reading hundreds of small ones
+FILES_EACH = 2000  # after which another process is started, which takes as long as reading hundreds of small ones
 IDLE = 2  # processes that are kept
-WORN_MB = 500.0  # of memory at its peak, after which a process is not kept
 FOLDER = Path("unpacked")  # in the folder in which a confined process works
 
 
@@ -59,9 +58,11 @@ def read_isolated(
     0.2 seconds after `cancelled` says so. `options.progress`, `left_out` and `on_words` are called in the caller's thread.
     """
 
-    def take(answer: dict[str, Any], reader: ReaderProcess) -> tuple[Document, list[RagError], dict[int, PageWords]]:
-        words = {int(index): PageWords.of_json(page) for index, page in answer["words"]}
-        return _document(answer), [_rebuilt(each) for each in answer["left_out"]], words
+    def take(answer: _Checked, reader: ReaderProcess) -> tuple[Document, list[RagError], dict[int, PageWords]]:
+        document = _document(answer, options.max_text_chars)
+        pages = map(_checked, answer.words.splitlines())
+        words = {int(index): PageWords.of_json(page) for index, page in pages}
+        return document, [_rebuilt(each) for each in answer.head["left_out"]], words
 
     job = _Job("read", path, options, timeout, memory_mb, cancelled, scratch)
     document, left_out, words = job.run(take)
@@ -84,10 +85,10 @@ def unpack_isolated(
 ) -> list[Unpacked]:
     """`unpack` in a process of its own, as `read_isolated`. Nothing stays in `into` when it is broken off."""
 
-    def take(answer: dict[str, Any], reader: ReaderProcess) -> list[Unpacked]:
+    def take(answer: _Checked, reader: ReaderProcess) -> list[Unpacked]:
         if reader.scratch is not None:
             _move(reader.scratch.work / FOLDER, into, options.name)
-        return [_member(each, into) for each in answer["members"]]
+        return [_member(each, into) for each in answer.head["members"]]
 
     job = _Job("unpack", path, options, timeout, memory_mb, cancelled, scratch)
     try:
@@ -110,8 +111,8 @@ def draw_isolated(
     """`render_page`, of a picture `render_picture`, in a process of its own, which has SHOW_SECONDS. One page at a time is
     drawn."""
 
-    def take(answer: dict[str, Any], reader: ReaderProcess) -> bytes:
-        image = base64.b64decode(answer["image"], validate=True)
+    def take(answer: _Checked, reader: ReaderProcess) -> bytes:
+        image = answer.body
         if not (image.startswith(b"RIFF") and image[8:12] == b"WEBP"):
             raise ValueError(image[:12])
         return image
@@ -134,9 +135,9 @@ def find_isolated(
     """`highlight_boxes` on each of these pages, of the quote and of its `parts`, as `draw_isolated`."""
     from ragcore.readers.pdf.page_images import Box
 
-    def take(answer: dict[str, Any], reader: ReaderProcess) -> tuple[list[list[Box]], list[list[Box]]]:
+    def take(answer: _Checked, reader: ReaderProcess) -> tuple[list[list[Box]], list[list[Box]]]:
         whole, of_parts = (
-            [[Box(*map(float, sides)) for sides in boxes] for boxes in answer[name]] for name in ("boxes", "parts")
+            [[Box(*map(float, sides)) for sides in boxes] for boxes in answer.head[name]] for name in ("boxes", "parts")
         )
         return whole, of_parts
 
@@ -157,7 +158,7 @@ class _Job:
     cancelled: Callable[[], bool]
     scratch: Path | None
 
-    def run(self, take: Callable[[dict[str, Any], ReaderProcess], T], **more: object) -> T:
+    def run(self, take: Callable[[_Checked, ReaderProcess], T], **more: object) -> T:
         """What `take` makes of the answer, while what the process wrote is still there. `more` is only for this work."""
         if self.cancelled():
             raise Cancelled
@@ -168,10 +169,10 @@ class _Job:
                     self._order(place) | more, self.options.name, self.timeout, self.options.progress, self.cancelled
                 )
                 try:
-                    error = _rebuilt(answer) if "error" in answer else None
-                    result = None if error else take(answer, reader)
-                    peak_mb = float(answer["peak_mb"])
-                except (KeyError, TypeError, ValueError, AttributeError) as wrong:  # not what the process is made to say
+                    head = _checked(answer.head)
+                    error = _rebuilt(head) if "error" in head else None
+                    result = None if error else take(_Checked(head, answer.body, answer.words), reader)
+                except _NO_ANSWER as wrong:  # not what the process is made to say
                     raise crashed(self.options.name) from wrong
         except EndedBeforeError:
             reader.kill()
@@ -179,7 +180,7 @@ class _Job:
         except BaseException:  # whatever broke it off, it must not go on reading
             reader.kill()
             raise
-        _keep(reader, peak_mb)
+        _keep(reader)
         if error is not None:
             raise error
         return cast("T", result)
@@ -193,6 +194,7 @@ class _Job:
             "max_text_chars": self.options.max_text_chars,
             "timeout": LONGEST * self.timeout,
             "memory_mb": self.memory_mb,
+            "max_file_bytes": MAX_BYTES if self.work == "unpack" else self.memory_mb * 1_000_000,
         }
 
 
@@ -200,13 +202,33 @@ def _never() -> bool:
     return False
 
 
-def _document(answer: dict[str, Any]) -> Document:
-    text, metadata, page_word = answer["text"], answer["metadata"], answer["page_word"]
-    pages = tuple(Page(str(label), int(start), int(end)) for label, start, end in answer["pages"])
-    if not (isinstance(text, str) and isinstance(metadata, dict) and isinstance(page_word, str)):
+_NO_ANSWER = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """An answer whose `head` is an object."""
+
+    head: dict[str, Any]
+    body: bytes
+    words: bytes
+
+
+def _checked(line: bytes) -> Any:
+    """What a line of JSON holds, all texts of which can be stored. The exceptions of _NO_ANSWER."""
+    found = json.loads(line)
+    json.dumps(found, ensure_ascii=False).encode("utf-8")  # JSON may name halves of characters
+    return found
+
+
+def _document(answer: _Checked, max_text_chars: int) -> Document:
+    text, head = answer.body.decode("utf-8"), answer.head
+    metadata, page_word = head["metadata"], head["page_word"]
+    pages = tuple(Page(str(label), int(start), int(end)) for label, start, end in head["pages"])
+    if not (isinstance(metadata, dict) and isinstance(page_word, str)):
         raise TypeError("no document")
-    if not all(0 <= page.start <= page.end <= len(text) for page in pages):
-        raise ValueError("no pages of this text")
+    if len(text) > max_text_chars or not all(0 <= page.start <= page.end <= len(text) for page in pages):
+        raise ValueError("no pages of such a text")
     return Document(text, metadata=metadata, pages=pages, page_word=page_word)
 
 
@@ -243,7 +265,7 @@ def _rebuilt(answer: Mapping[str, Any]) -> RagError:
 def start_reader(scratch: Path | None = None) -> None:
     """Have a process ready before the first file comes, and say in the log what it is held to."""
     logger.log(logging.INFO if confines_files() else logging.WARNING, "%s", describe_confinement())
-    _keep(ReaderProcess(scratch), 0.0)
+    _keep(ReaderProcess(scratch))
 
 
 def end_readers() -> None:
@@ -270,10 +292,10 @@ def _idle_reader(scratch: Path | None) -> ReaderProcess | None:
     return reader
 
 
-def _keep(reader: ReaderProcess, peak_mb: float) -> None:
+def _keep(reader: ReaderProcess) -> None:
     """For the next file, unless it is worn. Of the lanes of files (`lectern.jobs.file_rows.Lane`) two are seldom idle."""
     with _lock:
-        if len(_idle) < IDLE and reader.files < FILES_EACH and peak_mb < WORN_MB:
+        if len(_idle) < IDLE and reader.files < FILES_EACH and reader.reusable:
             reader.waited = True
             _idle.append(reader)
             return

@@ -1,36 +1,49 @@
-"""What runs in a process that reads files: it has so much memory and processor time, reaches what `lectern.jobs.confinement`
-leaves it, and ends when its parent has.
+"""What runs in a process that reads files: it reaches what `lectern.jobs.confinement` leaves it, and ends when its parent has.
 
-It gets its orders as lines of JSON on its standard input. On what was its standard output it answers in lines, too: `ready`
-once, and for each order `begun`, progress such as `3 10`, and an object of JSON. What parsers print goes to standard error.
+It gets its orders as lines on its standard input. Each file is read by a process that it forks for it, with so much memory,
+processor time and disk, and ends afterwards: what a file may have taken over sees no other file. Where a system cannot fork,
+it reads the files itself.
+
+On what was its standard output come lines: `ready` once, and for each order `begun`, progress such as `3 10`, and `answer`,
+with the sizes of what follows it: an object of JSON, a text or an image, and the words of recognised pages, a line for each.
+An order ends with another line, which is repeated behind `ended`. What parsers print goes to standard error.
 """
 
 from __future__ import annotations
 
-import base64
+import importlib
 import json
 import os
+import select
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import astuple, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
-from lectern.jobs.confinement import confine
+from lectern.jobs.confinement import confine, confine_further
 
 if TYPE_CHECKING:
     from ragcore.errors import RagError
     from ragcore.readers.base import ReadOptions
     from ragcore.readers.ocr.page_words import PageWords
 
-READY, BEGUN = b"ready", b"begun"
+READY, BEGUN, ANSWER, DIED, ENDED = b"ready", b"begun", b"answer", b"died", b"ended"
+HEAD_BYTES = 16_000_000  # of the JSON of an answer; its objects need up to 27 times as much
+WORDS_BYTES = 100_000_000  # of the words of all recognised pages of a file
 SIGNAL_SECONDS = 0.1  # between two reports of progress
 CPU_SECONDS_MORE = 2  # than the clock allows, for what runs in several threads
 
+# Modules that every file, or every archive, makes Python load.
+_COMMON = ("resource", "encodings.utf_16_le", "encodings.utf_16_be", "encodings.cp437")
+
 _Send = Callable[[bytes], None]
+_Result = tuple[dict[str, Any], bytes, bytes]  # what `answer` announces
 
 
 def serve() -> None:
@@ -40,77 +53,148 @@ def serve() -> None:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     places = json.loads(orders.readline())
-    peak_mb = _peak_meter()
     confine(
         inputs=places["inputs"] and Path(places["inputs"]),
         scratch=places["scratch"] and Path(places["scratch"]),
         tesseract=places["tesseract"],
     )
-    waiting: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
-    from ragcore.readers.registry import supported_suffixes
-
-    supported_suffixes()  # every reader is found, so that the first file need not wait for it
 
     def send(line: bytes) -> None:
         answers.write(line + b"\n")
         answers.flush()
 
     send(READY)
+    (_serve_here if sys.platform == "win32" else _serve_by_forks)(orders, send, places["tesseract"])
+
+
+def _serve_here(orders: IO[bytes], send: _Send, tesseract: str) -> None:
+    confine_further(tesseract, os.getppid())
+    waiting: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
     while True:
-        order = json.loads(waiting.get())
-        send(BEGUN)
-        _limit(float(order["timeout"]), int(order["memory_mb"]))
-        answer = _answer(order, send)
-        send(json.dumps({**answer, "peak_mb": peak_mb()}).encode("ascii"))
+        _carry_out(json.loads(waiting.get()), send)
+        send(ENDED + b" " + waiting.get().strip())
 
 
 def _listen(orders: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
-    """Take orders; when there can be no more, the parent has ended, and this process and what it started end too."""
+    """Take orders; when there can be no more, the parent has ended, and this process ends too."""
     for order in orders:
         waiting.put(order)
-    if sys.platform != "win32":
-        import signal
-
-        os.killpg(0, signal.SIGKILL)
     os._exit(1)
 
 
-def _answer(order: dict[str, Any], send: _Send) -> dict[str, Any]:
+def _serve_by_forks(orders: IO[bytes], send: _Send, tesseract: str) -> None:
+    """This process looks at nothing of a file, and has no second thread, which a fork would not have."""
+    if sys.platform == "win32":
+        return
+    import gc
+
+    parent = os.getpid()
+    while line := orders.readline():
+        order = json.loads(line)
+        _load_parsers(order["name"])
+        gc.freeze()  # what the collector marks would have to be copied
+        alive, held = os.pipe()  # until the other process ends
+        process = os.fork()
+        if not process:
+            orders.close()
+            os.close(alive)
+            _read_and_exit(order, send, tesseract, parent)
+        os.close(held)
+        with suppress(OSError):  # as it does itself: whoever is first
+            os.setpgid(process, process)
+        asked = orders.fileno() in select.select([orders.fileno(), alive], [], [])[0]
+        with suppress(ProcessLookupError, PermissionError):  # gone; macOS says the second
+            os.killpg(process, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        os.close(alive)
+        if status and not asked:
+            send(DIED + b" %d" % status)
+        if not (line := orders.readline()):
+            break
+        send(ENDED + b" " + line.strip())
+    os._exit(0)
+
+
+def _load_parsers(name: str) -> None:
+    """Of files that are called so: whoever is forked need not. For a text few are loaded, as all that is copied."""
+    from ragcore.readers.registry import reader_for
+
+    for parser in (*_COMMON, *getattr(reader_for(name), "PARSERS", ())):
+        with suppress(Exception):  # as the reader will say
+            importlib.import_module(parser)
+
+
+def _read_and_exit(order: dict[str, Any], send: _Send, tesseract: str, parent: int) -> None:
+    """In a process, and a group of processes, for this file alone."""
+    status = 1
+    try:
+        confine_further(tesseract, parent)
+        _carry_out(order, send)
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent's frames must not go on here
+        sys.excepthook(*sys.exc_info())  # for the parent, on standard error
+    finally:
+        os._exit(status)
+
+
+def _carry_out(order: dict[str, Any], send: _Send) -> None:
+    send(BEGUN + b" %s %d" % (order["nonce"].encode("ascii"), os.getpid()))
+    _limit(order)
+    head, body, words = _answer(order, send)
+    packed = json.dumps(head, ensure_ascii=False).encode("utf-8", "replace")
+    if len(packed) > HEAD_BYTES:
+        packed, body, words = json.dumps(_as_json(_too_many_parts(order["name"]))).encode("ascii"), b"", b""
+    sizes = b" %s %d %d %d\n" % (order["nonce"].encode("ascii"), len(packed), len(body), len(words))
+    send(b"".join((ANSWER, sizes, packed, body, words)))
+
+
+def _answer(order: dict[str, Any], send: _Send) -> _Result:
     """Do the `work` of the order on the file that it names; gives what came of it, or the error."""
     from ragcore.errors import RagError
 
     try:
         return _WORK[order["work"]](order, send)
     except RagError as error:
-        return _as_json(error)
+        return _as_json(error), b"", b""
 
 
-def _read(order: dict[str, Any], send: _Send) -> dict[str, Any]:
+def _read(order: dict[str, Any], send: _Send) -> _Result:
     from ragcore.readers.registry import read_file
 
     left_out: list[RagError] = []
-    words: dict[int, PageWords] = {}
-    options = replace(_options(order, send), left_out=left_out.append, on_words=words.__setitem__)
+    words = _Words()
+    options = replace(_options(order, send), left_out=left_out.append, on_words=words.add)
     document = read_file(Path(order["path"]), options)
-    return {
-        "text": document.text,
+    head = {
         "metadata": dict(document.metadata),
         "pages": [(page.label, page.start, page.end) for page in document.pages],
         "page_word": document.page_word,
         "left_out": [_as_json(error) for error in left_out],
-        "words": [(index, page.as_json()) for index, page in words.items()],
     }
+    return head, document.text.encode("utf-8", "replace"), bytes(words.packed)
 
 
-def _unpack(order: dict[str, Any], send: _Send) -> dict[str, Any]:
+class _Words:
+    """Those of recognised pages, as lines of JSON. Beyond WORDS_BYTES, which thousands of pages have, no more are sent."""
+
+    def __init__(self) -> None:
+        self.packed = bytearray()
+
+    def add(self, index: int, page: PageWords) -> None:
+        line = json.dumps([index, page.as_json()], ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        if len(self.packed) + len(line) <= WORDS_BYTES:
+            self.packed += line
+
+
+def _unpack(order: dict[str, Any], send: _Send) -> _Result:
     from ragcore.readers.zip.archive import unpack
 
     members = unpack(Path(order["path"]), Path(order["into"]), _options(order, send))
-    return {"members": [(each.name, str(each.path), each.error and _as_json(each.error)) for each in members]}
+    return {"members": [(each.name, str(each.path), each.error and _as_json(each.error)) for each in members]}, b"", b""
 
 
-def _draw(order: dict[str, Any], send: _Send) -> dict[str, Any]:
+def _draw(order: dict[str, Any], send: _Send) -> _Result:
     from ragcore.readers.ocr.image import SUFFIXES, render_picture
     from ragcore.readers.pdf.page_images import render_page
 
@@ -119,23 +203,24 @@ def _draw(order: dict[str, Any], send: _Send) -> dict[str, Any]:
         image = render_picture(path, index, turn=turn)
     else:
         image = render_page(path, index, scale=order["scale"], password=order["password"], turn=turn)
-    return {"image": base64.b64encode(image).decode("ascii")}
+    return {}, image, b""
 
 
-def _find(order: dict[str, Any], send: _Send) -> dict[str, Any]:
+def _find(order: dict[str, Any], send: _Send) -> _Result:
     from ragcore.readers.pdf.page_images import highlight_boxes
 
     path, password = Path(order["path"]), order["password"]
-    return {
+    found = {
         name: [
             [astuple(box) for box in highlight_boxes(path, index, order["quote"], parts=parts, password=password)]
             for index in order["page_indexes"]
         ]
         for name, parts in (("boxes", None), ("parts", order["parts"]))
     }
+    return found, b"", b""
 
 
-_WORK: dict[str, Callable[[dict[str, Any], _Send], dict[str, Any]]] = {
+_WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {
     "read": _read,
     "unpack": _unpack,
     "draw": _draw,
@@ -145,6 +230,12 @@ _WORK: dict[str, Callable[[dict[str, Any], _Send], dict[str, Any]]] = {
 
 def _as_json(error: RagError) -> dict[str, Any]:
     return {"error": type(error).__name__, "what": error.what, "hint": error.hint}
+
+
+def _too_many_parts(name: str) -> RagError:
+    from ragcore.errors import TooLargeError
+
+    return TooLargeError(f"{name} has too many parts to be read as one file.", hint="Split it into several files.")
 
 
 def _options(order: dict[str, Any], send: _Send) -> ReadOptions:
@@ -167,35 +258,22 @@ def _reporter(send: _Send) -> Callable[[int, int], None]:
     return progress
 
 
-def _limit(timeout: float, memory_mb: int) -> None:
-    """For the file that comes now; the one before may have had other limits."""
+def _limit(order: dict[str, Any]) -> None:
+    """For good, and for whatever it starts."""
     if sys.platform == "win32":
         return  # it has no such limits; the parent's clock holds there too
     import resource
 
-    def allow(kind: int, value: int) -> None:
+    def allow(kind: int, soft: int, more: int = 0) -> None:
         hard = resource.getrlimit(kind)[1]
-        resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+        if hard != resource.RLIM_INFINITY:
+            soft, more = min(soft, hard), min(more, hard - min(soft, hard))
+        resource.setrlimit(kind, (soft, soft + more))
 
     used = resource.getrusage(resource.RUSAGE_SELF)
     allow(resource.RLIMIT_CORE, 0)
-    allow(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + timeout) + CPU_SECONDS_MORE)
+    allow(resource.RLIMIT_FSIZE, order["max_file_bytes"])
+    # At the first it is told by a signal, which says why it ended, and at the second it is ended.
+    allow(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + order["timeout"]) + CPU_SECONDS_MORE, 1)
     if sys.platform == "linux":  # macOS refuses it
-        allow(resource.RLIMIT_AS, memory_mb * 1_000_000)
-
-
-def _peak_meter() -> Callable[[], float]:
-    """What gives the most megabytes that this process has needed so far."""
-    if sys.platform == "win32":
-        return lambda: 0.0
-    if sys.platform == "linux":  # where `ru_maxrss` begins at what the process had that started this one
-        status = Path("/proc/self/status").open("rb")  # noqa: SIM115  it stays open, as it cannot be opened later
-
-        def peak_mb() -> float:
-            status.seek(0)
-            return int(status.read().split(b"VmHWM:")[1].split()[0]) / 1e3
-
-        return peak_mb
-    import resource
-
-    return lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        allow(resource.RLIMIT_AS, order["memory_mb"] * 1_000_000)

@@ -6,6 +6,7 @@ an `origin`: what comes from there later takes its place, whatever it is called 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -26,6 +27,7 @@ from ragcore.readers.file_listing import Listing, LocalFiles, name_of, passed_ov
 from ragcore.readers.registry import has_reader, suffix_of
 from ragcore.readers.web.download import Limits, anywhere, fetch, is_public, plain_name, public_address
 from ragcore.schema import new_id
+from ragcore.sql.sqlite import NoRoomError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -105,9 +107,16 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
 
 
 def from_file(path: Path, into: Path) -> Gathered:
-    """A copy of a file of this machine. What comes from the same place again takes its place, and no other file of its name."""
+    """A copy of a file of this machine. What comes from the same place again takes its place, and no other file of its name.
+    NoRoomError on a full disk."""
     copy = into / f"{new_id()}{path.suffix}"
-    shutil.copyfile(path, copy)
+    try:
+        shutil.copyfile(path, copy)
+    except BaseException as error:  # half a file is of no use to anyone
+        copy.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoRoomError(copy) from error
+        raise
     return Gathered(copy, path.name, str(path.resolve()))
 
 

@@ -20,7 +20,7 @@ import pytest
 from lectern.export.backup import write_copy
 from lectern.jobs import index_versions
 from lectern.jobs.file_rows import Stage
-from lectern.jobs.sources import from_text
+from lectern.jobs.sources import from_file, from_text
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
@@ -28,6 +28,7 @@ from lectern.ui import resources
 from lectern.ui.link_downloads import Fetching
 from ragcore.errors import RagError, StoreError
 from ragcore.llms.scripted import ScriptedLLM
+from ragcore.sql.sqlite import NoRoomError
 from tests.faults.test_broken_uploads import PART, REST, uploaded
 from tests.faults.test_kill_anywhere import (
     BEFORE,
@@ -85,6 +86,18 @@ def test_what_is_pasted_while_the_disk_is_full_is_said_to_be_lost(tmp_path: Path
 
 def test_an_upload_to_a_full_disk_says_so(tmp_path: Path) -> None:
     on_a_disk(tmp_path, "upload_to_it")
+
+
+def test_adding_a_file_on_a_full_disk_says_so_in_a_sentence(tmp_path: Path) -> None:
+    on_a_disk(tmp_path, "add_to_it")
+
+
+def add_to_it(disk: Path) -> None:
+    source = disk / "large.txt"
+    source.write_bytes(bytes(500_000))
+    with full_but_for(disk, 100_000), pytest.raises(NoRoomError, match="no room on the disk"):
+        from_file(source, disk)
+    assert [path.name for path in disk.iterdir()] == ["large.txt"]
 
 
 def _talk(library: Library, say: Callable[[str], None]) -> None:

@@ -60,7 +60,7 @@ def test_a_file_whose_reading_the_system_ended_says_so_and_the_next_is_read(tmp_
     def killed_soon() -> bool:
         nonlocal looks
         looks += 1
-        if looks == 3:
+        if looks == 10:  # by then it is read
             os.kill(process, signal.SIGKILL)
         return False
 

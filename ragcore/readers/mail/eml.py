@@ -22,6 +22,7 @@ from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".eml", ".mht", ".mhtml")
+PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
 _BYTES = re.compile("[\udc80-\udcff]")  # that are no ASCII, as the standard library keeps them in a header
 _LINK = re.compile(r"https?://\S+")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif")
+PARSERS = ("PIL.ImageOps",)
 
 SMALL = 1000  # pixels of the longer side; smaller pictures are enlarged, as letters must be 20 pixels high to be read
 ENLARGED = 2.5

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 SUFFIXES = (".docx", ".docm", ".dotx")
+PARSERS = ("lxml.etree", "PIL.Image")
 
 _LEFT_OUT = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "tblPr", "sectPr", "instrText", "delText"})
 _NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))

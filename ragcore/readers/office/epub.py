@@ -18,6 +18,7 @@ from ragcore.readers.web.safe_xml import local
 from ragcore.schema import Document, Scalar
 
 SUFFIXES = (".epub",)
+PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
 LISTED = 5  # missing chapters that are named
 _PAGES = (".xhtml", ".html", ".htm")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 SUFFIXES = (".odt", ".ods", ".odp", ".ott")
+PARSERS = ("lxml.etree",)
 
 _LEFT_OUT = frozenset({"tracked-changes", "annotation-end", "forms", "sequence-decls", "styles", "settings"})
 

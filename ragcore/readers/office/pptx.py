@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 SUFFIXES = (".pptx", ".pptm", ".ppsx", ".potx")
+PARSERS = ("lxml.etree", "PIL.Image")
 
 MAX_SPAN = 100  # columns or rows
 LEVELS = 9  # of a list

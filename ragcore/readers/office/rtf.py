@@ -15,6 +15,7 @@ from ragcore.readers.office.rtf_marks import with_marks
 from ragcore.schema import Document
 
 SUFFIXES = (".rtf",)
+PARSERS = ("striprtf.striprtf",)
 
 # Noncharacters that stand for the marks of a table while it is read. The words before them end what a parser skips.
 _CELL, _ROW, _BEGIN = "\ufde0", "\ufde1", "\ufde2"

@@ -23,6 +23,7 @@ from ragcore.readers.page_spans import joined
 from ragcore.schema import Document
 
 SUFFIXES = (".xlsx", ".xlsm", ".xltx")
+PARSERS = ("openpyxl", "lxml.etree")
 
 PROGRESS_ROWS = 2_000
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pypdfium2
 
 SUFFIXES = (".pdf",)
+PARSERS = ("pypdfium2.raw", "PIL.Image")
 
 LISTED = 5  # pages of many that a message names
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 SUFFIXES = (".html", ".htm", ".xhtml")
+PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
 ENOUGH = 0.7  # of the page's text outside links; an article with less has probably lost something
 ENOUGH_SAID = 0.1  # where the page says that it is an article: the rest are comments and teasers

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 SUFFIXES = (".xml", ".rss", ".atom", ".opml", ".svg")
+PARSERS = ("lxml.etree",)
 
 _ESCAPED = re.compile(r"<(?:p|br|div|a|b|i|em|strong|img|span|ul|li|h[1-6]|table)\b[^<>]*>", re.I)
 

@@ -17,6 +17,7 @@ import pytest
 
 from lectern.jobs import sandbox
 from lectern.jobs.confinement import confines_files, describe_confinement, environment
+from lectern.jobs.landlock import landlock_version
 from lectern.jobs.reader_process import ReaderProcess
 from lectern.jobs.sandbox import draw_isolated, end_readers, read_isolated, start_reader, unpack_isolated
 from lectern.jobs.seccomp import can_refuse_calls
@@ -27,6 +28,7 @@ from ragcore.readers.registry import read_file
 from ragcore.schema import Document
 from tests.making import MAKERS, make_any, make_pdf, make_text, make_zip
 
+SIGNALS_ARE_SCOPED = landlock_version() >= 6
 landlocked = pytest.mark.skipif(not confines_files(), reason="this kernel has no Landlock")
 filtered = pytest.mark.skipif(not can_refuse_calls(), reason="the calls of this system are not known")
 
@@ -60,10 +62,14 @@ def attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Attack:
             f"import ragcore.readers.text as reader\ndef read(path, options):\n{body}\nreader.read = read\n"
         )
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(Path(__file__).parents[3])]))
-        path = make_text(tmp_path / "evil.txt", "words")
-        return read_isolated(path, ReadOptions(path.name), timeout=30, memory_mb=1_000, cancelled=lambda: False)
+        return read(make_text(tmp_path / "evil.txt", "words"))
 
     return run
+
+
+def read(path: Path) -> Document:
+    options = ReadOptions(path.name, max_text_chars=1_000_000)
+    return read_isolated(path, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
 
 
 def secret(path: Path) -> Path:
@@ -163,7 +169,7 @@ def test_other_processes_are_out_of_reach(attack: Attack) -> None:
         )
         traced, left, signalled = json.loads(answer.text)
         assert (traced, left) == ("EPERM", "EPERM")
-        if int(platform.release().split(".")[0]) >= 7 or "6.12" <= platform.release()[:4] <= "6.99":
+        if SIGNALS_ARE_SCOPED:
             assert signalled == "EPERM"
         other.communicate(b"\n")
 
@@ -178,31 +184,148 @@ def test_the_environment_holds_no_keys_and_no_addresses(attack: Attack, monkeypa
         assert Path(seen["HOME"]) != Path.home()
 
 
+FORGED = b'{"metadata": {}, "pages": %s, "page_word": "", "left_out": []}'
+
+# How a reader that was taken over writes to the one pipe beside the standard ones, and finds the secret of its order.
+PIPE = """\
+import fcntl, gc, time
+def is_pipe(number):
+    try:
+        return os.fstat(number).st_mode & 0o170000 == 0o010000 and fcntl.fcntl(number, fcntl.F_GETFL) & 3 == os.O_WRONLY
+    except OSError:
+        return False
+def say(line):
+    for number in filter(is_pipe, range(3, 20)):
+        os.write(number, line)
+frame = sys._getframe()
+while "order" not in frame.f_locals:
+    frame = frame.f_back
+nonce = frame.f_locals["order"]["nonce"].encode()
+def answer(head, body=b"forged", nonce=nonce):
+    return b"answer %s %d %d 0\\n%s%s\\n" % (nonce, len(head), len(body), head, body)
+"""
+
+
 @pytest.mark.parametrize(
-    "answer",
+    "line",
     [
-        b"\x80\x04\x95\x1d\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x94\x85\x94R\x94.",
-        b"7 x",
-        b"{",
-        b"{}",
-        b'{"peak_mb": 1}',
-        b'{"peak_mb": "x", "text": "", "metadata": {}, "pages": [], "page_word": "", "left_out": []}',
-        b'{"peak_mb": 1, "text": 7, "metadata": {}, "pages": [], "page_word": "", "left_out": []}',
-        b'{"peak_mb": 1, "text": "a", "metadata": {}, "pages": [["1", 0, 9]], "page_word": "", "left_out": []}',
-        b'{"peak_mb": 1, "error": "SystemExit", "what": "", "hint": ""}',
-        b'{"peak_mb": 1, "error": "LLMUnavailableError", "what": "", "hint": ""}',
-        b"[" * 100_000,
-        b'{"text": ' * 100_000,
+        b"7 x\n",
+        b"{}\n",
+        b"begun\n",
+        b"answer\n",
+        b"answer x 1 1 1\n",
+        b"9" * 5_000,
+        b"answer %s 16000001 0 0\n",
+        b"answer %s 2 4000001 0\n",
+        b"answer %s 2 0 100000001\n",
+        b"answer %s -1 0 0\n",
+        b"answer %s 2 0 0\n{}x",
+        b"died -11\n",
+        b"died x\n",
     ],
 )
-def test_an_answer_that_no_reader_gives_is_a_damaged_file(answer: bytes, attack: Attack) -> None:
-    # What the process answers with is the one pipe beside the standard ones that it may write to.
-    code = (
-        "for number in range(3, 20):\n    try:\n        os.write(number, answer + b'\\n')\n    except OSError:\n        pass\n"
-        "import time\ntime.sleep(20)"
-    )
+def test_a_line_that_no_reader_says_is_a_damaged_file(line: bytes, attack: Attack) -> None:
     with pytest.raises(DamagedFileError, match=r"evil\.txt"):
-        attack(f"answer = {answer!r}\n" + code)
+        attack(f"{PIPE}say({line!r}.replace(b'%s', nonce))\ntime.sleep(20)")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"\x80\x04\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x94\x85\x94R\x94.",
+        b"{",
+        b"{}",
+        b"7",
+        b"[" * 100_000,
+        b'{"text": ' * 100_000,
+        FORGED % b'[["1", 0, 99]]',
+        FORGED % b'[["1", 0, Infinity]]',
+        FORGED % b'[["\\ud800", 0, 3]]',
+        b'{"error": "SystemExit", "what": "", "hint": ""}',
+        b'{"error": "LLMUnavailableError", "what": "", "hint": ""}',
+        b'{"error": "InputError", "what": "\\ud800", "hint": ""}',
+    ],
+)
+def test_an_answer_that_no_reader_gives_is_a_damaged_file(head: bytes, attack: Attack) -> None:
+    with pytest.raises(DamagedFileError, match=r"evil\.txt"):
+        attack(f"{PIPE}say(answer({head!r}))\ntime.sleep(20)")
+
+
+@pytest.mark.parametrize("body", ["b'\\xff'", "b'x' * 1_000_001"])
+def test_a_text_that_no_reader_gives_is_a_damaged_file(body: str, attack: Attack) -> None:
+    with pytest.raises(DamagedFileError, match=r"evil\.txt"):
+        attack(f"{PIPE}say(answer({FORGED % b'[]'!r}, {body}))\ntime.sleep(20)")
+
+
+FORGERIES = {
+    "of its own order": "answer(head)",
+    "of another order": "answer(head) + b'begun ' + nonce + b' 1\\n' + answer(head)",
+    "as if it had ended": "answer(head) + b'ended ' + nonce + b'\\n' + answer(head)",
+}
+
+
+@pytest.mark.parametrize("line", FORGERIES.values(), ids=FORGERIES.keys())
+def test_no_answer_is_left_for_the_next_file(line: str, attack: Attack, tmp_path: Path) -> None:
+    code = f"if path.name == 'good.txt':\n    return Document(path.read_text())\n{PIPE}head = {FORGED % b'[]'!r}\n"
+    assert attack(f"{code}say({line})\ntime.sleep(20)").text == "forged"
+    for _ in range(2):
+        assert read(make_text(tmp_path / "good.txt", "good words")).text == "good words"
+
+
+def test_what_took_a_reader_over_sees_no_other_file(attack: Attack, tmp_path: Path) -> None:
+    code = (
+        "import time\nif path.name == 'good.txt':\n"
+        "    time.sleep(1)\n    return Document(json.dumps([path.read_text(), os.listdir(path.parent), os.listdir('.')]))\n"
+        "folder = path.parent\nif not libc.fork():\n"
+        "    while True:\n        for name in os.listdir(folder):\n            Path(name).write_text('seen')\n"
+        "return Document('words')"
+    )
+    assert attack(code).text == "words"
+    (waiting,) = sandbox._idle
+    assert json.loads(read(make_text(tmp_path / "good.txt", "good words")).text) == ["good words", ["good.txt"], []]
+    assert sandbox._idle == [waiting]
+
+
+@landlocked
+def test_what_took_a_reader_over_cannot_end_or_stop_what_forked_it(attack: Attack) -> None:
+    answer = attack(
+        "results = [outcome(libc.kill(os.getppid(), number)) for number in (9, 19)]\n"
+        "return Document(json.dumps([*results, outcome(libc.setpgid(0, os.getppid())), outcome(libc.setsid())]))"
+    )
+    assert json.loads(answer.text) == [*["EPERM" if SIGNALS_ARE_SCOPED else "done"] * 2, "EPERM", "EPERM"]
+
+
+@filtered
+def test_limits_and_priorities_of_other_processes_are_left_alone(attack: Attack) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        number = {"x86_64": 302, "aarch64": 261}[platform.machine()]
+        answer = attack(
+            "limits, policy = (ctypes.c_uint64 * 2)(1, 1), (ctypes.c_int * 1)(0)\n"
+            f"results = [libc.syscall({number}, {other.pid}, 0, limits, None), libc.syscall({number}, 0, 0, None, limits)]\n"
+            f"results = [*map(outcome, results[:1]), 'done' if not results[1] else 'refused']\n"
+            f"calls = [(libc.setpriority, 0, {other.pid}, 5), (libc.sched_setscheduler, {other.pid}, 3, policy)]\n"
+            f"calls += [(libc.sched_setparam, {other.pid}, policy), (libc.sched_setaffinity, {other.pid}, 4, policy)]\n"
+            "calls += [(libc.shmget, 1, 4096, 0o1600), (libc.semget, 1, 1, 0o1600), (libc.msgget, 1, 0o1600)]\n"
+            "results += [outcome(call(*given)) for call, *given in calls]\nreturn Document(json.dumps(results))"
+        )
+        assert json.loads(answer.text) == ["EPERM", "done", *["EPERM"] * 7]
+        assert os.getpriority(os.PRIO_PROCESS, other.pid) == os.getpriority(os.PRIO_PROCESS, 0)
+        other.communicate(b"\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux alone")
+def test_limits_cannot_be_raised_and_a_large_file_is_not_written(attack: Attack) -> None:
+    answer = attack(
+        "import resource\nkinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE)\n"
+        "results = []\nfor kind in kinds:\n"
+        "    try:\n        resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
+        "    except ValueError:\n        results.append('refused')\n"
+        "with open('large', 'wb') as file:\n"
+        "    try:\n        file.truncate(1_000_000_001)\n    except OSError as error:\n"
+        "        results.append(errno.errorcode[error.errno])\n"
+        "return Document(json.dumps(results))"
+    )
+    assert json.loads(answer.text) == ["refused"] * 4 + ["EFBIG"]
 
 
 def test_a_member_that_lies_elsewhere_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
