@@ -7,8 +7,8 @@ Heavy imports stand inside `read`. `read` raises an UnreadableFileError when the
 empty document. It writes nothing, fetches nothing, and opens no file but `path`. A reader that a script writes itself is a
 BaseReader.
 
-`PARSERS` may name the modules that reading most files of its kind imports, such as ("lxml.etree",): whoever reads each file in a
-process of its own imports them once before.
+`PARSERS` may name the modules that reading most files of its kind imports, such as ("lxml.etree",): whoever reads each file
+in a process of its own imports them once before.
 """
 
 from __future__ import annotations
