@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".emf", ".wmf", ".svg", ".tif", ".tiff")
+
+_GENERATED = re.compile(  # what Word puts behind a description of its own
+    r"Description (?:automatically generated|generated with \w+(?: \w+)? confidence)|AI-generated content may be incorrect"
+    r"|Automatisch generierte Beschreibung|KI-generierte Inhalte können fehlerhaft sein"
+    r"|Description générée automatiquement|Le contenu généré par l[’']IA peut être incorrect"
+    r"|Descripción generada automáticamente|El contenido generado por IA puede ser incorrecto"
+    r"|描述已自动生成|AI ?生成的内容可能不正确",
+    re.I,
+)
 
 
 def elements(parts: Package, part: str) -> Iterator[_Element]:
@@ -70,9 +80,9 @@ def _run_text(words: _Element) -> str:
 
 
 def alternative_text(properties: _Element | None) -> str:
-    """What a picture shows, in the words of its author; "" where that is only the name of a file."""
+    """What a picture shows, in the words of its author; "" where that is only the name of a file, or a guess of the program."""
     text = " ".join((attribute(properties, "descr") or "").split())
-    return "" if text.lower().endswith(_PICTURES) else text
+    return "" if text.lower().endswith(_PICTURES) or _GENERATED.search(text) else text
 
 
 def linked_texts(parts: Package, part: str) -> Iterator[str]:

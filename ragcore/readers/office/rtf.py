@@ -23,6 +23,7 @@ _MARKS = {"cell": f"\\intbl {_CELL}", "row": f"\\intbl {_ROW}", "trowd": f"\\tro
 _MARK = re.compile(r"\\\\|\\(cell|row|trowd|intbl)(?![a-z])(?:-?\d+)? ?")
 _FONTS = re.compile(r"{[^{}]*\\fonttbl")
 _FONT = re.compile(r"\\f(charset)?(\d+)")
+_FIELD = re.compile(r"\\[\\{}]|{\\field(?![a-z])", re.I)
 _BRACE = re.compile(r"[{}]")
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
 
@@ -51,7 +52,9 @@ def read(path: Path, options: ReadOptions) -> Document:
 def _plain(rtf: str) -> str:
     from striprtf import striprtf
 
-    return str(striprtf.rtf_to_text(_with_short_fonts(rtf), errors="replace"))  # type: ignore[no-untyped-call]
+    # The parser looks for the end of a link in its line, in time that grows with the cube of the links in it.
+    lines = _FIELD.sub(lambda found: found[0] if found[0].startswith("\\") else f"\n{found[0]}", _with_short_fonts(rtf))
+    return str(striprtf.rtf_to_text(lines, errors="replace"))  # type: ignore[no-untyped-call]
 
 
 def _with_short_fonts(rtf: str) -> str:

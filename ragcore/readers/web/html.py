@@ -30,6 +30,7 @@ ENOUGH_SAID = 0.1  # where the page says that it is an article: the rest are com
 NEARLY_ALL = 2 / 3  # of the page's text; then its frame is not worth what taking it off might lose
 SMALL = 1_000  # characters of a whole page, which then has no frame worth taking off
 LARGE = 1_500_000  # characters, above which finding the article takes minutes
+WIDE = 1_000  # cells in a row of a table, above which it takes minutes, too
 MENU = 20  # links in a list, of which the article has nothing, such as the languages of an encyclopedia
 STRETCH = 8  # letters by which text is found again
 
@@ -70,7 +71,7 @@ def _article_or_all(page: LexborHTMLParser, source: str, title: str) -> str:
     whole = whole_text(page)
     if whole and title not in whole:
         whole = f"{title}\n\n{whole}"
-    if len(source) > LARGE or len(whole) <= SMALL:
+    if len(source) > LARGE or len(whole) <= SMALL or any(sum(1 for _ in row.iter()) > WIDE for row in page.css("tr")):
         return whole
     html = page_html(page)
     article = _article(html)

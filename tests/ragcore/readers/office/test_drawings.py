@@ -7,10 +7,11 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from lxml import etree
 
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.office.drawings import paragraph_text
+from ragcore.readers.office.drawings import alternative_text, paragraph_text
 from ragcore.readers.registry import read_file
 from tests.ragcore.readers.packages import M, pack, relations
 
@@ -105,3 +106,18 @@ def test_a_run_of_ten_thousands_of_texts_is_read_in_seconds() -> None:
     began = time.process_time()
     assert paragraph_text(run) == "a" * 60_000
     assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("described", "text"),
+    [
+        ("The harbour in 1907", "The harbour in 1907"),
+        ("harbour.png", ""),
+        ("A picture containing text\n\nDescription automatically generated", ""),
+        ("Ein Bild, das Text enthält.\n\nAutomatisch generierte Beschreibung", ""),
+        ("A close-up of a sign. AI-generated content may be incorrect.", ""),
+    ],
+)
+def test_a_picture_says_what_its_author_wrote_and_not_what_a_program_guessed(described: str, text: str) -> None:
+    properties = etree.Element("docPr", descr=described)
+    assert alternative_text(properties) == text

@@ -138,3 +138,14 @@ def test_rich_text_of_ten_thousands_of_fonts_is_read_in_seconds_and_in_their_enc
     began = time.process_time()
     assert _read(path)[0] == "Мир and é"
     assert time.process_time() - began < 10
+
+
+def test_rich_text_of_thousands_of_links_is_read_in_seconds_and_with_their_addresses(tmp_path: Path) -> None:
+    link = r'{\field{\*\fldinst{HYPERLINK "https://example.org"}}{\fldrslt{\ul here}}}'
+    path = tmp_path / "a.rtf"
+    path.write_text(
+        r"{\rtf1\ansi See " + link + " and " + link + r"{\field{\*\fldinst{HYPERLINK " * 3_000 + r'"' + "}}}" * 3_000 + "}"
+    )
+    began = time.process_time()
+    assert _read(path)[0].split() == ["See", 'here("https://example.org")', "and", 'here("https://example.org")']
+    assert time.process_time() - began < 10

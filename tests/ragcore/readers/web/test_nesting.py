@@ -85,3 +85,11 @@ def test_a_page_of_ten_thousands_of_rules_and_elements_is_read_in_seconds() -> N
     text = html_text(f"<style>.secret{{display:none}}{rules}</style><p class=secret>no</p>{'<p class=d>word</p>' * 100_000}")
     assert text.split() == ["word"] * 100_000
     assert time.process_time() - began < 20
+
+
+def test_a_row_of_a_hundred_thousand_cells_is_read_in_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("<table><tr>" + "<td>word" * 100_000)
+    began = time.process_time()
+    assert read_file(path, ReadOptions("page.html")).text.replace("|", "").split() == ["word"] * 100_000
+    assert time.process_time() - began < 20
