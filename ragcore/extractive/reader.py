@@ -35,7 +35,6 @@ BEHIND = 4.0  # log odds that a further sentence of an answer may lie behind the
 BEHIND_ITEM = 2.0  # the same where the best is a row or an item of a list, as those beside it are like it
 BESIDE = (0, 1, -1)  # steps from one of the best two sentences to what is shown with it
 AROUND = (0, 1, -1, 2, -2)  # the same of further sentences
-QUESTION_MARKS = ("?", "？", "؟")
 SECTION = 400  # characters below one heading that are shown as a whole
 CLOSEST = 1200  # characters of what is shown as closest, without headings and what introduces lists
 
@@ -180,12 +179,12 @@ def _by_passage(rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
 
 def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes of these rows with what they need to be understood: a list and what introduces it, the whole of an item, the
-    sentence before one that begins with "it", the list that "These include:" goes on with, what follows a question, and the
-    heading that has what the question asks for where the sentence below it does not."""
+    sentence before one that begins with "it", the list that "These include:" goes on with, and the heading that has what the
+    question asks for where the sentence below it does not."""
     found: dict[int, None] = {}
     for row in rows:
         leans = _follows(row, quotes) and LEANS.match(quotes[row].text)
-        goes_on = row + 1 < len(quotes) and _follows(row + 1, quotes) and _goes_on(quotes[row], quotes[row + 1])
+        goes_on = row + 1 < len(quotes) and _follows(row + 1, quotes) and _introduces_more(quotes[row + 1])
         found |= dict.fromkeys([*([row - 1, row] if leans else _item(row, quotes)), *([row + 1] if goes_on else [])])
     whole: list[Quote] = []
     for quote in with_lists(list(found), quotes):
@@ -209,10 +208,8 @@ def _follows(row: int, quotes: Sequence[Quote]) -> bool:
     return row > 0 and quotes[row - 1].passage == quotes[row].passage
 
 
-def _goes_on(quote: Quote, following: Quote) -> bool:
-    """Whether what follows answers a question, or introduces more of the same."""
-    more = following.introduces and introduces_list(following.text) and LEANS.match(following.text)
-    return bool(more) or quote.text.endswith(QUESTION_MARKS)
+def _introduces_more(quote: Quote) -> bool:
+    return bool(quote.introduces and introduces_list(quote.text) and LEANS.match(quote.text))
 
 
 def _needs_heading(question: str, quote: Quote) -> bool:

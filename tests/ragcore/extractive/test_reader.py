@@ -46,6 +46,21 @@ def test_what_is_near_is_shown_as_the_closest_with_the_sentences_beside_it(reade
     assert said[place + 1] == "It may be refused without reasons."
 
 
+def test_below_a_heading_that_alone_has_what_is_asked_for_all_is_shown(reader: Reader) -> None:
+    text = "4. Repairs\n\nFaults are reported at once.\n\n5. Pets and Smoking\n\nOne cat may be kept. Smoking is not allowed in the flat."
+    reading = reader.read("Which pets are allowed in the flat?", [Passage(text, 1)])
+    assert reading.outcome == "answer"
+    assert [quote.text for quote in reading.quotes][-2:] == ["One cat may be kept.", "Smoking is not allowed in the flat."]
+
+
+def test_the_best_of_the_closest_come_before_what_is_around_them(reader: Reader) -> None:
+    letters = Passage("Dear Ms Kestrel. Thank you for writing. The permit costs 78 pounds. Visitors park with day tickets.", 1)
+    reading = reader.read("Which car parks does the permit of a neighbour cover?", [letters, CAKE])
+    assert reading.outcome == "closest"
+    assert {quote.text for quote in reading.ranked[:2]} <= {quote.text for quote in reading.quotes}
+    assert "Dear Ms Kestrel." in [quote.text for quote in reading.further]
+
+
 def test_nothing_is_quoted_about_something_else(reader: Reader) -> None:
     reading = reader.read("Which galaxies did the telescope photograph in 1995?", [LEASE, CAKE])
     assert reading.outcome == "nothing"
