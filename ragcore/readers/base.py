@@ -6,8 +6,8 @@
 Heavy imports stand inside `read`. `read` raises an UnreadableFileError when the file yields no text; it never returns an
 empty document. It writes nothing, fetches nothing, and opens no file but `path`.
 
-`PARSERS` may name the modules that reading most files of its kind imports, such as ("lxml.etree",): whoever reads each file in a
-process of its own imports them once before.
+`PARSERS` may name the modules that reading most files of its kind imports, such as ("lxml.etree",): whoever reads each file
+in a process of its own imports them once before.
 """
 
 from __future__ import annotations
