@@ -47,7 +47,8 @@ def test_what_is_near_is_shown_as_the_closest_with_the_sentences_beside_it(reade
 
 
 def test_below_a_heading_that_alone_has_what_is_asked_for_all_is_shown(reader: Reader) -> None:
-    text = "4. Repairs\n\nFaults are reported at once.\n\n5. Pets and Smoking\n\nOne cat may be kept. Smoking is not allowed in the flat."
+    repairs = "4. Repairs\n\nFaults are reported at once."
+    text = f"{repairs}\n\n5. Pets and Smoking\n\nOne cat may be kept. Smoking is not allowed in the flat."
     reading = reader.read("Which pets are allowed in the flat?", [Passage(text, 1)])
     assert reading.outcome == "answer"
     assert [quote.text for quote in reading.quotes][-2:] == ["One cat may be kept.", "Smoking is not allowed in the flat."]
