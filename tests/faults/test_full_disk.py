@@ -95,7 +95,7 @@ def test_adding_a_file_on_a_full_disk_says_so_in_a_sentence(tmp_path: Path) -> N
 def add_to_it(disk: Path) -> None:
     source = disk / "large.txt"
     source.write_bytes(bytes(500_000))
-    with full_but_for(disk, 100_000), pytest.raises(NoRoomError, match="no room on the disk"):
+    with full_but_for(disk, 100_000), pytest.raises(NoRoomError, match="not enough space on the disk"):
         from_file(source, disk)
     assert [path.name for path in disk.iterdir()] == ["large.txt"]
 
