@@ -224,7 +224,7 @@ def _new_setting() -> None:
         st.slider(_("Weight of meaning, in percent"), 0, 100, key="setting_share", step=5, persist_state="session")
     st.toggle(_("Include weaker passages"), key="setting_weaker", help=weaker_help(), persist_state="session")
     st.toggle(
-        _("Different passages"),
+        _("Varied passages"),
         key="setting_diverse",
         help=_("Prefer passages that differ over several that say the same thing (MMR)."),
         persist_state="session",

@@ -93,7 +93,7 @@ def search_options(files: Mapping[str, str]) -> None:
             persist_state="session",
         )
         st.toggle(
-            _("Different passages"),
+            _("Varied passages"),
             key="query_diverse",
             help=_("Prefer passages that differ over several that say the same thing (maximal marginal relevance, MMR)."),
             persist_state="session",
