@@ -194,7 +194,8 @@ def test_the_first_question_is_edited_with_the_keyboard_alone(page: Page, app: A
     before = page.locator('[class*="st-key-facts_"]').element_handle()
     button(page, "More").last.focus()
     page.keyboard.press("Enter")
-    page.keyboard.press("Enter")  # its first entry
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")  # its second entry
     field = dialog(page).get_by_label("Question")
     for _ in range(4):
         if field.evaluate("el => el === document.activeElement"):

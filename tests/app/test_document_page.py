@@ -69,7 +69,7 @@ def test_an_enlarged_page_takes_the_room_beside_it(page: Page, app: App) -> None
     opened(page, app, PDF.name)
     page.locator(".sheet:not(.waiting)").wait_for()
     scroll, sheet = page.locator(".scroll"), page.locator(".sheet")
-    page.get_by_role("button", name="Larger").click()
+    page.get_by_role("button", name="Zoom in").click()
     assert sheet.evaluate("el => el.offsetWidth") > 900
     assert scroll.evaluate("el => el.scrollWidth <= el.clientWidth + 1")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.app.conftest import App, answered, drop, payload, row, settled, until
-from tests.app.test_chat import ask
+from tests.app.test_chat import ask, ask_anew
 from tests.app.test_compare import compare, finished, saying_slowly
 from tests.scripted_server import Fault, ScriptedServer
 
@@ -227,3 +227,17 @@ def test_the_bar_of_what_is_read_stands_once_and_goes_while_an_answer_grows(
     other.get_by_text("towns.txt was deleted").wait_for()
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
+
+
+def test_what_was_opened_beside_the_answer_before_is_gone_while_the_next_is_written(page: Page, app: App) -> None:
+    ask_anew(page, app, "May I bring a large dog?")
+    page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
+    panel = page.locator(".st-key-panel")
+    panel.locator("mark").first.wait_for()
+    with saying_slowly(app, "The line is long. " * 150):
+        ask(page, "How long is the line?")
+        page.get_by_text("The line is long.").first.wait_for()
+        assert page.locator(".st-key-stop").count() == 1
+        assert not panel.is_visible()
+        page.locator(".st-key-stop button").click()
+        page.locator(".st-key-stop").wait_for(state="detached")

@@ -89,14 +89,10 @@ def told_of(shown: CallGraph) -> str:
         )
         return told.format(groups=numeral(groups))
     changed = sum(any(piece.kind != "same" for piece in call.changes) for call in shown.calls)
+    calls = ngettext("{number} more call", "{number} more calls", number - 1).format(number=numeral(number - 1))
     if not changed:
-        return _("Read on in {number} more calls, none of which changed the first answer.").format(number=numeral(number - 1))
-    told = ngettext(
-        "Read on in {number} more calls; {changed} of them changed the answer.",
-        "Read on in {number} more calls; {changed} of them changed the answer.",
-        changed,
-    )
-    return told.format(number=numeral(number - 1), changed=numeral(changed))
+        return _("Read on in {calls}, none of which changed the first answer.").format(calls=calls)
+    return _("Read on in {calls}, {changed} of which changed the answer.").format(calls=calls, changed=numeral(changed))
 
 
 @lru_cache(maxsize=FILMS)

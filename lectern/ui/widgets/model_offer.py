@@ -120,4 +120,7 @@ def _decline_here(conversation_id: str) -> None:
 
 def _ask(message_id: str, setting: str) -> None:
     use_local_model(setting)
+    session().notice = _("{name} writes the answers from now on. You can change this in Settings.").format(
+        name=model_name(setting)
+    )
     answer_again(message_id, extractive=False)

@@ -284,7 +284,7 @@ def test_a_database_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("ragcore.readers.database.SILENT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"postgresql+pg8000://ann:hush@127.0.0.1:{silent.getsockname()[1]}/db"
-        with pytest.raises(InputError, match=r"said nothing for 0\.2 seconds"):
+        with pytest.raises(InputError, match=r"did not respond for 0\.2 seconds"):
             sources.from_database(address, "SELECT 1", tmp_path, INSIDE, max_mb=5)
     gc.collect()
 

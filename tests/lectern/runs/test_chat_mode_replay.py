@@ -339,7 +339,7 @@ def test_nothing_is_begun_without_a_question_or_a_way(open_library: list[Library
     with pytest.raises(InputError, match="nothing to replay"):
         replays.start(library.conversations.create().id, MODES)
     talk = talked(library, runs)
-    with pytest.raises(InputError, match="No way"):
+    with pytest.raises(InputError, match="No chat mode"):
         replays.start(talk, [])
     assert replays.get(talk) is None
 

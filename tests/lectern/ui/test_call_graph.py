@@ -52,7 +52,7 @@ def call(number: int, *, level: int = 1, changed: str = "") -> Call:
         ),
         (
             graph("refine", "strip", call(1), call(2, changed=" Much."), call(3), call(4, changed=" Often.")),
-            "Read on in 3 more calls; 2 of them changed the answer.",
+            "Read on in 3 more calls, 2 of which changed the answer.",
         ),
         (
             graph("tree_summarize", "tree", call(1), call(2), call(3, level=2)),
