@@ -92,6 +92,7 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
     until(evaluate, lambda: evaluate.locator('[class*="st-key-own_result_"]').count() == 3, 60)
     until(evaluate, lambda: evaluate.locator('[class*="st-key-bar_"]').count() == 0, 60)
     settled(evaluate)
+    evaluate.get_by_test_id("stToast").wait_for(state="detached")
     look(evaluate, "own questions measured")
     open_figures(evaluate)
     (row,) = figures(evaluate)

@@ -149,7 +149,7 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
     dialog = page.get_by_role("dialog")
     with set_to(app, AppSettings(price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
         query(page, app, "Accumulate")
-        page.get_by_text("Accumulate: 6 calls").wait_for()
+        page.get_by_text("Accumulate: ").first.wait_for()
         page.get_by_role("button", name="Ask", exact=True).click()
         dialog.get_by_text("Answering takes 6 calls").wait_for()
         look(page, "above a limit")
@@ -160,7 +160,7 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
         page.get_by_role("button", name="Ask", exact=True).click()
         dialog.get_by_role("button", name="Run anyway").click()
         answered(page)
-        assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate · 6 calls · ")
+        assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate · ")
     with set_to(app, AppSettings(price=PriceSettings(ask_above_calls=0, ask_above_tokens=100))):
         page.goto(f"{app.url}/chat")
         page.get_by_role("heading", name="Ask your documents").wait_for()
