@@ -132,7 +132,7 @@ def test_all_that_a_file_was_read_without_is_stored_and_told(add: Add, tmp_path:
         (file,) = library.files.all()
         assert [problem.what for problem in file.left_out] == row["left_out"]
         assert labels.file_problem(file) == f"{row['left_out'][0]} And 1 more, see Details."
-        for drawn in (list_row(file)["problem"], table_row(file)):
+        for drawn in (list_row(file, ())["problem"], table_row(file)):
             assert [
                 sentence.split("  ")[0].startswith(what)
                 for sentence, what in zip(drawn["left_out"], row["left_out"], strict=True)

@@ -51,10 +51,7 @@ def test_times(seconds: float, said: str) -> None:
 def test_the_line_under_an_answer() -> None:
     assert labels.answer_facts(FACTS) == f"Compact · 2 calls · 1.8{S} · 6 of 1,340 passages · tiny"
     quoted = replace(FACTS, extractive=True, model="extractive")
-    assert (
-        labels.answer_facts(quoted)
-        == f"Compact · 2 calls · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
-    )
+    assert labels.answer_facts(quoted) == f"Compact · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
 
 
 def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_that_was_said() -> None:

@@ -27,6 +27,7 @@ def test_a_price_that_is_not_known_at_once_is_waited_for(
     monkeypatch.setattr(price, "draw_anew", lambda: anew.append(True))
     monkeypatch.setattr(price, "price_of", lambda ask, history: working)
     monkeypatch.setattr(price, "most_of", lambda ask: working)
+    monkeypatch.setattr(price, "calls_a_model", lambda: True)
     monkeypatch.setattr(resources, "library", lambda: SimpleNamespace(settings=AppSettings()))
 
     tag(Ask("Why?", None))
@@ -45,6 +46,7 @@ def test_what_answers_take_together_is_shown_once_each_is_known(monkeypatch: pyt
     prices = {ask: Future[Price]() for ask in asks}
     monkeypatch.setattr(st, "caption", drawn.append)
     monkeypatch.setattr(price, "price_of", prices.__getitem__)
+    monkeypatch.setattr(price, "calls_a_model", lambda: True)
     monkeypatch.setattr(resources, "library", lambda: SimpleNamespace(settings=AppSettings()))
 
     prices[asks[0]].set_result(Price(1, 900, 100, 60.0))
