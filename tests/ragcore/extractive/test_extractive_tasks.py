@@ -55,8 +55,10 @@ def chosen(prompt: Prompt, query: str, **told: Variable) -> list[int]:
 def test_every_task_has_an_answer_in_a_prompt_of_ours() -> None:
     values: dict[str, Variable] = {
         **dict.fromkeys(("query_str", "question", "response", "second_response", "reference", "guidelines"), "Who is chair?"),
-        **dict.fromkeys(("existing_answer", "system_prompt", "tool_names", "text"), "The board chose a chair."),
-        **dict.fromkeys(("max_outputs", "max_keywords", "num_questions", "num_queries"), "2"),
+        **dict.fromkeys(
+            ("existing_answer", "existing_facts", "info_str", "system_prompt", "tool_names", "text"), "The board chose a chair."
+        ),
+        **dict.fromkeys(("max_outputs", "max_keywords", "max_facts", "num_questions", "num_queries"), "2"),
         "context_str": BOTH,
         "chat_history": (ChatMessage(MessageRole.USER, "Hello"),),
         "choices": TOOLS,
