@@ -85,7 +85,10 @@ def test_the_closest_sentences_are_shown_and_what_is_around_them_unfolds(page: P
 
 def test_a_question_stands_at_the_top_however_far_up_a_person_has_read(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 1280, "height": 640})
-    ask_anew(page, app, "Summarise everything")
+    ask_anew(page, app, "Who drives the two cars of the railway?")
+    for count, more in enumerate(("And who mends them?", "And who pays for it?"), 2):
+        ask(page, more)
+        answered(page, count)
     page.locator('[data-testid="stChatMessage"]').first.scroll_into_view_if_needed()
     page.mouse.move(640, 300)
     page.mouse.wheel(0, -3000)
@@ -93,7 +96,7 @@ def test_a_question_stands_at_the_top_however_far_up_a_person_has_read(page: Pag
     ask(page, question)
     asked = page.locator('[data-testid="stChatMessage"]', has_text=question).first
     until(page, lambda: 0 <= asked.evaluate("el => el.getBoundingClientRect().top") < 500)
-    answered(page, 2)
+    answered(page, 4)
     until(page, lambda: 0 <= asked.evaluate("el => el.getBoundingClientRect().top") < 500)
 
 

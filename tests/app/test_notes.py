@@ -203,7 +203,7 @@ def test_the_menu_begins_with_what_everybody_needs_and_a_toast_covers_nothing_th
         first.click()
         toast = page.get_by_test_id("stToast").first
         toast.wait_for()
-        link(page).evaluate("el => el.click()")
+        page.locator('[data-testid="stSidebarNav"] a[href*="notes"]').evaluate("el => el.click()")
         button(page, "Export").wait_for()
         settled(page)
         covered = toast.bounding_box()

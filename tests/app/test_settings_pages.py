@@ -78,7 +78,7 @@ def test_the_language_is_the_first_of_the_answers_and_an_old_link_to_it_leads_th
     page.keyboard.press("Escape")
     assert page.url == f"{app.url}/settings?s=answers"
     labels = page.get_by_test_id("stMainBlockContainer").get_by_test_id("stWidgetLabel").all_inner_texts()
-    assert next(name for name in labels if name != "Settings") == "Language of the screens"
+    assert next(name for name in labels if name != "Settings") == "Display language"
 
 
 def test_what_is_not_saved_on_one_page_is_warned_of_on_another(page: Page, app: App) -> None:

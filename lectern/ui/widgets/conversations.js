@@ -5,7 +5,7 @@ const GOES = '[data-testid="stSidebarNavLink"], .st-key-new_chat button, button.
 // On a phone the sidebar lies over the page, and would over the one that was chosen.
 function showPage(event) {
   const chosen = event.composedPath().some((each) => each.matches?.(GOES));
-  if (chosen && matchMedia("(max-width: 768px)").matches) document.querySelector('[data-testid="stSidebarCollapseButton"] button').click();
+  if (chosen && matchMedia("(max-width: 768px)").matches) document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
 }
 
 // Open the conversation in a tab of its own, and there the browser's dialog for printing, which also saves as PDF.
