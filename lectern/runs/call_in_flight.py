@@ -22,7 +22,7 @@ REMEMBERED = 8  # prompts; a server has few slots to remember one each
 @dataclass(frozen=True, slots=True)
 class CallInFlight:
     """`prompt_tokens` are those that the server has to read: without those that it remembers, where that is known.
-    `seconds_left` is None where the model's speed is not known, or before it reads."""
+    `seconds_left` is None where the model's speed is not known, before it reads, and once it takes longer than it should."""
 
     stage: CallStage
     prompt_tokens: int
@@ -87,7 +87,7 @@ class CallWatch(Listener):
             return CallInFlight(stage, tokens)
         since = call.stage.since if call.stage else -call.seconds
         seconds_left = tokens / speed.prompt_tokens_per_second - (time.perf_counter() - since)
-        return CallInFlight(stage, tokens, max(seconds_left, 0.0))
+        return CallInFlight(stage, tokens, seconds_left if seconds_left > 0 else None)
 
     def _count(self, call: Span) -> int:
         if self._counted[0] is not call:

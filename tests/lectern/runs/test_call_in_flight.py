@@ -95,6 +95,16 @@ def test_the_seconds_that_are_left_go_down_by_the_speed_of_earlier_answers(runs:
     assert run.wait(30)
 
 
+def test_nothing_is_said_to_be_left_when_a_model_takes_longer_than_before(runs: AnswerRuns, server: ScriptedServer) -> None:
+    server.faults.append(Fault(delay=0.2))
+    assert ask(runs).wait(30)
+    server.faults.append(Fault(delay=SILENCE + 2))
+    run = ask(runs)
+    seen(run, lambda: run.call is not None and run.call.seconds_left is not None)
+    seen(run, lambda: run.call is not None and run.call.seconds_left is None)
+    assert run.wait(30)
+
+
 def test_a_follow_up_that_is_condensed_says_what_is_read_before_its_passages_are_found(
     runs: AnswerRuns, server: ScriptedServer
 ) -> None:
