@@ -34,6 +34,9 @@ function drawPage(view) {
   sheet.classList.toggle("quotes", data.quoted.some((boxes) => boxes.length));
   root.querySelector(".scroll")?.remove();
   const scroll = element("div", "scroll");
+  scroll.tabIndex = 0; // a page that is higher than its place is scrolled with the keyboard, too
+  scroll.setAttribute("role", "group");
+  scroll.setAttribute("aria-label", image.alt);
   scroll.append(sheet);
   root.append(scroll);
   view.jump.value = "";
