@@ -119,6 +119,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   kept.send = setTriggerValue;
   tell(parentElement, data);
   moveKeyboard(kept, data.open);
+  // What was opened beside the answer before stays in the page until the next one is written.
+  if (panel()) panel().style.display = data.answering && !data.open ? "none" : "";
   // A touch screen would unfold its keyboard over the answer.
   if (!data.answering && kept.last !== data.last) {
     kept.last = data.last;
