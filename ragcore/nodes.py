@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from ragcore.node_links import NodeRelationship, ObjectType, Related, RelatedNodeInfo, Relationships
@@ -58,6 +59,11 @@ def _part(name: str) -> property:
     )
 
 
+def _also(name: str) -> property:
+    """Another name of an attribute."""
+    return property(attrgetter(name), lambda node, value: setattr(node, name, value))
+
+
 def _link(kind: NodeRelationship) -> property:
     return property(lambda node: node.relationships.get(kind))
 
@@ -89,24 +95,8 @@ class BaseNode:
         """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
         return content_hash(self.text, self.metadata)
 
-    @property
-    def node_id(self) -> str:
-        """Another name of `id_`."""
-        return self.id_
-
-    @node_id.setter
-    def node_id(self, id_: str) -> None:
-        self.id_ = id_
-
-    @property
-    def extra_info(self) -> dict[str, Value]:
-        """Another name of `metadata`."""
-        return self.metadata
-
-    @extra_info.setter
-    def extra_info(self, metadata: dict[str, Value]) -> None:
-        self.metadata = metadata
-
+    node_id = _also("id_")
+    extra_info = _also("metadata")
     text_template = _part("text")
     metadata_template = _part("entry")
     metadata_separator = metadata_seperator = _part("separator")
@@ -247,13 +237,7 @@ class Document(BaseNode):
             metadata={"file_name": "lectern.txt", "category": "furniture"},
         )
 
-    @property
-    def doc_id(self) -> str:
-        return self.id_
-
-    @doc_id.setter
-    def doc_id(self, id_: str) -> None:
-        self.id_ = id_
+    doc_id = _also("id_")
 
     def get_doc_id(self) -> str:
         return self.id_

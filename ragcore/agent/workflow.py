@@ -451,7 +451,7 @@ async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context)
         given[name] = ctx
     try:
         return await tool.acall(**given)
-    except Exception as error:
+    except Exception as error:  # whatever the tool raises, the model is told and may go on
         if type(error).__module__.startswith("workflows"):  # how a step waits for an event
             raise
         return ToolOutput(
