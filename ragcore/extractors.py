@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from itertools import groupby, islice
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from ragcore.concurrency import awaitable, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
+from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import KEYWORD_EXTRACT, QUESTIONS, SUMMARY, TITLE_OF_DOCUMENT, TITLE_OF_PASSAGE
 from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.settings import services
@@ -31,7 +33,7 @@ Entries: TypeAlias = Mapping[str, str]
 SummaryKind: TypeAlias = Literal["self", "prev", "next"]
 
 
-class BaseExtractor(ABC):
+class BaseExtractor(PromptMixin, ABC):
     """Subclasses give `extract`, or `aextract`, which is awaited. `num_workers` is how many calls may run at once; without
     `llm` the default is asked.
 
@@ -85,22 +87,38 @@ class TitleExtractor(BaseExtractor):
     """`document_title`: one title for each document, made of the titles of its first `nodes` passages.
 
     Passages that name no document count as one. Calls: one for each of these passages, and one more for each document.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> extractor = TitleExtractor(ScriptedLLM(["Notes of Ada", "Letters"]), combine_template="One title for {context_str}:")
+    >>> extractor([TextNode("Ada wrote notes.")])[0].metadata
+    {'document_title': 'Letters'}
     """
 
-    def __init__(self, llm: LLM | None = None, nodes: int = 5, num_workers: int = 4) -> None:
+    prompt_attributes: ClassVar = {"node_template": "node_template", "combine_template": "combine_template"}
+
+    def __init__(
+        self,
+        llm: LLM | None = None,
+        nodes: int = 5,
+        node_template: Wording = TITLE_OF_PASSAGE,
+        combine_template: Wording = TITLE_OF_DOCUMENT,
+        num_workers: int = 4,
+    ) -> None:
         super().__init__(llm, num_workers)
         if nodes < 1:
             raise ValueError(f"nodes is {nodes}; a title is made of at least 1 passage.")
         self.nodes = nodes
+        self.node_template = in_place_of(TITLE_OF_PASSAGE, node_template, self.llm)
+        self.combine_template = in_place_of(TITLE_OF_DOCUMENT, combine_template, self.llm)
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         documents: dict[str | None, list[Item]] = {}
         for node in nodes:
             documents.setdefault(_document(node), []).append(node)
         first = {id_: list(islice((n for n in members if n.text.strip()), self.nodes)) for id_, members in documents.items()}
-        candidates = iter(self._ask_each(TITLE_OF_PASSAGE, [node for members in first.values() for node in members], {}))
+        candidates = iter(self._ask_each(self.node_template, [node for members in first.values() for node in members], {}))
         of_parts = {id_: [Passage(next(candidates)) for _ in members] for id_, members in first.items() if members}
-        whole = self._ask(TITLE_OF_DOCUMENT, [{"context_str": tuple(titles)} for titles in of_parts.values()])
+        whole = self._ask(self.combine_template, [{"context_str": tuple(titles)} for titles in of_parts.values()])
         titles = dict(zip(of_parts, whole, strict=True))
         return [_entries(document_title=titles.get(_document(node), "")) for node in nodes]
 
@@ -109,15 +127,24 @@ class KeywordExtractor(BaseExtractor):
     """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c"."""
 
     works_on = "node"
+    prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
 
-    def __init__(self, llm: LLM | None = None, keywords: int = 5, num_workers: int = 4) -> None:
+    def __init__(
+        self,
+        llm: LLM | None = None,
+        keywords: int = 5,
+        prompt_template: Wording = KEYWORD_EXTRACT,
+        num_workers: int = 4,
+    ) -> None:
         super().__init__(llm, num_workers)
+        self.prompt_template = in_place_of(KEYWORD_EXTRACT, prompt_template, self.llm)
         if keywords < 1:
             raise ValueError(f"keywords is {keywords}; ask for at least 1.")
         self.keywords = keywords
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        replies = self._ask_each(KEYWORD_EXTRACT, nodes, {"max_keywords": str(self.keywords)})
+        most = str(self.keywords)
+        replies = self._ask_each(self.prompt_template, nodes, {"max_keywords": most, "keywords": most})
         return [_entries(excerpt_keywords=", ".join(keywords_in(reply)[: self.keywords])) for reply in replies]
 
 
@@ -125,15 +152,23 @@ class QuestionsAnsweredExtractor(BaseExtractor):
     """`questions_this_excerpt_can_answer`: so many questions that each passage answers, one a line."""
 
     works_on = "node"
+    prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
 
-    def __init__(self, llm: LLM | None = None, questions: int = 3, num_workers: int = 4) -> None:
+    def __init__(
+        self,
+        llm: LLM | None = None,
+        questions: int = 3,
+        prompt_template: Wording = QUESTIONS,
+        num_workers: int = 4,
+    ) -> None:
         super().__init__(llm, num_workers)
+        self.prompt_template = in_place_of(QUESTIONS, prompt_template, self.llm)
         if questions < 1:
             raise ValueError(f"questions is {questions}; ask for at least 1.")
         self.questions = questions
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        replies = self._ask_each(QUESTIONS, nodes, {"num_questions": str(self.questions)})
+        replies = self._ask_each(self.prompt_template, nodes, {"num_questions": str(self.questions)})
         return [_entries(questions_this_excerpt_can_answer=reply) for reply in replies]
 
 
@@ -143,14 +178,23 @@ class SummaryExtractor(BaseExtractor):
     `summaries` says which of them. Only passages of the same document are neighbours. One call for each passage.
     """
 
-    def __init__(self, llm: LLM | None = None, summaries: Sequence[SummaryKind] = ("self",), num_workers: int = 4) -> None:
+    prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+
+    def __init__(
+        self,
+        llm: LLM | None = None,
+        summaries: Sequence[SummaryKind] = ("self",),
+        prompt_template: Wording = SUMMARY,
+        num_workers: int = 4,
+    ) -> None:
         super().__init__(llm, num_workers)
+        self.prompt_template = in_place_of(SUMMARY, prompt_template, self.llm)
         if wrong := set(summaries) - {"self", "prev", "next"}:
             raise ValueError(f"summaries are of 'self', 'prev' and 'next'; not of {sorted(wrong)}.")
         self.summaries = tuple(summaries)
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        texts = self._ask_each(SUMMARY, nodes, {"query_str": "Summarize this."})
+        texts = self._ask_each(self.prompt_template, nodes, {"query_str": "Summarize this."})
         found: list[Entries] = []
         for _, run in groupby(zip(nodes, texts, strict=True), key=lambda pair: _document(pair[0])):
             said = ["", *(text for _, text in run), ""]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Generic, Self
+from typing import Any, ClassVar, Generic, Self
 
 from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.output_parsers import PydanticOutputParser
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.structured_output import Form
@@ -18,7 +19,7 @@ __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 logger = logging.getLogger(__name__)
 
 
-class LLMTextCompletionProgram(Generic[Form]):
+class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
     """Called with the values of its prompt. LLMProtocolError for an answer that has not the form.
 
     >>> from pydantic import BaseModel
@@ -33,6 +34,7 @@ class LLMTextCompletionProgram(Generic[Form]):
     """
 
     verbose: bool = False
+    prompt_attributes: ClassVar = {"prompt": "prompt"}
 
     def __init__(self, output_cls: type[Form], prompt: Prompt, llm: LLM) -> None:
         self.output_cls = output_cls
@@ -62,14 +64,6 @@ class LLMTextCompletionProgram(Generic[Form]):
         if self.verbose:
             logger.info("%s", made)
         return made
-
-    def get_prompts(self) -> dict[str, Prompt]:
-        """What is said to the model, under "prompt"."""
-        return {"prompt": self.prompt}
-
-    def update_prompts(self, prompts_dict: dict[str, Prompt]) -> None:
-        """Use other wording from now on. KeyError for another name than "prompt"."""
-        self.prompt = {"prompt": self.prompt, **prompts_dict}["prompt"]
 
     def call(self, /, **values: Any) -> Form:
         """The same as calling it."""

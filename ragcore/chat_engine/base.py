@@ -18,6 +18,7 @@ from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.memory.chat_memory import limit_for
 from ragcore.observe import Span, finish, span, start, stream_in, under
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Prompt, Variables
 from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.query_engine.base import logged
@@ -107,7 +108,7 @@ class StreamingAgentChatResponse(AnswerStream):
         return AgentChatResponse(answer, self.sources, self.source_nodes, self.trace, self._reply.end)
 
 
-class ChatEngine(ABC):
+class ChatEngine(PromptMixin, ABC):
     """Answers messages of one conversation. With `verbose` it logs the trace of each."""
 
     verbose: bool = False

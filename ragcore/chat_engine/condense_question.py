@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for
 from ragcore.extractive.fixed_replies import NOTHING_FOUND
@@ -20,6 +21,8 @@ class CondenseQuestionChatEngine(ChatEngine):
     """Remembers the message as it was written, not the question it became; no turn in which nothing was found."""
 
     mode = "condense_question"
+    prompt_attributes: ClassVar = {"condense_question_prompt": "_condense_prompt"}
+    prompt_parts: ClassVar = {"query_engine": "_query_engine"}
 
     def __init__(
         self, query_engine: QueryEngine, llm: LLM, memory: ChatMemoryBuffer, *, condense_prompt: Wording = CONDENSE_QUESTION

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import ClassVar, Self
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for, system_and_prefix
 from ragcore.llms.base import LLM
@@ -37,6 +37,7 @@ class ContextChatEngine(ChatEngine):
     """When passages and history do not fit one call, the synthesizer's mode says how several make one answer."""
 
     mode = "context"
+    prompt_attributes: ClassVar = {"context_template": "_context_prompt"}
 
     def __init__(
         self,
@@ -67,12 +68,29 @@ class ContextChatEngine(ChatEngine):
         several messages are said as they are. ValueError when both a system prompt and prefix messages are given."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        prompts = CHAT_PROMPTS
-        if context_template is not None:
-            prompts = replace(prompts, text_qa=_about_the_passages(in_place_of(CONTEXT_CHAT, context_template, chosen)))
-        synthesizer = Synthesizer(chosen, prompts=prompts, system_prompt=system)
+        synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
         remembered = memory_for(chosen, memory, chat_history, room_for_talk(chosen))
-        return cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
+        engine = cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
+        if context_template is not None:
+            engine._context_prompt = in_place_of(CONTEXT_CHAT, context_template, chosen)
+        return engine
+
+    @property
+    def _llm(self) -> LLM:
+        return self._synthesizer.llm
+
+    @property
+    def _context_prompt(self) -> Prompt:
+        return self._synthesizer.prompts.text_qa
+
+    @_context_prompt.setter
+    def _context_prompt(self, prompt: Prompt) -> None:
+        """A prompt of one message comes behind the system prompt, with the question at its end."""
+        if len(prompt.messages) == 1:
+            text = prompt.get_template() + ("" if "query_str" in prompt.variables else "\n\n{query_str}")
+            system = ChatMessage(MessageRole.SYSTEM, "{system_prompt}")
+            prompt = replace(prompt, messages=(system, ChatMessage(MessageRole.USER, text)))
+        self._synthesizer.prompts = replace(self._synthesizer.prompts, text_qa=prompt)
 
     def _question(self, message: str, history: list[ChatMessage]) -> str:
         """What to look up."""
@@ -82,23 +100,15 @@ class ContextChatEngine(ChatEngine):
         bundle = QueryBundle(self._question(message, history))
         nodes = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
         # A reader that only quotes makes nothing of the conversation: it needs the question that stands alone.
-        asked = bundle.query_str if self._synthesizer.llm.metadata.is_extractive else message
+        asked = bundle.query_str if self._llm.metadata.is_extractive else message
         answer = self._synthesizer.stream(asked, nodes, (*self._prefix, *history))
         source = ToolOutput("\n\n".join(found.text for found in nodes), "retriever", {"query": bundle.query_str}, nodes)
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 
 
-def _about_the_passages(prompt: Prompt) -> Prompt:
-    if len(prompt.messages) > 1:
-        return prompt
-    said = prompt.get_template()
-    if "query_str" not in prompt.variables:
-        said += "\n\n{query_str}"
-    return replace(prompt, messages=(ChatMessage(MessageRole.SYSTEM, "{system_prompt}"), ChatMessage(MessageRole.USER, said)))
-
-
 class CondensePlusContextChatEngine(ContextChatEngine):
     mode = "condense_plus_context"
+    prompt_attributes: ClassVar = {"context_prompt": "_context_prompt", "condense_prompt": "condense_prompt"}
     condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are looked up as they are
 
     @classmethod
@@ -120,7 +130,7 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         engine = super().from_defaults(
             retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
         )
-        wording = in_place_of(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._synthesizer.llm)
+        wording = in_place_of(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._llm)
         engine.condense_prompt = None if skip_condense else wording
         engine.verbose = verbose
         return engine
@@ -128,4 +138,4 @@ class CondensePlusContextChatEngine(ContextChatEngine):
     def _question(self, message: str, history: list[ChatMessage]) -> str:
         if self.condense_prompt is None:
             return message
-        return condense(self._synthesizer.llm, message, history, self.condense_prompt)
+        return condense(self._llm, message, history, self.condense_prompt)

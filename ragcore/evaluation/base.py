@@ -10,6 +10,7 @@ from typing import ClassVar
 from ragcore.concurrency import awaitable
 from ragcore.errors import Problem
 from ragcore.observe import span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import Response
 
 
@@ -51,7 +52,7 @@ class Verdict:
     feedback: str | None = None
 
 
-class BaseEvaluator(ABC):
+class BaseEvaluator(PromptMixin, ABC):
     """Subclasses give `needs`, the parts of a case that they cannot do without, and `_judge`. Threads may share it."""
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -29,6 +29,7 @@ from ragcore.text.json_replies import json_values
 
 class _Judge(BaseEvaluator):
     prompt: ClassVar[Prompt]
+    prompt_attributes: ClassVar = {"eval_template": "_prompt"}
     verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})  # what comes before the reason
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.context_window import shortened
@@ -24,6 +25,8 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
 
     A passage that is too long for the call loses its end there, which a span "choose" says.
     """
+
+    prompt_attributes: ClassVar = {"prompt": "_prompt"}
 
     def __init__(
         self, docstore: Store | DocumentStore, llm: LLM | None = None, num_nodes: int = 1, prompt: Wording = NEIGHBOUR

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from ragcore.components import Fields
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import NodeWithScore, QueryBundle
 
 
-class BaseNodePostprocessor(Fields, ABC):
+class BaseNodePostprocessor(Fields, PromptMixin, ABC):
     """Subclasses give `_postprocess_nodes`. Those of ragcore edit nothing that they are given.
 
     >>> from ragcore.schema import TextNode

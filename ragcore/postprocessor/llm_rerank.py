@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ragcore.llms.base import LLM
 from ragcore.observe import span
@@ -20,6 +21,8 @@ class LLMRerank(BaseNodePostprocessor):
     Passages that are too long for a call lose their ends there, which a span "choose" says.
     When not one reply can be read, the passages stay as they were found, `top_n` of them, and the span "rerank" says so.
     """
+
+    prompt_attributes: ClassVar = {"choice_select_prompt": "_prompt"}
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ Sun et al. 2023, "Is ChatGPT Good at Search?" (https://arxiv.org/abs/2304.09542)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ragcore.llms.base import LLM
 from ragcore.postprocessor.base import BaseNodePostprocessor, asked
@@ -23,6 +24,8 @@ class RankGPTRerank(BaseNodePostprocessor):
     stay behind them as they were. Windows overlap by all but `step`, so that the best rise to the front. One call a window;
     passages that are too long for it lose their ends there, which a span "choose" says.
     """
+
+    prompt_attributes: ClassVar = {"rankgpt_rerank_prompt": "_prompt"}
 
     def __init__(
         self,

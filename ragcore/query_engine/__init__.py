@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ragcore.query_engine.multi_step import MultiStepQueryEngine as MultiStepQueryEngine
     from ragcore.query_engine.retriever import RetrieverQueryEngine as RetrieverQueryEngine
     from ragcore.query_engine.router import RouterQueryEngine as RouterQueryEngine
+    from ragcore.query_engine.sub_question import LLMQuestionGenerator as LLMQuestionGenerator
     from ragcore.query_engine.sub_question import SubQuestionAnswerPair as SubQuestionAnswerPair
     from ragcore.query_engine.sub_question import SubQuestionQueryEngine as SubQuestionQueryEngine
     from ragcore.query_engine.transform import TransformQueryEngine as TransformQueryEngine

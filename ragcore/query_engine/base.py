@@ -12,6 +12,7 @@ from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.extractive.fixed_replies import best_replies, is_closest, is_refusal
 from ragcore.observe import Span, finish, start, stream_in, under
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import Pieces
@@ -31,7 +32,7 @@ class QueryEngine(Protocol):
         """The same answer in pieces; its passages are known when this returns."""
 
 
-class BaseQueryEngine(ABC):
+class BaseQueryEngine(PromptMixin, ABC):
     """Subclasses give `_answer`. Holds nothing of a question: threads may share it. With `verbose` it logs each trace; with
     `streaming`, `query` gives the answer in pieces, as `stream_query`."""
 

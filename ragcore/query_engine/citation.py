@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
@@ -27,6 +27,8 @@ class CitationQueryEngine(BaseQueryEngine):
 
     Passages that are short enough stay as they are. The score of a small passage is that of the one it was cut from.
     """
+
+    prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ragcore.observe import Span
 from ragcore.query_engine.base import BaseQueryEngine, QueryEngine
 from ragcore.query_engine.sub_question import SubQuestion, combined_parts
@@ -18,6 +20,8 @@ class MultiStepQueryEngine(BaseQueryEngine):
 
     `index_summary` tells the transform what the engine knows. `response.metadata["sub_questions"]` has the steps.
     """
+
+    prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer", "query_transform": "_transform"}
 
     def __init__(
         self,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, span
-from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
@@ -19,8 +18,6 @@ from ragcore.settings import services
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-PROMPTS_OF = "response_synthesizer:"
 
 
 class Retriever(Protocol):
@@ -35,6 +32,8 @@ class NodePostprocessor(Protocol):
 
 class RetrieverQueryEngine(BaseQueryEngine):
     """Answers each question on its own. Holds nothing of a question: threads may share it."""
+
+    prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
 
     def __init__(
         self,
@@ -92,16 +91,6 @@ class RetrieverQueryEngine(BaseQueryEngine):
 
     def synthesize(self, query: str | QueryBundle, nodes: Sequence[NodeWithScore]) -> Response:
         return self._synthesizer.synthesize(query, nodes)
-
-    def get_prompts(self) -> dict[str, Prompt]:
-        """What is said to the model, by names such as "response_synthesizer:text_qa_template"."""
-        return {PROMPTS_OF + name: prompt for name, prompt in self._synthesizer.get_prompts().items()}
-
-    def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
-        """Use other wording from now on. ValueError for a name that `get_prompts` does not give."""
-        if unknown := sorted(prompts_dict.keys() - self.get_prompts().keys()):
-            raise ValueError(f"this query engine has no prompt {unknown}; it has {sorted(self.get_prompts())}")
-        self._synthesizer.update_prompts({name.removeprefix(PROMPTS_OF): wording for name, wording in prompts_dict.items()})
 
     aretrieve = awaitable(retrieve)
     asynthesize = awaitable(synthesize)

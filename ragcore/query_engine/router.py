@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
@@ -33,6 +33,8 @@ class RouterQueryEngine(BaseQueryEngine):
 
     `response.metadata["selector_result"]` says which were selected and why.
     """
+
+    prompt_parts: ClassVar = {"summarizer": "_summarizer", "selector": "_selector"}
 
     def __init__(
         self,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 from ragcore.aliases import SameAsConstructor
-from ragcore.concurrency import in_order
+from ragcore.concurrency import awaitable, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Variables
 from ragcore.prompts.structured_output import list_schema
 from ragcore.prompts.templates import Wording, in_place_of
@@ -19,7 +20,8 @@ from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
-from ragcore.schema import NodeWithScore, QueryBundle, Response
+from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
+from ragcore.selectors import Described
 from ragcore.settings import services
 from ragcore.text.json_replies import json_values
 
@@ -37,6 +39,35 @@ class SubQuestionAnswerPair:
     sources: tuple[NodeWithScore, ...] = ()
 
 
+class LLMQuestionGenerator(PromptMixin):
+    """Divides a question into simple questions for tools, in one call.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.tools import ToolMetadata
+    >>> llm = ScriptedLLM(['[{"sub_question": "Who wrote notes?", "tool_name": "letters"}]'])
+    >>> LLMQuestionGenerator(llm).generate([ToolMetadata("Letters of Ada.", "letters")], "Who wrote notes, and when?")
+    [SubQuestion(sub_question='Who wrote notes?', tool_name='letters')]
+    """
+
+    from_defaults = SameAsConstructor()
+    prompt_attributes: ClassVar = {"question_gen_prompt": "_prompt"}
+
+    def __init__(self, llm: LLM | None = None, prompt_template_str: Wording = SUB_QUESTIONS) -> None:
+        """The prompt names the tools as {tools_str} and the question as {query_str}."""
+        self._llm = services(llm).llm
+        self._prompt = in_place_of(SUB_QUESTIONS, prompt_template_str, self._llm)
+
+    def generate(self, tools: Sequence[Described], query: str | QueryBundle) -> list[SubQuestion]:
+        """The sub-questions in the model's order; none where its reply has none. LLMErrors."""
+        choices = tuple(Choice(number, tool.description, tool.name or "") for number, tool in enumerate(tools, 1))
+        variables: Variables = {"choices": choices, "tools_str": choices, "query_str": as_bundle(query).query_str}
+        names = {"type": "string", "enum": [tool.name or "" for tool in tools]}
+        schema = list_schema("items", {"sub_question": {"type": "string"}, "tool_name": names})
+        return read_sub_questions(self._llm.generate(LLMCall(self._prompt, variables, schema=schema)).text)
+
+    agenerate = awaitable(generate)
+
+
 class SubQuestionQueryEngine(BaseQueryEngine):
     """One call to divide the question, its parts at the same time, and one answer from theirs (tree_summarize).
 
@@ -45,6 +76,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
     """
 
     from_defaults = SameAsConstructor()
+    prompt_parts: ClassVar = {"question_gen": "_question_gen", "response_synthesizer": "_synthesizer"}
 
     def __init__(
         self,
@@ -52,7 +84,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         llm: LLM | None = None,
         response_synthesizer: Synthesizer | None = None,
         *,
-        prompt: Wording = SUB_QUESTIONS,
+        question_gen: LLMQuestionGenerator | None = None,
         use_async: bool = True,
         verbose: bool = False,
     ) -> None:
@@ -65,33 +97,27 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         self.verbose = verbose
         self._llm = services(llm).llm
         self._synthesizer = response_synthesizer or Synthesizer(self._llm, ResponseMode.TREE_SUMMARIZE)
-        self._prompt = in_place_of(SUB_QUESTIONS, prompt, self._llm)
+        self._question_gen = question_gen or LLMQuestionGenerator(self._llm)
         self._workers = WORKERS if use_async else 1
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
-        parts = self._divided(query)
+        parts = self._divide(query)
         answers = in_order(
             lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question), parts, workers=self._workers
         )
         return combined_parts(self._synthesizer, query, parts, answers)
 
-    def _divided(self, query: QueryBundle) -> list[SubQuestion]:
-        choices = tuple(
-            Choice(number, tool.metadata.description, name) for number, (name, tool) in enumerate(self._tools.items(), 1)
-        )
+    def _divide(self, query: QueryBundle) -> list[SubQuestion]:
+        """The sub-questions for tools that exist; the question itself for each tool where there is none."""
         with span("divide", question=query.query_str) as step:
-            variables: Variables = {"choices": choices, "query_str": query.query_str}
-            names = {"type": "string", "enum": list(self._tools)}
-            schema = list_schema("items", {"sub_question": {"type": "string"}, "tool_name": names})
-            reply = self._llm.generate(LLMCall(self._prompt, variables, schema=schema)).text
-            said = read_sub_questions(reply)
-            known = list(dict.fromkeys(part for part in said if part.tool_name in self._tools))
-            if unknown := sorted({part.tool_name for part in said if part.tool_name not in self._tools}):
+            parts = self._question_gen.generate([tool.metadata for tool in self._tools.values()], query)
+            known = list(dict.fromkeys(part for part in parts if part.tool_name in self._tools))
+            if unknown := sorted({part.tool_name for part in parts if part.tool_name not in self._tools}):
                 step.note(no_such_tools=unknown)
             if not known:
                 step.note(fell_back=True)
                 known = [SubQuestion(query.query_str, name) for name in self._tools]
-            step.note(parts=[{"sub_question": part.sub_question, "tool_name": part.tool_name} for part in known])
+            step.note(parts=[asdict(part) for part in known])
         return known
 
 

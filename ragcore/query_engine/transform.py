@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from ragcore.observe import Span
 from ragcore.query_engine.base import BaseQueryEngine, QueryEngine
@@ -13,6 +14,8 @@ from ragcore.schema import QueryBundle
 
 class TransformQueryEngine(BaseQueryEngine):
     """`transform_metadata` is handed to the transform with each question."""
+
+    prompt_parts: ClassVar = {"query_transform": "_transform", "query_engine": "_engine"}
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from ragcore.extractive import fixed_replies
 from ragcore.extractive.fixed_replies import in_language_of
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, start, stream_in
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.structured_output import parsed
 from ragcore.prompts.templates import Wording, in_place_of
@@ -79,7 +80,7 @@ def _shown(node: TextNode) -> str:
     return replace(node, metadata=told).get_content(MetadataMode.LLM) if told else node.text
 
 
-class Synthesizer:
+class Synthesizer(PromptMixin):
     """Answers in one mode with one model. Holds nothing of a question: threads may share it.
 
     `structured_answer_filtering`, for refine and compact: each call also says whether its passages held the answer, and those
@@ -205,16 +206,11 @@ class Synthesizer:
             return _in_form(pieces, self.output_cls, extra)
         return _or_nothing_found(pieces, question) if self._filtered else pieces
 
-    def get_prompts(self) -> dict[str, Prompt]:
-        """What the mode says to its model, by the names of get_response_synthesizer's arguments."""
+    def _get_prompts(self) -> dict[str, Prompt]:
         return {f"{kind}_template": getattr(self.prompts, kind) for kind in _KINDS[self.mode]}
 
-    def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
-        """Use other wording from now on. ValueError for a name that `get_prompts` does not give."""
-        known = self.get_prompts()
-        if unknown := sorted(prompts_dict.keys() - known.keys()):
-            raise ValueError(f"the mode {self.mode.value!r} has no prompt {unknown}; it has {sorted(known)}")
-        changed = {name.removesuffix("_template"): wording for name, wording in prompts_dict.items()}
+    def _update_prompts(self, prompts: Mapping[str, Wording]) -> None:
+        changed = {name.removesuffix("_template"): wording for name, wording in prompts.items()}
         self.prompts = _worded(self.prompts, changed, self.llm)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -53,6 +53,7 @@ class VectorIndexAutoRetriever(BaseRetriever):
     """
 
     name = "auto"
+    prompt_attributes: ClassVar = {"prompt": "_prompt"}
 
     def __init__(
         self,

@@ -13,13 +13,14 @@ from typing import Any
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.observe import Span, span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
 logger = logging.getLogger(__name__)
 _asked: ContextVar[tuple[int, ...]] = ContextVar("_asked", default=())  # retrievers and engines that wait for this answer
 
 
-class BaseRetriever(ABC):
+class BaseRetriever(PromptMixin, ABC):
     """Subclasses give `_retrieve`, and a `name`. Holds nothing of a question: threads may share it.
 
     With `verbose` it logs the trace of each question. A `_retrieve` that has no use for the step may take the question alone.

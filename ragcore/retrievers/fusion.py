@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import cycle
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
@@ -35,6 +35,7 @@ class QueryFusionRetriever(BaseRetriever):
     """
 
     name = "fusion"
+    prompt_attributes: ClassVar = {"query_gen_prompt": "_prompt"}
 
     def __init__(
         self,

@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import DECOMPOSE, HYDE
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.settings import services
 
 
-class BaseQueryTransform(ABC):
+class BaseQueryTransform(PromptMixin, ABC):
     """Holds nothing of a question: threads may share it."""
 
     def run(self, query: str | QueryBundle, metadata: Mapping[str, str] | None = None) -> QueryBundle:
@@ -38,6 +40,8 @@ class HyDEQueryTransform(BaseQueryTransform):
     The question stays what is answered. With `include_original` its own words are embedded too.
     """
 
+    prompt_attributes: ClassVar = {"hyde_prompt": "_prompt"}
+
     def __init__(self, llm: LLM | None = None, hyde_prompt: Wording = HYDE, include_original: bool = True) -> None:
         self._llm = services(llm).llm
         self._prompt = in_place_of(HYDE, hyde_prompt, self._llm)
@@ -55,6 +59,8 @@ class DecomposeQueryTransform(BaseQueryTransform):
     Reads `index_summary`: what that index holds.
     """
 
+    prompt_attributes: ClassVar = {"decompose_query_prompt": "_prompt"}
+
     def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE) -> None:
         self._llm = services(llm).llm
         self._prompt = in_place_of(DECOMPOSE, decompose_query_prompt, self._llm)
@@ -71,6 +77,8 @@ class DecomposeQueryTransform(BaseQueryTransform):
 
 class StepDecomposeQueryTransform(DecomposeQueryTransform):
     """The next question in a chain, "None" when nothing is open. Also reads `prev_reasoning`: what was found out so far."""
+
+    prompt_attributes: ClassVar = {"step_decompose_query_prompt": "_prompt"}
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
         return QueryBundle(self._asked(query, metadata))

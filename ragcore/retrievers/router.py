@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
@@ -28,6 +28,7 @@ class RouterRetriever(BaseRetriever):
     """What the selected retrievers find, the first selected first; a passage that several find comes once, as first found."""
 
     name = "router"
+    prompt_parts: ClassVar = {"selector": "_selector"}
 
     def __init__(
         self, selector: BaseSelector | None, retriever_tools: Sequence[RetrieverToolLike], llm: LLM | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
@@ -14,6 +15,7 @@ class TransformRetriever(BaseRetriever):
     """`transform_metadata` is handed to the transform with each question."""
 
     name = "transform"
+    prompt_parts: ClassVar = {"query_transform": "_transform"}
 
     def __init__(
         self,
