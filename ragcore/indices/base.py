@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.options import RetrievalOptions, ServiceOptions
+from ragcore.indices.options import ChatOptions, RetrievalOptions, ServiceOptions
 from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -192,10 +192,8 @@ class BaseIndex(ABC):
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
         given: dict[str, Any] = dict(options)
-        finds = {name: given.pop(name) for name in signature(self.as_retriever).parameters.keys() & given.keys()}
-        if retriever is not None and finds:
-            raise ValueError(f"{sorted(finds)} are for the index's own retriever; give them to the retriever instead")
-        return RetrieverQueryEngine.from_args(retriever or self.as_retriever(**finds), llm or self.llm, response_mode, **given)
+        retriever = self._take_retriever(retriever, given)
+        return RetrieverQueryEngine.from_args(retriever, llm or self.llm, response_mode, **given)
 
     def as_chat_engine(
         self,
@@ -208,21 +206,32 @@ class BaseIndex(ABC):
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
         verbose: bool = False,
+        **options: Unpack[ChatOptions],
     ) -> ChatEngine:
-        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`."""
+        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`. An option of
+        `as_retriever` is for it; any other is a prompt by its name in `get_prompts` of the engine."""
         from ragcore.chat_modes import chat_engine
 
+        prompts: dict[str, Any] = dict(options)
         engine = chat_engine(
             chat_mode,
             llm=llm or self.llm,
-            retriever=retriever or self.as_retriever(),
+            retriever=self._take_retriever(retriever, prompts),
             memory=memory,
             chat_history=chat_history,
             system_prompt=system_prompt,
             postprocessors=node_postprocessors,
         )
         engine.verbose = verbose
+        engine.update_prompts(prompts)
         return engine
+
+    def _take_retriever(self, retriever: Retriever | None, options: dict[str, Any]) -> Retriever:
+        """The retriever, or the index's own with its options, which are taken out of `options`."""
+        names = signature(self.as_retriever).parameters.keys() & options.keys()
+        if retriever is not None and names:
+            raise ValueError(f"{sorted(names)} are for the index's own retriever; give them to the retriever instead")
+        return retriever or self.as_retriever(**{name: options.pop(name) for name in names})
 
     # --- for subclasses -------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,12 @@ from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.observe import Span
+from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
 from ragcore.settings import services
 
@@ -45,6 +47,7 @@ class CitationQueryEngine(BaseQueryEngine):
         self._synthesizer = response_synthesizer or Synthesizer(services(llm).llm)
         self._splitter = text_splitter or SentenceSplitter(citation_chunk_size, citation_chunk_overlap)
         self._postprocessors = tuple(node_postprocessors)
+        self.streaming = self._synthesizer.streaming
 
     @classmethod
     def from_args(
@@ -58,6 +61,12 @@ class CitationQueryEngine(BaseQueryEngine):
         retriever: Retriever | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
         similarity_top_k: int | None = None,
+        *,
+        citation_qa_template: Wording | None = None,
+        citation_refine_template: Wording | None = None,
+        response_mode: ResponseMode | str = ResponseMode.COMPACT,
+        use_async: bool = True,
+        streaming: bool = False,
     ) -> CitationQueryEngine:
         """`retriever` goes before `index`, of which `similarity_top_k` passages are taken. ValueError without either."""
         if retriever is None:
@@ -67,7 +76,15 @@ class CitationQueryEngine(BaseQueryEngine):
         return cls(
             retriever,
             llm,
-            response_synthesizer,
+            response_synthesizer
+            or get_response_synthesizer(
+                llm,
+                response_mode,
+                citation_qa_template,
+                citation_refine_template,
+                use_async=use_async,
+                streaming=streaming,
+            ),
             citation_chunk_size,
             citation_chunk_overlap,
             text_splitter,

@@ -18,7 +18,8 @@ from ragcore.settings import services
 class MultiStepQueryEngine(BaseQueryEngine):
     """At most `num_steps` questions; it ends before where the next would be "None" or one already asked.
 
-    `index_summary` tells the transform what the engine knows. `response.metadata["sub_questions"]` has the steps.
+    `index_summary` tells the transform what the engine knows. `response.metadata["sub_qa"]` has each question
+    with its response.
     """
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer", "query_transform": "_transform"}
@@ -51,4 +52,6 @@ class MultiStepQueryEngine(BaseQueryEngine):
             answers.append(self._engine.query(following))
         if not answers:
             return self._engine.stream_query(query)
-        return combined_parts(self._synthesizer, query, [SubQuestion(question, "") for question in asked], answers)
+        answer = combined_parts(self._synthesizer, query, [SubQuestion(question, "") for question in asked], answers)
+        answer.extra["sub_qa"] = list(zip(asked, answers, strict=True))
+        return answer

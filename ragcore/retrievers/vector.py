@@ -41,7 +41,7 @@ class VectorIndexRetriever(BaseRetriever):
     svm, logistic_regression, linear_regression: the value of a classifier fitted to the question, see `ranking.learned`.
     sparse, text_search: BM25 alone, the `sparse_top_k` best where that is given.
     hybrid: cosine and BM25 together, see HybridRetriever; `alpha` is the share of the cosine, 0 to 1, and `sparse_top_k` how
-    many candidates each side gives.
+    many candidates each side gives; `hybrid_top_k` goes before `similarity_top_k`.
 
     ValueError for a mode or an argument that cannot be.
     """
@@ -64,6 +64,7 @@ class VectorIndexRetriever(BaseRetriever):
         mmr_threshold: float | None = None,
         vector_store_kwargs: Mapping[str, float] | None = None,
         sparse_top_k: int | None = None,
+        hybrid_top_k: int | None = None,
     ) -> None:
         self._mode = VectorStoreQueryMode(vector_store_query_mode)
         if self._mode is VectorStoreQueryMode.SEMANTIC_HYBRID:
@@ -80,7 +81,8 @@ class VectorIndexRetriever(BaseRetriever):
             self._store, self._embedder = index, embedder(embed_model)
         else:
             raise ValueError(f"a {type(index).__name__} has no vectors to search; give a VectorStoreIndex, or a store")
-        self.similarity_top_k = similarity_top_k
+        hybrid = self._mode is VectorStoreQueryMode.HYBRID
+        self.similarity_top_k = hybrid_top_k if hybrid and hybrid_top_k is not None else similarity_top_k
         self._similarity: Similarity = similarity
         self._scope = Scope(doc_ids if document_ids is None else document_ids, node_ids, filters)
         self._threshold = _threshold(mmr_threshold, vector_store_kwargs or {})

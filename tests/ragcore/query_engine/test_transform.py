@@ -69,6 +69,8 @@ def test_each_step_knows_the_answers_before_it_and_none_ends_them() -> None:
     assert known == ["", "- A?\n- A is known [1].", "- A?\n- A is known [1].\n- B?\n- B is known [1]."]
     assert {logged.variables["context_str"] for logged in llm.calls[:3]} == {"all of it"}
     assert [pair.sub_q.sub_question for pair in response.metadata["sub_questions"]] == ["A?", "B?"]
+    answers = [(question, str(answer)) for question, answer in response.metadata["sub_qa"]]
+    assert answers == [("A?", "A is known [1]."), ("B?", "B is known [1].")]
     assert [hit.node.id_ for hit in response.source_nodes] == ["x"]
 
 
