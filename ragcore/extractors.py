@@ -1,19 +1,18 @@
-"""Steps that ask a language model about passages and write its answer into their metadata: title, keywords, questions, summary.
+"""Transformations that write a model's answers about passages into their metadata: title, keywords, questions, summary.
 
-Each is a transformation: passages in, new passages out, in the same order and with the same ids. What it is given stays as it
-was. A passage without text is not asked about. When a call fails, its error goes up and there are no new passages.
+The new passages have the order and the ids of the old ones, which stay as they were. There is no call for a passage without
+text. The error of a call that fails is raised, and there are no new passages.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextvars import copy_context
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from ragcore.concurrency import awaitable, in_order
+from ragcore.concurrency import awaitable, finished, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
@@ -34,10 +33,9 @@ SummaryKind: TypeAlias = Literal["self", "prev", "next"]
 
 
 class BaseExtractor(PromptMixin, ABC):
-    """Subclasses give `extract`, or `aextract`, which is awaited. `num_workers` is how many calls may run at once; without
-    `llm` the default is asked.
+    """Subclasses have `extract`, or `aextract`, which is awaited. `num_workers` is how many calls may run at once.
 
-    A model reads a passage with the metadata it may see; a reader that quotes, which would quote the metadata, without.
+    A model reads a passage with the metadata that it may see; the model that quotes reads it without, as it would quote it.
     """
 
     works_on: Literal["node", "document"] = (
@@ -46,7 +44,7 @@ class BaseExtractor(PromptMixin, ABC):
 
     def __init_subclass__(cls) -> None:
         if "aextract" in cls.__dict__ and "extract" not in cls.__dict__:
-            cls.extract = _awaited  # type: ignore[method-assign]
+            cls.extract = _run_aextract  # type: ignore[method-assign]
 
     def __init__(self, llm: LLM | None = None, num_workers: int = 4) -> None:
         if num_workers < 1:
@@ -64,18 +62,18 @@ class BaseExtractor(PromptMixin, ABC):
         return [replace(node, metadata={**node.metadata, **new}) for node, new in zip(nodes, found, strict=True)]
 
     def sees(self, node: Item) -> str:
-        """What a model reads of a passage; "" of one without text."""
+        """The text of a passage that a model reads; "" for a passage without text."""
         if not node.text.strip():
             return ""
         return node.get_content(MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM)
 
-    def _ask(self, prompt: Prompt, asked: Sequence[Mapping[str, Variable]]) -> list[str]:
-        """One call for each, at the same time; the replies in order, stripped."""
-        calls = [LLMCall(prompt, variables) for variables in asked]
+    def _ask(self, prompt: Prompt, variables: Sequence[Mapping[str, Variable]]) -> list[str]:
+        """The stripped replies to one call for each, at the same time."""
+        calls = [LLMCall(prompt, values) for values in variables]
         return in_order(lambda call: self.llm.generate(call).text.strip(), calls, workers=self.num_workers)
 
     def _ask_each(self, prompt: Prompt, nodes: Sequence[Item], more: Mapping[str, Variable]) -> list[str]:
-        """A reply for each node; "" for one without text."""
+        """A reply for each node; "" for a node without text."""
         texts = [self.sees(node) for node in nodes]
         replies = iter(self._ask(prompt, [{**_content(prompt, text), **more} for text in texts if text]))
         return [next(replies) if text else "" for text in texts]
@@ -84,9 +82,9 @@ class BaseExtractor(PromptMixin, ABC):
 
 
 class TitleExtractor(BaseExtractor):
-    """`document_title`: one title for each document, made of the titles of its first `nodes` passages.
+    """`document_title`: one title per document, from the titles of its first `nodes` passages.
 
-    Passages that name no document count as one. Calls: one for each of these passages, and one more for each document.
+    Passages without a document count as one. Calls: one per passage of these, and one more per document.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> extractor = TitleExtractor(ScriptedLLM(["Notes of Ada", "Letters"]), combine_template="One title for {context_str}:")
@@ -130,17 +128,13 @@ class KeywordExtractor(BaseExtractor):
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
 
     def __init__(
-        self,
-        llm: LLM | None = None,
-        keywords: int = 5,
-        prompt_template: Wording = KEYWORD_EXTRACT,
-        num_workers: int = 4,
+        self, llm: LLM | None = None, keywords: int = 5, prompt_template: Wording = KEYWORD_EXTRACT, num_workers: int = 4
     ) -> None:
         super().__init__(llm, num_workers)
-        self.prompt_template = in_place_of(KEYWORD_EXTRACT, prompt_template, self.llm)
         if keywords < 1:
             raise ValueError(f"keywords is {keywords}; ask for at least 1.")
         self.keywords = keywords
+        self.prompt_template = in_place_of(KEYWORD_EXTRACT, prompt_template, self.llm)
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         most = str(self.keywords)
@@ -149,23 +143,19 @@ class KeywordExtractor(BaseExtractor):
 
 
 class QuestionsAnsweredExtractor(BaseExtractor):
-    """`questions_this_excerpt_can_answer`: so many questions that each passage answers, one a line."""
+    """`questions_this_excerpt_can_answer`: so many questions that each passage answers, one per line."""
 
     works_on = "node"
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
 
     def __init__(
-        self,
-        llm: LLM | None = None,
-        questions: int = 3,
-        prompt_template: Wording = QUESTIONS,
-        num_workers: int = 4,
+        self, llm: LLM | None = None, questions: int = 3, prompt_template: Wording = QUESTIONS, num_workers: int = 4
     ) -> None:
         super().__init__(llm, num_workers)
-        self.prompt_template = in_place_of(QUESTIONS, prompt_template, self.llm)
         if questions < 1:
             raise ValueError(f"questions is {questions}; ask for at least 1.")
         self.questions = questions
+        self.prompt_template = in_place_of(QUESTIONS, prompt_template, self.llm)
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         replies = self._ask_each(self.prompt_template, nodes, {"num_questions": str(self.questions)})
@@ -175,7 +165,7 @@ class QuestionsAnsweredExtractor(BaseExtractor):
 class SummaryExtractor(BaseExtractor):
     """`section_summary`, `prev_section_summary`, `next_section_summary`: of each passage, and of the one before and after it.
 
-    `summaries` says which of them. Only passages of the same document are neighbours. One call for each passage.
+    `summaries` selects among them. Only passages of the same document are neighbours. One call per passage.
     """
 
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
@@ -197,20 +187,15 @@ class SummaryExtractor(BaseExtractor):
         texts = self._ask_each(self.prompt_template, nodes, {"query_str": "Summarize this."})
         found: list[Entries] = []
         for _, run in groupby(zip(nodes, texts, strict=True), key=lambda pair: _document(pair[0])):
-            said = ["", *(text for _, text in run), ""]
-            for place in range(1, len(said) - 1):
-                all_three = {"self": said[place], "prev": said[place - 1], "next": said[place + 1]}
+            texts_of_run = ["", *(text for _, text in run), ""]
+            for before, own, after in zip(texts_of_run, texts_of_run[1:], texts_of_run[2:], strict=False):
+                all_three = {"self": own, "prev": before, "next": after}
                 found.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
         return found
 
 
-def _awaited(self: Any, nodes: Sequence[Item]) -> list[Entries]:
-    """What `aextract` gives, from a thread that has no event loop yet."""
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as thread:
-        found: list[Entries] = thread.submit(copy_context().run, asyncio.run, self.aextract(nodes)).result()
+def _run_aextract(self: Any, nodes: Sequence[Item]) -> list[Entries]:
+    found: list[Entries] = finished(self.aextract(nodes))
     return found
 
 
@@ -226,5 +211,5 @@ def _content(prompt: Prompt, text: str) -> dict[str, Variable]:
 
 
 def _entries(**found: str) -> Entries:
-    """Without what was not found."""
+    """Without those that are empty."""
     return {key: value for key, value in found.items() if value}

@@ -37,8 +37,7 @@ class _Judge(BaseEvaluator):
         self._prompt = in_place_of(self.prompt, eval_template or self.prompt, self._llm)
 
     def _variables(self, case: Case) -> Mapping[str, Variable]:
-        given = {"query_str": case.query, "response": case.response, "reference": case.reference}
-        return {name: value or "" for name, value in given.items()}
+        return {"query_str": case.query or "", "response": case.response or "", "reference": case.reference or ""}
 
     def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
         """One for each pack of contexts, or the one to a question without. ContextWindowError where the rest does not fit."""
@@ -142,27 +141,29 @@ class CorrectnessEvaluator(_Judge):
 
 
 class PairwiseComparisonEvaluator(_Judge):
-    """Which of two answers is better: score 1.0 and passing where `response` is, 0.0 where `second_response` is.
+    """Which of two answers is better: score 1.0 and passing for `response`, 0.0 for `second_response`, 0.5 for a tie.
 
-    Judges prefer what they see first, so both orders are asked, and only an answer that wins in both is better (Zheng et al.
-    2023, https://arxiv.org/abs/2306.05685); anything else is a tie: score 0.5, passing None.
+    Judges prefer what they see first. So with `enforce_consensus` the model judges both orders, and an answer must win in both
+    (Zheng et al. 2023, https://arxiv.org/abs/2306.05685).
     """
 
     prompt = PAIRWISE
     verdict = ("better", {"enum": ["A", "B", "TIE"]})
     needs = ("query", "response", "second_response")
 
+    def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None, *, enforce_consensus: bool = True) -> None:
+        super().__init__(llm, eval_template)
+        self._enforce_consensus = enforce_consensus
+
     def _judge(self, case: Case) -> Verdict:
-        given = self._variables(case)
-        orders = [
-            {**given, "response": case.response or "", "second_response": case.second_response or ""},
-            {**given, "response": case.second_response or "", "second_response": case.response or ""},
-        ]
-        replies = in_order(lambda order: self._reply(case, order), orders)
-        first, flipped = (better(reply) for reply in replies)
+        order = {**self._variables(case), "second_response": case.second_response or ""}
+        flipped = {**order, "response": order["second_response"], "second_response": order["response"]}
+        orders = [order, flipped] if self._enforce_consensus else [order]
+        replies = in_order(lambda variables: self._reply(case, variables), orders)
+        scores = [better(reply) for reply in replies]
         feedback = "\n\n".join(replies)
-        if first is None or flipped is None:
+        if None in scores:
             return Verdict(None, None, feedback)
-        if first == 1 - flipped != 0.5:
-            return Verdict(first, first == 1, feedback)
+        if scores[0] in (0.0, 1.0) and (len(scores) == 1 or scores[1] == 1.0 - scores[0]):
+            return Verdict(scores[0], scores[0] == 1.0, feedback)
         return Verdict(0.5, None, feedback)

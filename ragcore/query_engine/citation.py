@@ -16,7 +16,6 @@ from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
-from ragcore.settings import services
 
 
 class Index(Protocol):
@@ -44,7 +43,7 @@ class CitationQueryEngine(BaseQueryEngine):
     ) -> None:
         """`text_splitter` goes before the two sizes, which are in tokens."""
         self._retriever = retriever
-        self._synthesizer = response_synthesizer or Synthesizer(services(llm).llm)
+        self._synthesizer = response_synthesizer or Synthesizer(llm)
         self._splitter = text_splitter or SentenceSplitter(citation_chunk_size, citation_chunk_overlap)
         self._postprocessors = tuple(node_postprocessors)
         self.streaming = self._synthesizer.streaming

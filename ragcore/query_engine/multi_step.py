@@ -12,7 +12,6 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.retrievers.query_transforms import StepDecomposeQueryTransform, is_none
 from ragcore.schema import QueryBundle, Response
-from ragcore.settings import services
 
 
 class MultiStepQueryEngine(BaseQueryEngine):
@@ -36,7 +35,7 @@ class MultiStepQueryEngine(BaseQueryEngine):
             raise ValueError(f"num_steps must be at least 1, not {num_steps}")
         self._engine = query_engine
         self._transform = query_transform
-        self._synthesizer = response_synthesizer or Synthesizer(services().llm, ResponseMode.TREE_SUMMARIZE)
+        self._synthesizer = response_synthesizer or Synthesizer(mode=ResponseMode.TREE_SUMMARIZE)
         self._most = num_steps
         self._summary = index_summary
 

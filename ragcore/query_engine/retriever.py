@@ -14,7 +14,6 @@ from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
-from ragcore.settings import services
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -43,7 +42,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
     ) -> None:
         """Without a synthesizer, one in mode compact with the model of `Settings`, else with the reader that quotes."""
         self._retriever = retriever
-        self._synthesizer = response_synthesizer or Synthesizer(services().llm)
+        self._synthesizer = response_synthesizer or Synthesizer()
         self._postprocessors = tuple(node_postprocessors or ())
         self.streaming = self._synthesizer.streaming
 

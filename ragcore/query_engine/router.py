@@ -14,7 +14,6 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import QueryBundle
 from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
-from ragcore.settings import services
 
 
 class EngineTool(Protocol):
@@ -50,7 +49,7 @@ class RouterQueryEngine(BaseQueryEngine):
         self.verbose = verbose
         self._tools = tuple(query_engine_tools)
         self._selector = selector or get_selector_from_llm(llm)
-        self._summarizer = summarizer or Synthesizer(services(llm).llm, ResponseMode.TREE_SUMMARIZE)
+        self._summarizer = summarizer or Synthesizer(llm, ResponseMode.TREE_SUMMARIZE)
 
     @classmethod
     def from_defaults(

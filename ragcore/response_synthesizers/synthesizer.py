@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ragcore.concurrency import awaitable
 from ragcore.extractive import fixed_replies
@@ -52,7 +52,7 @@ _OF_THE_FILE = frozenset(
 
 
 def source_label(node: TextNode) -> str:
-    """ "handbook.pdf, page 3", or as much of it as the passage knows."""
+    """ "handbook.pdf, page 3", or the parts of it that the metadata has."""
     name = node.metadata.get("file_name") or PurePath(str(node.metadata.get("file_path") or "")).name
     page = node.metadata.get("page_label")
     place = f"{node.metadata.get('page_word', 'page')} {page}" if page is not None else ""
@@ -62,52 +62,68 @@ def source_label(node: TextNode) -> str:
 def passages_from(nodes: Sequence[NodeWithScore], label: Label = source_label) -> Passages:
     """The passages as prompts show them: citation [n] is `nodes[n - 1]`.
 
-    Metadata that a model may see goes above the text, in the node's template; less what readers say of the file and its pages,
-    for which there is the label.
+    Metadata that a model may see goes above the text, in the template of the node. The label replaces that of the file.
     """
     best = max((found.get_score() for found in nodes), default=0.0)
     shares = [1.0 if found.score is None or best <= 0 else max(found.score, 0.0) / best for found in nodes]
     return tuple(
-        Passage(_shown(found.node), number, label(found.node), share)
+        Passage(_text_of(found.node), number, label(found.node), share)
         for number, (found, share) in enumerate(zip(nodes, shares, strict=True), 1)
     )
 
 
-def _shown(node: TextNode) -> str:
-    told = {
-        key: value for key, value in node.metadata.items() if key not in _OF_THE_FILE and not key.startswith(("file_", "page_"))
-    }
-    return replace(node, metadata=told).get_content(MetadataMode.LLM) if told else node.text
+def _text_of(node: TextNode) -> str:
+    def describes_file(key: str) -> bool:
+        return key in _OF_THE_FILE or key.startswith(("file_", "page_"))
+
+    metadata = {key: value for key, value in node.metadata.items() if not describes_file(key)}
+    return replace(node, metadata=metadata).get_content(MetadataMode.LLM) if metadata else node.text
 
 
 class Synthesizer(PromptMixin):
-    """Answers in one mode with one model. Holds nothing of a question: threads may share it.
+    """Answers in one mode with one model. It has no state of a question: threads may share it.
 
-    `structured_answer_filtering`, for refine and compact: each call also says whether its passages held the answer, and those
-    that did not leave it as it was. `output_cls`: the answer is JSON of this pydantic model, and `response.response` the
-    object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in pieces, as `stream`.
+    `structured_answer_filtering`, for refine and compact: each call also says whether its passages contain the answer, and
+    those that do not leave the answer as it was. `output_cls`: the answer is JSON of this pydantic model, and
+    `response.response` the object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in
+    pieces, as `stream`. A template may be a PromptTemplate or a whole Prompt.
     """
+
+    default_mode: ClassVar[ResponseMode] = ResponseMode.COMPACT
 
     def __init__(
         self,
-        llm: LLM,
-        mode: ResponseMode | str = ResponseMode.COMPACT,
+        llm: LLM | None = None,
+        mode: ResponseMode | str | None = None,
         prompts: Prompts | None = None,
         *,
+        text_qa_template: Wording | None = None,
+        refine_template: Wording | None = None,
+        summary_template: Wording | None = None,
+        simple_template: Wording | None = None,
         system_prompt: str = "",
         label: Label = source_label,
         workers: int = WORKERS,
+        use_async: bool = True,
         structured_answer_filtering: bool = False,
         output_cls: type[BaseModel] | None = None,
         streaming: bool = False,
     ) -> None:
+        """Without a model, the one that `ragcore.settings.services` gives. With `use_async`, `workers` independent calls are
+        made at the same time."""
         self.streaming = streaming
-        self.llm = llm
-        self.mode = ResponseMode(mode)
-        self.prompts = prompts or Prompts()
+        self.llm = services().llm if llm is None else llm
+        self.mode = ResponseMode(mode or self.default_mode)
+        templates = {
+            "text_qa": text_qa_template,
+            "refine": refine_template,
+            "summary": summary_template,
+            "simple": simple_template,
+        }
+        self.prompts = _reword(prompts or Prompts(), templates, self.llm)
         self.system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
         self._label = label
-        self._workers = workers
+        self._workers = workers if use_async else 1
         self._filtered = structured_answer_filtering
         self.output_cls = output_cls
         if structured_answer_filtering and (output_cls is not None or self.mode not in _REFINING):
@@ -165,7 +181,7 @@ class Synthesizer(PromptMixin):
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> AnswerStream:
-        """The same answer in pieces, one where there is `output_cls`. Nothing is sent before the first one is asked for."""
+        """The same answer in pieces, one where there is `output_cls`. Nothing is sent before the first piece is read."""
         if prev_response and self.mode not in _REFINING:
             raise ValueError(f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on")
         step = start("synthesize", mode=self.mode.value, passages=len(nodes))
@@ -176,7 +192,7 @@ class Synthesizer(PromptMixin):
         else:
             if not prev_response:
                 step.note(outcome="nothing")
-            pieces = _said(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
+            pieces = _at_once(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
         sources = (*nodes, *additional_source_nodes)
         return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
 
@@ -211,13 +227,13 @@ class Synthesizer(PromptMixin):
 
     def _update_prompts(self, prompts: Mapping[str, Wording]) -> None:
         changed = {name.removesuffix("_template"): wording for name, wording in prompts.items()}
-        self.prompts = _worded(self.prompts, changed, self.llm)
+        self.prompts = _reword(self.prompts, changed, self.llm)
 
 
 BaseSynthesizer = Synthesizer  # as LlamaIndex names it
 
 
-def _said(text: str) -> Pieces:
+def _at_once(text: str) -> Pieces:
     yield text
     return text
 
@@ -238,7 +254,7 @@ def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> P
 
 def _or_nothing_found(pieces: Pieces, question: str) -> Pieces:
     answer = yield from pieces
-    return answer or (yield from _said(in_language_of(question, fixed_replies.NOTHING_FOUND)))
+    return answer or (yield from _at_once(in_language_of(question, fixed_replies.NOTHING_FOUND)))
 
 
 def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
@@ -263,25 +279,23 @@ def get_response_synthesizer(
     use_async: bool = True,
     streaming: bool = False,
 ) -> Synthesizer:
-    """Without a model, the one that `ragcore.settings.services` gives. A template may be a PromptTemplate or a whole Prompt.
-
-    With `use_async` calls that do not depend on each other are made at the same time. Any synthesizer streams when it is asked
-    with `stream`; one for `streaming` does so in `synthesize` too.
-    """
-    llm = services().llm if llm is None else llm
-    given = {"text_qa": text_qa_template, "refine": refine_template, "summary": summary_template, "simple": simple_template}
-    prompts = _worded(Prompts(), {kind: wording for kind, wording in given.items() if wording is not None}, llm)
+    """`Synthesizer` in this mode."""
     return Synthesizer(
         llm,
         response_mode,
-        prompts,
+        text_qa_template=text_qa_template,
+        refine_template=refine_template,
+        summary_template=summary_template,
+        simple_template=simple_template,
         structured_answer_filtering=structured_answer_filtering,
         output_cls=output_cls,
-        workers=WORKERS if use_async else 1,
+        use_async=use_async,
         streaming=streaming,
     )
 
 
-def _worded(prompts: Prompts, wording: Mapping[str, Wording], llm: LLM) -> Prompts:
-    """`prompts` with other wording for some kinds."""
-    return replace(prompts, **{kind: in_place_of(getattr(Prompts(), kind), given, llm) for kind, given in wording.items()})
+def _reword(prompts: Prompts, templates: Mapping[str, Wording | None], llm: LLM) -> Prompts:
+    """`prompts` with these templates in the place of the default ones."""
+    usual = Prompts()
+    new = {kind: in_place_of(getattr(usual, kind), template, llm) for kind, template in templates.items() if template}
+    return replace(prompts, **new)
