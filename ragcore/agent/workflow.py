@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
@@ -33,7 +34,9 @@ from ragcore.agent.workflow_events import (
 from ragcore.errors import ConfigError, RagError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts.prompt import Passage
+from ragcore.prompts.mixin import PromptMixin, PromptMixinType
+from ragcore.prompts.prompt import Passage, Prompt
+from ragcore.prompts.templates import PromptTemplate
 from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
@@ -62,21 +65,23 @@ class _Called(ToolCallResult):
     """A tool of this round has given its result."""
 
 
-class AgentWorkflow(Workflow):
+class AgentWorkflow(PromptMixin, Workflow):
     """Agents that hand over to each other, beginning with `root_agent`; each has a name and a description.
 
     >>> AgentWorkflow.from_tools_or_functions([abs]).root_agent
     'Agent'
     """
 
+    prompt_attributes: ClassVar = {name: name for name in ("handoff_prompt", "handoff_output_prompt", "state_prompt")}
+
     def __init__(
         self,
         agents: Sequence[BaseWorkflowAgent],
         initial_state: Mapping[str, Any] | None = None,
         root_agent: str | None = None,
-        handoff_prompt: str = HANDOFF_PROMPT,
-        handoff_output_prompt: str = HANDOFF_OUTPUT,
-        state_prompt: str = STATE_PROMPT,
+        handoff_prompt: str | PromptTemplate = HANDOFF_PROMPT,
+        handoff_output_prompt: str | PromptTemplate = HANDOFF_OUTPUT,
+        state_prompt: str | PromptTemplate = STATE_PROMPT,
         timeout: float | None = None,
         output_cls: type[BaseModel] | None = None,
         structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
@@ -95,9 +100,15 @@ class AgentWorkflow(Workflow):
         if self.root_agent not in self.agents:
             raise ValueError(f"root_agent is {root_agent!r}; there are {list(self.agents)}")
         self.initial_state = dict(initial_state or {})
-        self.handoff_prompt, self.handoff_output_prompt, self.state_prompt = handoff_prompt, handoff_output_prompt, state_prompt
+        texts = (handoff_prompt, handoff_output_prompt, state_prompt)
+        self.handoff_prompt, self.handoff_output_prompt, self.state_prompt = (
+            PromptTemplate(text) if isinstance(text, str) else text for text in texts
+        )
         self.output_cls, self.structured_output_fn = output_cls, structured_output_fn
         self.early_stopping_method = early_stopping_method
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {name: agent for name, agent in self.agents.items() if agent is not self}
 
     @classmethod
     def from_tools_or_functions(
@@ -105,7 +116,7 @@ class AgentWorkflow(Workflow):
         tools_or_functions: Sequence[BaseTool | Callable[..., Any]],
         llm: LLM | None = None,
         system_prompt: str | None = None,
-        state_prompt: str = STATE_PROMPT,
+        state_prompt: str | PromptTemplate = STATE_PROMPT,
         initial_state: Mapping[str, Any] | None = None,
         output_cls: type[BaseModel] | None = None,
         timeout: float | None = None,
@@ -282,6 +293,8 @@ class AgentWorkflow(Workflow):
 class BaseWorkflowAgent(AgentWorkflow):
     """One agent, and the workflow of it alone. Subclasses say how the model is asked."""
 
+    prompt_attributes: ClassVar = {}
+
     def __init__(
         self,
         name: str = "Agent",
@@ -292,7 +305,7 @@ class BaseWorkflowAgent(AgentWorkflow):
         can_handoff_to: Sequence[str] | None = None,
         llm: LLM | None = None,
         initial_state: Mapping[str, Any] | None = None,
-        state_prompt: str = STATE_PROMPT,
+        state_prompt: str | PromptTemplate = STATE_PROMPT,
         output_cls: type[BaseModel] | None = None,
         structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
         streaming: bool = True,
@@ -395,7 +408,15 @@ class ReActAgent(BaseWorkflowAgent):
     'abs'
     """
 
-    prompt: ClassVar[Any] = REACT
+    prompt: Prompt = REACT
+    prompt_attributes: ClassVar = {"react_header": "prompt"}
+
+    def _update_prompts(self, prompts: Mapping[str, Any]) -> None:
+        """A template of one message is the system's message, behind the system prompt."""
+        super()._update_prompts(prompts)
+        if len(self.prompt.messages) == 1 and self.prompt.messages[0].role is not MessageRole.SYSTEM:
+            text = "{system_prompt}\n\n" + self.prompt.get_template()
+            self.prompt = replace(self.prompt, messages=(ChatMessage(MessageRole.SYSTEM, text),))
 
     async def take_step(
         self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
@@ -405,6 +426,7 @@ class ReActAgent(BaseWorkflowAgent):
         variables = {
             "system_prompt": system,
             "tools": cards,
+            "tool_desc": cards,
             "tool_names": ", ".join(card.name for card in cards),
             "query_str": await ctx.store.get("user_msg_str"),
             "observations": tuple(Passage(each.content) for each in scratchpad if each.role is MessageRole.USER),

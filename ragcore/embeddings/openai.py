@@ -21,8 +21,8 @@ class OpenAIEmbedding(ServedEmbedding):
 
     A server of one's own, given by `api_base`, may need no key.
 
-    `dimensions` asks for shorter vectors than the model's. `window` is in characters, `timeout` in seconds without a sign
-    of life.
+    `model_name` is another name of `model`. `dimensions` asks for shorter vectors than the model's. `window` is in characters,
+    `timeout` in seconds without a sign of life.
     """
 
     provider = "openai"
@@ -31,6 +31,7 @@ class OpenAIEmbedding(ServedEmbedding):
         self,
         model: str = "text-embedding-3-small",
         *,
+        model_name: str | None = None,
         api_key: str | None = None,
         api_base: str | None = None,
         dimensions: int | None = None,
@@ -40,6 +41,7 @@ class OpenAIEmbedding(ServedEmbedding):
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        model = model_name or model
         url = api_address(openai_base_url() if api_base is None else api_base)
         own = url.host == "api.openai.com"
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None and (own or api_base is None) else api_key or ""

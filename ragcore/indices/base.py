@@ -205,11 +205,12 @@ class BaseIndex(ABC):
         chat_history: Sequence[ChatMessage] | None = None,
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        streaming: bool = False,
         verbose: bool = False,
         **options: Unpack[ChatOptions],
     ) -> ChatEngine:
         """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`. An option of
-        `as_retriever` is for it; any other is a prompt by its name in `get_prompts` of the engine."""
+        `as_retriever` is for it; any other is a prompt by its name in `get_prompts` of the engine. Every engine can stream."""
         from ragcore.chat_modes import chat_engine
 
         prompts: dict[str, Any] = dict(options)

@@ -89,8 +89,13 @@ class PromptTemplate(Prompt):
         named = (match[2] for message in self.messages for match in _NAME.finditer(message.content) if match[2])
         return list(dict.fromkeys(named))
 
+    @property
+    def kwargs(self) -> Variables:
+        """The values of `partial_format`."""
+        return self.fixed
+
     def partial_format(self, **values: Any) -> PromptTemplate:
-        """A template in which these are given already; this one stays as it is."""
+        """A template that has these values; this one stays as it is."""
         return replace(self, fixed={**self.fixed, **values})
 
     def format_messages(self, llm: Model = None, **values: Any) -> list[ChatMessage]:

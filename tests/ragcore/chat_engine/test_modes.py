@@ -291,7 +291,7 @@ def test_what_is_said_of_the_passages_may_be_worded_otherwise() -> None:
 def test_an_index_gives_its_chat_engine_the_prompts_of_a_script() -> None:
     llm = word_llm(lambda call: "Ada.")
     index = SummaryIndex([hit.node for hit in TWO], llm=llm)
-    index.as_chat_engine("context", context_template="With {context_str}").chat("Who?")
+    index.as_chat_engine("context", context_template="With {context_str}", streaming=True).chat("Who?")
     index.as_chat_engine(context_prompt="By {context_str}", condense_prompt="{question}").chat("Who?")
     assert [call.messages[-1].content.split()[0] for call in llm.calls] == ["With", "By"]
     with pytest.raises(ValueError, match=r"ContextChatEngine has no prompt \['condense_prompt'\]"):
