@@ -6,18 +6,20 @@ text. The error of a call that fails is raised, and there are no new passages.
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from ragcore.components import Fields
 from ragcore.concurrency import awaitable, finished, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import in_place_of
 from ragcore.prompts.wording import KEYWORD_EXTRACT, QUESTIONS, SUMMARY, TITLE_OF_DOCUMENT, TITLE_OF_PASSAGE
 from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.settings import services
@@ -31,26 +33,32 @@ Entries: TypeAlias = Mapping[str, str]
 
 SummaryKind: TypeAlias = Literal["self", "prev", "next"]
 
+logger = logging.getLogger(__name__)
 
-class BaseExtractor(PromptMixin, ABC):
-    """Subclasses have `extract`, or `aextract`, which is awaited. `num_workers` is how many calls may run at once.
 
-    A model reads a passage with the metadata that it may see; the model that quotes reads it without, as it would quote it.
+class BaseExtractor(Fields, PromptMixin, ABC):
+    """Subclasses have `extract`, or `aextract`, which is awaited; their annotated names are arguments of the constructor.
+
+    `num_workers` is how many calls may run at once. `metadata_mode` says which metadata of a passage a model reads: by default
+    what it may see, and none for the model that quotes, as it would quote it. `show_progress` logs each batch.
     """
 
-    works_on: Literal["node", "document"] = (
-        "document"  # whose passages an answer depends on: see ragcore.ingestion.transformations
-    )
+    works_on: ClassVar[Literal["node", "document"]] = "document"  # whose passages the result depends on
+    num_workers: int = 4
+    metadata_mode: MetadataMode | None = None
+    show_progress: bool = False
 
     def __init_subclass__(cls) -> None:
         if "aextract" in cls.__dict__ and "extract" not in cls.__dict__:
             cls.extract = _run_aextract  # type: ignore[method-assign]
 
-    def __init__(self, llm: LLM | None = None, num_workers: int = 4) -> None:
-        if num_workers < 1:
-            raise ValueError(f"num_workers is {num_workers}; it must be at least 1.")
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(**values)
+        if self.num_workers < 1:
+            raise ValueError(f"num_workers is {self.num_workers}; it must be at least 1.")
         self.llm = services(llm).llm
-        self.num_workers = num_workers
+        for name in self.prompt_attributes:
+            setattr(self, name, in_place_of(getattr(type(self), name), getattr(self, name), self.llm))
 
     @abstractmethod
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
@@ -59,13 +67,15 @@ class BaseExtractor(PromptMixin, ABC):
     def __call__(self, nodes: Sequence[Item]) -> list[Item]:
         with span("extract", extractor=type(self).__name__, passages=len(nodes)):
             found = self.extract(nodes)
+        logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%s: %d", type(self).__name__, len(nodes))
         return [replace(node, metadata={**node.metadata, **new}) for node, new in zip(nodes, found, strict=True)]
 
     def sees(self, node: Item) -> str:
         """The text of a passage that a model reads; "" for a passage without text."""
         if not node.text.strip():
             return ""
-        return node.get_content(MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM)
+        usual = MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM
+        return node.get_content(self.metadata_mode or usual)
 
     def _ask(self, prompt: Prompt, variables: Sequence[Mapping[str, Variable]]) -> list[str]:
         """The stripped replies to one call for each, at the same time."""
@@ -93,21 +103,14 @@ class TitleExtractor(BaseExtractor):
     """
 
     prompt_attributes: ClassVar = {"node_template": "node_template", "combine_template": "combine_template"}
+    nodes: int = 5
+    node_template: Any = TITLE_OF_PASSAGE
+    combine_template: Any = TITLE_OF_DOCUMENT
 
-    def __init__(
-        self,
-        llm: LLM | None = None,
-        nodes: int = 5,
-        node_template: Wording = TITLE_OF_PASSAGE,
-        combine_template: Wording = TITLE_OF_DOCUMENT,
-        num_workers: int = 4,
-    ) -> None:
-        super().__init__(llm, num_workers)
-        if nodes < 1:
-            raise ValueError(f"nodes is {nodes}; a title is made of at least 1 passage.")
-        self.nodes = nodes
-        self.node_template = in_place_of(TITLE_OF_PASSAGE, node_template, self.llm)
-        self.combine_template = in_place_of(TITLE_OF_DOCUMENT, combine_template, self.llm)
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(llm, **values)
+        if self.nodes < 1:
+            raise ValueError(f"nodes is {self.nodes}; a title is made of at least 1 passage.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         documents: dict[str | None, list[Item]] = {}
@@ -126,15 +129,13 @@ class KeywordExtractor(BaseExtractor):
 
     works_on = "node"
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    keywords: int = 5
+    prompt_template: Any = KEYWORD_EXTRACT
 
-    def __init__(
-        self, llm: LLM | None = None, keywords: int = 5, prompt_template: Wording = KEYWORD_EXTRACT, num_workers: int = 4
-    ) -> None:
-        super().__init__(llm, num_workers)
-        if keywords < 1:
-            raise ValueError(f"keywords is {keywords}; ask for at least 1.")
-        self.keywords = keywords
-        self.prompt_template = in_place_of(KEYWORD_EXTRACT, prompt_template, self.llm)
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(llm, **values)
+        if self.keywords < 1:
+            raise ValueError(f"keywords is {self.keywords}; ask for at least 1.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         most = str(self.keywords)
@@ -147,15 +148,13 @@ class QuestionsAnsweredExtractor(BaseExtractor):
 
     works_on = "node"
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    questions: int = 3
+    prompt_template: Any = QUESTIONS
 
-    def __init__(
-        self, llm: LLM | None = None, questions: int = 3, prompt_template: Wording = QUESTIONS, num_workers: int = 4
-    ) -> None:
-        super().__init__(llm, num_workers)
-        if questions < 1:
-            raise ValueError(f"questions is {questions}; ask for at least 1.")
-        self.questions = questions
-        self.prompt_template = in_place_of(QUESTIONS, prompt_template, self.llm)
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(llm, **values)
+        if self.questions < 1:
+            raise ValueError(f"questions is {self.questions}; ask for at least 1.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         replies = self._ask_each(self.prompt_template, nodes, {"num_questions": str(self.questions)})
@@ -169,16 +168,10 @@ class SummaryExtractor(BaseExtractor):
     """
 
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    prompt_template: Any = SUMMARY
 
-    def __init__(
-        self,
-        llm: LLM | None = None,
-        summaries: Sequence[SummaryKind] = ("self",),
-        prompt_template: Wording = SUMMARY,
-        num_workers: int = 4,
-    ) -> None:
-        super().__init__(llm, num_workers)
-        self.prompt_template = in_place_of(SUMMARY, prompt_template, self.llm)
+    def __init__(self, llm: LLM | None = None, summaries: Sequence[SummaryKind] = ("self",), **values: Any) -> None:
+        super().__init__(llm, **values)
         if wrong := set(summaries) - {"self", "prev", "next"}:
             raise ValueError(f"summaries are of 'self', 'prev' and 'next'; not of {sorted(wrong)}.")
         self.summaries = tuple(summaries)

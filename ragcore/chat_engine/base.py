@@ -21,8 +21,7 @@ from ragcore.observe import Span, finish, span, start, stream_in, under
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Prompt, Variables
 from ragcore.prompts.wording import CONDENSE_QUESTION
-from ragcore.query_engine.base import logged
-from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, outcome_of
@@ -166,9 +165,7 @@ class ChatEngine(PromptMixin, ABC):
             finish(step, error)
             raise
         pieces = stream_in(step, self._remembering(message, given, reply, tallied(step, reply.pieces)))
-        if self.verbose:
-            pieces = logged(step, pieces)
-        return StreamingAgentChatResponse(pieces, reply, trace=step)
+        return StreamingAgentChatResponse(log_trace(step, pieces, self.verbose), reply, trace=step)
 
     def _history(self, given: Sequence[ChatMessage] | None) -> list[ChatMessage]:
         if given is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +26,8 @@ from ragcore.settings import Transformation, services
 
 if TYPE_CHECKING:
     import pandas
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,16 @@ class DatasetGenerator(PromptMixin):
         text_question_template: Wording = QUESTIONS,
         text_qa_template: Wording = TEXT_QA,
         workers: int = 4,
+        show_progress: bool = False,
     ) -> None:
+        """`show_progress` logs how many questions there are."""
         self.nodes = list(nodes)
         self.llm = services(llm).llm
         self.num_questions_per_chunk = num_questions_per_chunk
         self.text_question_template = in_place_of(QUESTIONS, text_question_template, self.llm)
         self.text_qa_template = in_place_of(TEXT_QA, text_qa_template, self.llm)
         self.workers = workers
+        self.show_progress = show_progress
 
     @classmethod
     def from_documents(
@@ -100,11 +106,12 @@ class DatasetGenerator(PromptMixin):
         text_question_template: Wording = QUESTIONS,
         text_qa_template: Wording = TEXT_QA,
         workers: int = 4,
+        show_progress: bool = False,
     ) -> Self:
         """For the passages of documents, split by the default transformations or by these."""
         passages = run_transformations(documents, services(llm, None, transformations).transformations)
         nodes = [node for node in passages if isinstance(node, TextNode)]
-        return cls(nodes, llm, num_questions_per_chunk, text_question_template, text_qa_template, workers)
+        return cls(nodes, llm, num_questions_per_chunk, text_question_template, text_qa_template, workers, show_progress)
 
     def generate_questions_from_nodes(self, num: int | None = None) -> list[str]:
         """All questions, or the first `num`. LLMErrors where the model fails for every passage."""
@@ -128,6 +135,7 @@ class DatasetGenerator(PromptMixin):
         pairs = generate_question_context_pairs(
             nodes, self.llm, self.num_questions_per_chunk, self.text_question_template, self.workers
         ).query_docid_pairs
+        logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%d questions of %d passages", len(pairs), len(nodes))
         by_id = {node.id_: node for node in nodes}
         return [(question, by_id[ids[0]]) for question, ids in pairs][:num]
 

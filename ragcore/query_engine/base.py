@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
@@ -14,14 +12,12 @@ from ragcore.extractive.fixed_replies import best_replies, is_closest, is_refusa
 from ragcore.observe import Span, finish, start, stream_in, under
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage
-from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.modes import Pieces
 from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.text.citations import CITATION, recited
-
-logger = logging.getLogger(__name__)
 
 
 class QueryEngine(Protocol):
@@ -56,9 +52,7 @@ class BaseQueryEngine(PromptMixin, ABC):
         except BaseException as error:  # whatever it was, it is noted and goes on
             finish(step, error)
             raise
-        pieces = stream_in(step, tallied(step, answer.pieces))
-        if self.verbose:
-            pieces = logged(step, pieces)
+        pieces = log_trace(step, stream_in(step, tallied(step, answer.pieces)), self.verbose)
         return AnswerStream(pieces, answer.source_nodes, trace=step, extra=answer.extra)
 
     aquery = awaitable(query)
@@ -67,15 +61,6 @@ class BaseQueryEngine(PromptMixin, ABC):
     @abstractmethod
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         """`step` is the span "query"."""
-
-
-def logged(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
-    """`pieces`; when they end, early or not, the outline of the trace is logged."""
-    with closing(pieces):
-        try:
-            yield from pieces
-        finally:
-            logger.info("%s", step.outline())
 
 
 def combined(

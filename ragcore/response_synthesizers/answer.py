@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import AsyncGenerator, Generator, Sequence
 from inspect import GEN_CREATED, getgeneratorstate
@@ -11,6 +12,8 @@ from ragcore.concurrency import in_threads
 from ragcore.observe import Span, finish
 from ragcore.response_synthesizers.progress import Progress, progress
 from ragcore.schema import NodeWithScore, Outcome, Response, StreamingResponse, outcome_of
+
+logger = logging.getLogger(__name__)
 
 
 class AnswerStream(StreamingResponse):
@@ -104,3 +107,12 @@ class AnswerStream(StreamingResponse):
         async for piece in self.async_response_gen():
             sys.stdout.write(piece)
             sys.stdout.flush()
+
+
+def log_trace(step: Span, pieces: Generator[str, None, object], verbose: bool) -> Generator[str, None, None]:
+    """`pieces`; when they end, early or not, the outline of the trace is logged where `verbose`."""
+    try:
+        yield from pieces
+    finally:
+        if verbose:
+            logger.info("%s", step.outline())

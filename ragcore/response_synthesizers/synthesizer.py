@@ -19,7 +19,7 @@ from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.structured_output import parsed
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
-from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, SynthesisJob, run
 from ragcore.response_synthesizers.packer import Passages
 from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
@@ -108,10 +108,12 @@ class Synthesizer(PromptMixin):
         structured_answer_filtering: bool = False,
         output_cls: type[BaseModel] | None = None,
         streaming: bool = False,
+        verbose: bool = False,
     ) -> None:
         """Without a model, the one that `ragcore.settings.services` gives. With `use_async`, `workers` independent calls are
-        made at the same time."""
+        made at the same time. With `verbose` each trace is logged."""
         self.streaming = streaming
+        self.verbose = verbose
         self.llm = services().llm if llm is None else llm
         self.mode = ResponseMode(mode or self.default_mode)
         templates = {
@@ -163,7 +165,7 @@ class Synthesizer(PromptMixin):
         extra: dict[str, Any] = {}
         passages = tuple(map(Passage, text_chunks))
         step = start("synthesize", mode=self.mode.value, passages=len(passages))
-        pieces = stream_in(step, self.answer_from(passages, query_str, extra, (), prev_response or ""))
+        pieces = self._trace(step, self.answer_from(passages, query_str, extra, (), prev_response or ""))
         if self.streaming:
             return pieces
         text = "".join(pieces)
@@ -194,7 +196,10 @@ class Synthesizer(PromptMixin):
                 step.note(outcome="nothing")
             pieces = _at_once(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
         sources = (*nodes, *additional_source_nodes)
-        return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+        return AnswerStream(self._trace(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+
+    def _trace(self, step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
+        return log_trace(step, stream_in(step, pieces), self.verbose)
 
     def answer_from(
         self,
@@ -258,7 +263,7 @@ def _or_nothing_found(pieces: Pieces, question: str) -> Pieces:
 
 
 def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
-    """`pieces`; when they end, early or not, the calls and tokens they took are noted on `step`."""
+    """`pieces`; when they end, early or not, `step` notes the calls and tokens that they took."""
     try:
         yield from pieces
     finally:
@@ -278,6 +283,7 @@ def get_response_synthesizer(
     output_cls: type[BaseModel] | None = None,
     use_async: bool = True,
     streaming: bool = False,
+    verbose: bool = False,
 ) -> Synthesizer:
     """`Synthesizer` in this mode."""
     return Synthesizer(
@@ -291,6 +297,7 @@ def get_response_synthesizer(
         output_cls=output_cls,
         use_async=use_async,
         streaming=streaming,
+        verbose=verbose,
     )
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     )
     from ragcore.indices.document_summary.retrievers import DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever
     from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever as KeywordTableRetriever
+    from ragcore.indices.keyword_table.retrievers import KeywordTableSimpleRetriever as KeywordTableSimpleRetriever
     from ragcore.indices.summary.retrievers import SummaryIndexEmbeddingRetriever as SummaryIndexEmbeddingRetriever
     from ragcore.indices.summary.retrievers import SummaryIndexLLMRetriever as SummaryIndexLLMRetriever
     from ragcore.indices.summary.retrievers import SummaryIndexRetriever as SummaryIndexRetriever

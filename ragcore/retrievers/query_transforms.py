@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,16 +16,22 @@ from ragcore.prompts.wording import DECOMPOSE, HYDE
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.settings import services
 
+logger = logging.getLogger(__name__)
+
 
 class BaseQueryTransform(PromptMixin, ABC):
-    """Holds nothing of a question: threads may share it."""
+    """It has no state of a question: threads may share it. With `verbose` it logs each trace."""
+
+    verbose: bool = False
 
     def run(self, query: str | QueryBundle, metadata: Mapping[str, str] | None = None) -> QueryBundle:
-        """A new question; the one given stays as it is. `metadata` is what a subclass says it reads. LLMErrors."""
+        """A new question; `query` stays as it is. Each subclass documents the `metadata` that it reads. LLMErrors."""
         bundle = as_bundle(query)
         with span("transform_query", transform=type(self).__name__, question=bundle.query_str) as step:
             changed = self._run(bundle, metadata or {})
             step.note(becomes=changed.query_str, embedded=list(changed.embedding_strs))
+        if self.verbose:
+            logger.info("%s", step.outline())
         return changed
 
     def __call__(self, query: str | QueryBundle, metadata: Mapping[str, str] | None = None) -> QueryBundle:
@@ -61,15 +68,16 @@ class DecomposeQueryTransform(BaseQueryTransform):
 
     prompt_attributes: ClassVar = {"decompose_query_prompt": "_prompt"}
 
-    def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE) -> None:
+    def __init__(self, llm: LLM | None = None, decompose_query_prompt: Wording = DECOMPOSE, verbose: bool = False) -> None:
         self._llm = services(llm).llm
+        self.verbose = verbose
         self._prompt = in_place_of(DECOMPOSE, decompose_query_prompt, self._llm)
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
-        asked = self._asked(query, metadata)
-        return QueryBundle(query.query_str if is_none(asked) else asked)
+        question = self._next_question(query, metadata)
+        return QueryBundle(query.query_str if is_none(question) else question)
 
-    def _asked(self, query: QueryBundle, metadata: Mapping[str, str]) -> str:
+    def _next_question(self, query: QueryBundle, metadata: Mapping[str, str]) -> str:
         known = {"context_str": metadata.get("index_summary", ""), "existing_answer": metadata.get("prev_reasoning", "")}
         reply = self._llm.generate(LLMCall(self._prompt, {"query_str": query.query_str, **known})).text.strip()
         return reply or query.query_str
@@ -81,7 +89,7 @@ class StepDecomposeQueryTransform(DecomposeQueryTransform):
     prompt_attributes: ClassVar = {"step_decompose_query_prompt": "_prompt"}
 
     def _run(self, query: QueryBundle, metadata: Mapping[str, str]) -> QueryBundle:
-        return QueryBundle(self._asked(query, metadata))
+        return QueryBundle(self._next_question(query, metadata))
 
 
 def is_none(question: str) -> bool:

@@ -236,7 +236,9 @@ def test_settings_have_functions_too(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_questions_and_answers_are_written_from_documents(tmp_path: Any) -> None:
     llm = ScriptedLLM(lambda call: "1. Who wrote?\n2. When?" if "questions" in call.prompt.name else "Ada did.")
-    dataset = DatasetGenerator.from_documents([Document("Ada wrote.")], llm=llm).generate_dataset_from_nodes()
+    dataset = DatasetGenerator.from_documents(
+        [Document("Ada wrote.")], llm=llm, show_progress=True
+    ).generate_dataset_from_nodes()
     assert dataset.qr_pairs == [("Who wrote?", "Ada did."), ("When?", "Ada did.")]
     dataset.save_json(tmp_path / "set.json")
     assert QueryResponseDataset.from_json(tmp_path / "set.json") == dataset

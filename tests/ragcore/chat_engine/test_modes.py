@@ -299,7 +299,7 @@ def test_an_index_gives_its_chat_engine_the_prompts_of_a_script() -> None:
 
 
 def test_verbose_logs_the_trace_of_each_turn(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "ragcore.query_engine")
+    caplog.set_level(logging.INFO, "ragcore")
     llm = word_llm(writing)
     queries = RetrieverQueryEngine(ListRetriever(TWO), Synthesizer(llm))
     for verbose in (False, True):

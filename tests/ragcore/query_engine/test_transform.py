@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
@@ -45,6 +47,14 @@ def test_a_question_is_decomposed_by_what_the_index_holds_and_stays_where_nothin
     TransformQueryEngine(inner, own, {"index_summary": "letters"}).query("Why?")
     assert llm.calls[0].messages[-1].content == "Why? / letters"
     assert inner.asked == [becomes]
+
+
+def test_a_verbose_transform_logs_what_a_question_becomes(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.retrievers")
+    for verbose in (False, True):
+        StepDecomposeQueryTransform(ScriptedLLM(["Which year?"]), verbose=verbose).run("Why?")
+    (message,) = caplog.messages
+    assert message.startswith("transform_query: ")
 
 
 def test_a_passage_is_imagined_in_words_of_its_own() -> None:
