@@ -179,13 +179,7 @@ def get_retrieval_results_df(
     results_arr: Sequence[Sequence[RetrievalEvalResult]],
     metric_keys: Sequence[str] = ("hit_rate", "mrr"),
 ) -> pandas.DataFrame:
-    """The mean of each metric, a row for each retriever. Needs pandas.
-
-    >>> from ragcore.evaluation import RetrievalMetricResult
-    >>> result = RetrievalEvalResult("Who?", ("a",), ("a",), ("Ada.",), {"mrr": RetrievalMetricResult(1.0)})
-    >>> get_retrieval_results_df(["top 2"], [[result]], ["mrr"]).values.tolist()
-    [['top 2', 1.0]]
-    """
+    """The mean of each metric, a row for each retriever. Needs pandas."""
     import pandas
 
     means = [mean_scores(results) for results in results_arr]
@@ -195,13 +189,7 @@ def get_retrieval_results_df(
 def get_eval_results_df(
     names: Sequence[str], results_arr: Sequence[EvaluationResult], metric: str | None = None
 ) -> tuple[pandas.DataFrame, pandas.DataFrame]:
-    """All results, each with the name at its place, and the mean score of each name. Needs pandas.
-
-    >>> scores = [EvaluationResult(score=1.0), EvaluationResult(score=0.0)]
-    >>> results, means = get_eval_results_df(["a", "a"], scores, "relevancy")
-    >>> means.loc["mean_relevancy_score"].to_dict()
-    {'a': 0.5}
-    """
+    """All results, each with the name at its place, and the mean score of each name. Needs pandas."""
     import pandas
 
     columns = {"query": "query", "answer": "response", "contexts": "contexts", "scores": "score", "feedbacks": "feedback"}

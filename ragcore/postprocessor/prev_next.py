@@ -88,7 +88,7 @@ def _add_neighbours(found: Iterable[tuple[NodeWithScore, Direction]], count: int
     for hit, direction in pairs:
         for way in ("previous", "next"):
             if direction in (way, "both"):
-                for node in walk(hit.node, count, read, {hit.node.id_}, forward=way == "next"):
+                for node in _walk(hit.node, count, read, {hit.node.id_}, forward=way == "next"):
                     hits.setdefault(node.id_, NodeWithScore(node))
     return _in_reading_order(list(hits.values()))
 
@@ -138,7 +138,7 @@ def _rows(hits: dict[str, NodeWithScore]) -> list[list[NodeWithScore]]:
     return rows
 
 
-def walk(node: TextNode, count: int, read: Read, seen: set[str], *, forward: bool) -> list[TextNode]:
+def _walk(node: TextNode, count: int, read: Read, seen: set[str], *, forward: bool) -> list[TextNode]:
     """Up to `count` passages after or before `node`, until one is in `seen`, to which they are added."""
     found: list[TextNode] = []
     while len(found) < count:

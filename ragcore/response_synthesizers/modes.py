@@ -5,6 +5,7 @@ An empty piece is a sign of life of a call whose words are not part of the answe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -14,16 +15,19 @@ from typing import TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variables, as_text
+from ragcore.prompts.structured_output import object_schema
 from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, structured
 from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.refinement import improved_answer
-from ragcore.response_synthesizers.structured import SATISFIED, satisfied_answer
 from ragcore.schema import ChatMessage
+from ragcore.text.json_replies import loose_json
 
 Pieces: TypeAlias = Generator[str, None, str]
 
 ROW_SEPARATOR = "\n---------------------\n"
+SATISFIED = object_schema({"answer": {"type": "string"}, "query_satisfied": {"type": "boolean"}})
+_NO = ("false", "no", "0", "none")
 
 
 class ResponseMode(str, Enum):
@@ -167,6 +171,21 @@ def _silently(pieces: Pieces) -> Pieces:
             text += piece
             yield ""
     return text
+
+
+def satisfied_answer(reply: str) -> str:
+    """The "answer" of a reply to a `structured` prompt; "" where "query_satisfied" denies it. Many models reply in
+    plain words, which are the answer."""
+    try:
+        values = loose_json(reply)
+    except ValueError:
+        return reply.strip()
+    if not isinstance(values, dict) or not values.keys() & {"answer", "query_satisfied"}:
+        return reply.strip()
+    answer = values.get("answer")
+    if answer is None or str(values.get("query_satisfied", True)).strip().lower() in _NO:
+        return ""
+    return answer.strip() if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
 _MODES: Mapping[ResponseMode, Callable[[SynthesisJob], Pieces]] = {

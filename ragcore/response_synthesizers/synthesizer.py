@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragcore.concurrency import awaitable
 from ragcore.extractive import fixed_replies
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 NOTHING_FOUND = fixed_replies.NOTHING_FOUND["en"]
 
 WORKERS = 4  # calls at the same time
-
-Label: TypeAlias = Callable[[TextNode], str]
 
 _REFINING = (ResponseMode.REFINE, ResponseMode.COMPACT)
 _ONE_ANSWER = (*_REFINING, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.TREE_SUMMARIZE, ResponseMode.GENERATION)
@@ -59,7 +57,7 @@ def source_label(node: TextNode) -> str:
     return ", ".join(part for part in (str(name), place) if part)
 
 
-def passages_from(nodes: Sequence[NodeWithScore], label: Label = source_label) -> Passages:
+def passages_from(nodes: Sequence[NodeWithScore]) -> Passages:
     """The passages as prompts show them: citation [n] is `nodes[n - 1]`.
 
     Metadata that a model may see goes above the text, in the template of the node. The label replaces that of the file.
@@ -67,7 +65,7 @@ def passages_from(nodes: Sequence[NodeWithScore], label: Label = source_label) -
     best = max((found.get_score() for found in nodes), default=0.0)
     shares = [1.0 if found.score is None or best <= 0 else max(found.score, 0.0) / best for found in nodes]
     return tuple(
-        Passage(_text_of(found.node), number, label(found.node), share)
+        Passage(_text_of(found.node), number, source_label(found.node), share)
         for number, (found, share) in enumerate(zip(nodes, shares, strict=True), 1)
     )
 
@@ -102,7 +100,6 @@ class Synthesizer(PromptMixin):
         summary_template: Wording | None = None,
         simple_template: Wording | None = None,
         system_prompt: str = "",
-        label: Label = source_label,
         workers: int = WORKERS,
         use_async: bool = True,
         structured_answer_filtering: bool = False,
@@ -124,7 +121,6 @@ class Synthesizer(PromptMixin):
         }
         self.prompts = _reword(prompts or Prompts(), templates, self.llm)
         self.system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
-        self._label = label
         self._workers = workers if use_async else 1
         self._filtered = structured_answer_filtering
         self.output_cls = output_cls
@@ -190,11 +186,11 @@ class Synthesizer(PromptMixin):
         question = as_bundle(query).query_str
         extra: dict[str, Any] = {}
         if nodes:
-            pieces = self.answer_from(passages_from(nodes, self._label), question, extra, history, prev_response)
+            pieces = self.answer_from(passages_from(nodes), question, extra, history, prev_response)
         else:
             if not prev_response:
                 step.note(outcome="nothing")
-            pieces = _at_once(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
+            pieces = at_once(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
         sources = (*nodes, *additional_source_nodes)
         return AnswerStream(self._trace(step, tallied(step, pieces)), sources, trace=step, extra=extra)
 
@@ -238,7 +234,7 @@ class Synthesizer(PromptMixin):
 BaseSynthesizer = Synthesizer  # as LlamaIndex names it
 
 
-def _at_once(text: str) -> Pieces:
+def at_once(text: str) -> Pieces:
     yield text
     return text
 
@@ -259,7 +255,7 @@ def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> P
 
 def _or_nothing_found(pieces: Pieces, question: str) -> Pieces:
     answer = yield from pieces
-    return answer or (yield from _at_once(in_language_of(question, fixed_replies.NOTHING_FOUND)))
+    return answer or (yield from at_once(in_language_of(question, fixed_replies.NOTHING_FOUND)))
 
 
 def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:

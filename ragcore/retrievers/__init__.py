@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from ragcore.retrievers.bm25 import BM25Retriever as BM25Retriever
     from ragcore.retrievers.fusion import QueryFusionRetriever as QueryFusionRetriever
     from ragcore.retrievers.hybrid import HybridRetriever as HybridRetriever
+    from ragcore.retrievers.query_transforms import TransformRetriever as TransformRetriever
     from ragcore.retrievers.recursive import RecursiveRetriever as RecursiveRetriever
     from ragcore.retrievers.router import RouterRetriever as RouterRetriever
     from ragcore.retrievers.summary_request import OverviewRetriever as OverviewRetriever
-    from ragcore.retrievers.transform import TransformRetriever as TransformRetriever
     from ragcore.retrievers.vector import VectorIndexRetriever as VectorIndexRetriever
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import signature
-from typing import Any
+from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
@@ -18,6 +18,10 @@ from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_b
 
 logger = logging.getLogger(__name__)
 _asked: ContextVar[tuple[int, ...]] = ContextVar("_asked", default=())  # retrievers and engines that wait for this answer
+
+
+class Retriever(Protocol):
+    def retrieve(self, query: QueryBundle, /) -> list[NodeWithScore]: ...
 
 
 class BaseRetriever(PromptMixin, ABC):

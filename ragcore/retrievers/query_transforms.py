@@ -1,4 +1,4 @@
-"""Questions made into others before anything is looked up: an imagined answer, or the next simple question to ask."""
+"""Changes of a question before the search: into an imagined answer, or the next simple question."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.observe import span
+from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import DECOMPOSE, HYDE
-from ragcore.schema import QueryBundle, as_bundle
+from ragcore.retrievers.base import BaseRetriever
+from ragcore.schema import NodeWithScore, QueryBundle, as_bundle
 from ragcore.settings import services
 
 logger = logging.getLogger(__name__)
@@ -42,9 +43,9 @@ class BaseQueryTransform(PromptMixin, ABC):
 
 
 class HyDEQueryTransform(BaseQueryTransform):
-    """Looks up a passage that the model imagines as the answer (HyDE, Gao et al. 2022, https://arxiv.org/abs/2212.10496).
+    """Searches for a passage that the model imagines as the answer (HyDE, Gao et al. 2022, https://arxiv.org/abs/2212.10496).
 
-    The question stays what is answered. With `include_original` its own words are embedded too.
+    The answer is still to the question. With `include_original` its own words are embedded too.
     """
 
     prompt_attributes: ClassVar = {"hyde_prompt": "_prompt"}
@@ -61,9 +62,9 @@ class HyDEQueryTransform(BaseQueryTransform):
 
 
 class DecomposeQueryTransform(BaseQueryTransform):
-    """One simple question to ask a certain index for a greater one, which stays where the model says that none is needed.
+    """A simple question to an index as a part of a greater one, which stays if the model needs no other.
 
-    Reads `index_summary`: what that index holds.
+    Reads `index_summary`, which describes the index.
     """
 
     prompt_attributes: ClassVar = {"decompose_query_prompt": "_prompt"}
@@ -84,7 +85,7 @@ class DecomposeQueryTransform(BaseQueryTransform):
 
 
 class StepDecomposeQueryTransform(DecomposeQueryTransform):
-    """The next question in a chain, "None" when nothing is open. Also reads `prev_reasoning`: what was found out so far."""
+    """The next question in a chain, or "None". Also reads `prev_reasoning`, the questions and answers so far."""
 
     prompt_attributes: ClassVar = {"step_decompose_query_prompt": "_prompt"}
 
@@ -92,6 +93,26 @@ class StepDecomposeQueryTransform(DecomposeQueryTransform):
         return QueryBundle(self._next_question(query, metadata))
 
 
+class TransformRetriever(BaseRetriever):
+    """Searches for a changed question. The transform gets `transform_metadata` with each."""
+
+    name = "transform"
+    prompt_parts: ClassVar = {"query_transform": "_transform"}
+
+    def __init__(
+        self,
+        retriever: BaseRetriever,
+        query_transform: BaseQueryTransform,
+        transform_metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        self._retriever = retriever
+        self._transform = query_transform
+        self._metadata = transform_metadata
+
+    def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
+        return self._retriever.retrieve(self._transform.run(query, self._metadata))
+
+
 def is_none(question: str) -> bool:
-    """Whether a model asked nothing: "None", however it is marked."""
+    """Whether a model's question is "None", in any punctuation."""
     return question.strip(" .\"'*").casefold() == "none"
