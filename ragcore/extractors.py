@@ -47,6 +47,7 @@ class BaseExtractor(Fields, PromptMixin, ABC):
     num_workers: int = 4
     metadata_mode: MetadataMode | None = None
     show_progress: bool = False
+    in_place: bool = False  # edits the nodes instead of copying them
 
     def __init_subclass__(cls) -> None:
         if "aextract" in cls.__dict__ and "extract" not in cls.__dict__:
@@ -68,7 +69,10 @@ class BaseExtractor(Fields, PromptMixin, ABC):
         with span("extract", extractor=type(self).__name__, passages=len(nodes)):
             found = self.extract(nodes)
         logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%s: %d", type(self).__name__, len(nodes))
-        return [replace(node, metadata={**node.metadata, **new}) for node, new in zip(nodes, found, strict=True)]
+        results = list(nodes) if self.in_place else [replace(node) for node in nodes]
+        for node, new in zip(results, found, strict=True):
+            node.metadata = {**node.metadata, **new}
+        return results
 
     def sees(self, node: Item) -> str:
         """The text of a passage that a model reads; "" for a passage without text."""

@@ -1,7 +1,7 @@
-"""Conversations in which the passages found for each message stand before the model together with what was said.
+"""Chat engines whose model reads the conversation and the passages for each message.
 
-`context` looks up the message as it is: one call a turn. `condense_plus_context` first makes it a question that stands alone,
-from the second turn on with a call of its own, and looks that up; a model that writes still sees the message as it was.
+`context` searches for the message as it is: one call per turn. `condense_plus_context` first condenses it, with a call of its
+own from the second turn on, and searches for the condensed question; the model still reads the message as it was.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ragcore.tools import ToolOutput
 
 CHAT_PROMPTS = Prompts(text_qa=CONTEXT_CHAT, refine=CHAT_REFINE, summary=CHAT_SUMMARIZE, simple=SIMPLE_CHAT)
 
-WITHOUT_HISTORY = 256  # tokens of the model's window that the conversation leaves to the rest at least
+WITHOUT_HISTORY = 256  # tokens of the model's window that the conversation never takes
 
 
 def room_for_talk(llm: LLM) -> int:
-    """The tokens that a memory may send along with passages; the packer makes both fit."""
+    """The tokens of a conversation that is sent with passages; the packer makes both fit."""
     return max(1, llm.metadata.context_window - WITHOUT_HISTORY)
 
 
@@ -64,8 +64,8 @@ class ContextChatEngine(ChatEngine):
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
         context_template: Wording | None = None,
     ) -> Self:
-        """`context_template`, of one message, is what is said of the passages, {context_str}, before the question;
-        several messages are said as they are. ValueError when both a system prompt and prefix messages are given."""
+        """A `context_template` of one message, with {context_str}, comes before the question; several messages are sent as
+        they are. ValueError for both a system prompt and prefix messages."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
         synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
@@ -93,15 +93,15 @@ class ContextChatEngine(ChatEngine):
         self._synthesizer.prompts = replace(self._synthesizer.prompts, text_qa=prompt)
 
     def _question(self, message: str, history: list[ChatMessage]) -> str:
-        """What to look up."""
+        """The question to search for."""
         return message
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         bundle = QueryBundle(self._question(message, history))
         nodes = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
-        # A reader that only quotes makes nothing of the conversation: it needs the question that stands alone.
-        asked = bundle.query_str if self._llm.metadata.is_extractive else message
-        answer = self._synthesizer.stream(asked, nodes, (*self._prefix, *history))
+        # A model that only quotes ignores the conversation: it needs the condensed question.
+        question = bundle.query_str if self._llm.metadata.is_extractive else message
+        answer = self._synthesizer.stream(question, nodes, (*self._prefix, *history))
         source = ToolOutput("\n\n".join(found.text for found in nodes), "retriever", {"query": bundle.query_str}, nodes)
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 
@@ -109,7 +109,7 @@ class ContextChatEngine(ChatEngine):
 class CondensePlusContextChatEngine(ContextChatEngine):
     mode = "condense_plus_context"
     prompt_attributes: ClassVar = {"context_prompt": "_context_prompt", "condense_prompt": "condense_prompt"}
-    condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are looked up as they are
+    condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are searched for as they are
 
     @classmethod
     def from_defaults(
@@ -126,7 +126,7 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         context_prompt: Wording | None = None,
         verbose: bool = False,
     ) -> Self:
-        """`skip_condense`: messages are looked up as they are, as in `context`. `context_prompt`: its `context_template`."""
+        """`skip_condense`: messages are searched for as they are, as in `context`. `context_prompt`: its `context_template`."""
         engine = super().from_defaults(
             retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
         )

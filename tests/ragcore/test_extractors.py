@@ -149,3 +149,10 @@ def test_a_model_reads_the_metadata_that_the_mode_says() -> None:
         QuestionsAnsweredExtractor(llm, metadata_mode=mode)([titled])
         seen[mode] = [word in llm.calls[0].messages[0].content for word in ("Tides", "Salt")]
     assert seen == {None: [True, False], MetadataMode.EMBED: [True, True], MetadataMode.NONE: [False, False]}
+
+
+def test_nodes_are_edited_in_place_only_where_that_is_wanted() -> None:
+    for in_place in (False, True):
+        passage = TextNode("x")
+        (found,) = KeywordExtractor(ScriptedLLM(["a"]), in_place=in_place)([passage])
+        assert (found is passage, passage.metadata == found.metadata) == (in_place, in_place)
