@@ -1,4 +1,4 @@
-"""The best passages by a cross-encoder, which reads question and passage together: slower than vectors, and more exact."""
+"""Passages ranked by a cross-encoder, which reads question and passage together: slower than vectors, and more exact."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
     """The `top_n` best, with the cross-encoder's score. `model` is a folder, or a name that sentence-transformers knows. With
     `keep_retrieval_score` the metadata has the score before that, as "retrieval_score".
 
-    It is loaded when first used: ConfigError when it cannot be. Where `device` fails, the processor goes on. With
-    `local_files_only` a name is not downloaded. Of a passage longer than the model's window, mostly 512 tokens, the rest is not
-    judged. Several threads may share it.
+    It is loaded when first used; ConfigError if that fails. If `device` fails, the processor goes on. With `local_files_only`
+    nothing is downloaded. The model reads the beginning of a passage, mostly 512 tokens. Threads may share it.
     """
 
     def __init__(

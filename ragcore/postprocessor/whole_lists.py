@@ -1,4 +1,4 @@
-"""Lists that are cut off from what introduces them: "It covers:" at the end of a passage, and what it covers in the next."""
+"""Lists that are split from their introduction: "It covers:" at the end of a passage, and the list in the next."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ragcore.vector_stores.base import Store
 
 
 class WholeLists(BaseNodePostprocessor):
-    """A passage whose end introduces a list is extended by that list, with which the next passage begins; one that begins
-    with a list by what introduces it, unless that passage was found, too.
+    """Adds the list to a passage that ends with its introduction, and the introduction to a passage that begins with a list,
+    unless that passage is among the results.
 
-    A passage keeps its id, score and place; its text and offsets become those of the whole stretch. One without exact offsets,
-    or whose document is gone, stays as it is.
+    A passage keeps its id, score and place; its text and offsets become those of the whole stretch. A passage without exact
+    offsets, or whose document no longer exists, stays as it is.
     """
 
     def __init__(self, store: Store) -> None:
@@ -45,20 +45,20 @@ class WholeLists(BaseNodePostprocessor):
         return replace(node, text=text[slice(*wider)], start_char_idx=wider[0], end_char_idx=wider[1])
 
     def _introduction(self, node: TextNode, start: int, found: set[str]) -> int:
-        """Where that of the list begins that this passage begins with."""
+        """The start of the introduction of the list at the beginning of this passage."""
         if not node.prev_id or node.prev_id in found or not list_at_start(node.text):
             return start
-        before = self._beside(node.prev_id)
+        before = self._neighbour(node.prev_id)
         if before is None or before.start_char_idx is None or not introduces_list(before.text):
             return start
         return before.start_char_idx + sentence_spans(before.text)[-1][0]
 
     def _list_behind(self, node: TextNode, end: int) -> int:
-        """Where the list ends that this passage introduces."""
-        behind = self._beside(node.next_id) if node.next_id and introduces_list(node.text) else None
+        """The end of the list that this passage introduces."""
+        behind = self._neighbour(node.next_id) if node.next_id and introduces_list(node.text) else None
         if behind is None or behind.start_char_idx is None or not (length := list_at_start(behind.text)):
             return end
         return behind.start_char_idx + length
 
-    def _beside(self, id_: str) -> TextNode | None:
+    def _neighbour(self, id_: str) -> TextNode | None:
         return next(iter(self._store.nodes([id_])), None)

@@ -1,4 +1,4 @@
-"""The query engine with finer sources: what was retrieved is cut smaller, and each citation names one of the small passages."""
+"""A query engine with finer sources: it cuts passages smaller, and each citation names one of the small passages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Index(Protocol):
 class CitationQueryEngine(BaseQueryEngine):
     """Citation [n] is `source_nodes[n - 1]`, a stretch of at most `citation_chunk_size` tokens with its place in the document.
 
-    Passages that are short enough stay as they are. The score of a small passage is that of the one it was cut from.
+    Passages that are short enough stay as they are. A small passage has the score of the whole one.
     """
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
@@ -41,7 +41,7 @@ class CitationQueryEngine(BaseQueryEngine):
         text_splitter: SentenceSplitter | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> None:
-        """`text_splitter` goes before the two sizes, which are in tokens."""
+        """`text_splitter` goes before the two sizes, in tokens."""
         self._retriever = retriever
         self._synthesizer = response_synthesizer or Synthesizer(llm)
         self._splitter = text_splitter or SentenceSplitter(citation_chunk_size, citation_chunk_overlap)

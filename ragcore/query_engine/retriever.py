@@ -1,4 +1,4 @@
-"""The query engine in three visible stages: retrieve, postprocess, synthesize."""
+"""The query engine in three stages: retrieve, postprocess, synthesize."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Retriever(Protocol):
 
 class NodePostprocessor(Protocol):
     def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
-        """The passages that stay, in their new order; may bring others in."""
+        """The passages after this step, in their order; may add others."""
 
 
 class RetrieverQueryEngine(BaseQueryEngine):
-    """Answers each question on its own. Holds nothing of a question: threads may share it."""
+    """Answers each question by itself. It has no state of a question: threads may share it."""
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
 
@@ -64,10 +64,8 @@ class RetrieverQueryEngine(BaseQueryEngine):
         streaming: bool = False,
         verbose: bool = False,
     ) -> RetrieverQueryEngine:
-        """A given `response_synthesizer` goes before everything that would make one, as `get_response_synthesizer` does.
-
-        Any engine streams when it is asked with `stream_query`; one for `streaming` does so in `query` too.
-        """
+        """`response_synthesizer` goes before the arguments of `get_response_synthesizer`. With `streaming`, `query` streams as
+        `stream_query` does."""
         synthesizer = response_synthesizer or get_response_synthesizer(
             llm,
             response_mode,

@@ -1,4 +1,4 @@
-"""The query engine that passes a question on to those of others whose descriptions fit it."""
+"""A query engine that selects others by their descriptions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
 
 
 class EngineTool(Protocol):
-    """A query engine and what it is good for, as a `QueryEngineTool` has them."""
+    """A query engine with a description, such as a `QueryEngineTool`."""
 
     @property
-    def query_engine(self) -> Any:
-        """A QueryEngine; Any, for a tool promises less of what it holds."""
+    def query_engine(self) -> Any: ...
 
     @property
     def metadata(self) -> Described: ...
 
 
 class RouterQueryEngine(BaseQueryEngine):
-    """One selected engine gives the answer; the answers of several are made into one by `summarizer` (tree_summarize).
+    """The answer of the selected engine, or one answer by `summarizer` (tree_summarize) from those of several.
 
-    `response.metadata["selector_result"]` says which were selected and why.
+    `response.metadata["selector_result"]` has the selection with its reasons.
     """
 
     prompt_parts: ClassVar = {"summarizer": "_summarizer", "selector": "_selector"}

@@ -1,4 +1,4 @@
-"""The query engine that divides a question, asks each part of the engine that knows, and answers from the answers."""
+"""A query engine that divides a question, queries an engine for each part, and answers from the answers."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class LLMQuestionGenerator(PromptMixin):
 class SubQuestionQueryEngine(BaseQueryEngine):
     """One call to divide the question, its parts at the same time, and one answer from theirs (tree_summarize).
 
-    A part for a tool that there is not is left out, which the span "divide" says; where none is left, the question itself goes
-    to every tool. `response.metadata["sub_questions"]` has the parts with their answers; the sources of all of them are kept.
+    A part for an unknown tool is ignored, which the span "divide" notes; without any part, the question itself goes to every
+    tool. `response.metadata["sub_questions"]` has the parts with their answers. The answer has the sources of all.
     """
 
     from_defaults = SameAsConstructor()
@@ -88,7 +88,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         use_async: bool = True,
         verbose: bool = False,
     ) -> None:
-        """Without `use_async` one part is asked after the other."""
+        """Without `use_async` one part follows the other."""
         if not query_engine_tools:
             raise ValueError("a sub-question engine needs at least one query engine tool")
         self._tools = {tool.metadata.name or "": tool for tool in query_engine_tools}
@@ -124,16 +124,16 @@ class SubQuestionQueryEngine(BaseQueryEngine):
 def combined_parts(
     synthesizer: Synthesizer, query: QueryBundle, parts: Sequence[SubQuestion], answers: Sequence[Response]
 ) -> AnswerStream:
-    """One answer from those to its parts, which `extra` has as "sub_questions"."""
-    pairs = [SubQuestionAnswerPair(part, str(said), said.source_nodes) for part, said in zip(parts, answers, strict=True)]
+    """One answer from those to the parts, which `extra` gets as "sub_questions"."""
+    pairs = [SubQuestionAnswerPair(part, str(each), each.source_nodes) for part, each in zip(parts, answers, strict=True)]
     heads = [f"{part.sub_question}\n" for part in parts]
     return combined(synthesizer, query, answers, heads, {"sub_questions": pairs})
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:
-    """The sub-questions in a model's reply, in its order, each once; none where it is no JSON that has them."""
+    """The sub-questions in a model's reply, in its order; none where it is no JSON with them."""
     pairs = [(item.get("sub_question"), item.get("tool_name")) for value in json_values(reply) for item in _items(value)]
-    return [SubQuestion(asked.strip(), str(name).strip()) for asked, name in pairs if isinstance(asked, str) and asked.strip()]
+    return [SubQuestion(text.strip(), str(name).strip()) for text, name in pairs if isinstance(text, str) and text.strip()]
 
 
 def _items(value: Any) -> list[Mapping[str, Any]]:
