@@ -1,4 +1,4 @@
-"""What every evaluator of answers does: take what is to be judged, judge it, and say why."""
+"""The base of evaluators of answers: a case, and its verdict with a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcore.schema import Response
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is to be judged. `contexts` are the texts of the passages that the response was made from."""
+    """The input of an evaluator. `contexts` are the texts of the passages behind the response."""
 
     query: str | None = None
     response: str | None = None
@@ -27,9 +27,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """`score` is 0 to 1 unless the evaluator says otherwise; `passing` is None where neither can be said; `feedback` is why.
+    """`score` is 0 to 1 for most evaluators; `passing` is None for a tie; `feedback` is the reason.
 
-    `invalid_result`: the judge could not be understood, or failed; then there is no score, and `invalid_reason` says which.
+    `invalid_result`: the judge could not be understood, or failed; then there is no score, but an `invalid_reason`.
     """
 
     query: str | None = None
@@ -40,12 +40,12 @@ class EvaluationResult:
     feedback: str | None = None
     invalid_result: bool = False
     invalid_reason: str | None = None
-    problem: Problem | None = None  # the failure, where there was one
+    problem: Problem | None = None  # the failure
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`score` is None where a reply could not be understood."""
+    """`score` is None for a reply that could not be understood."""
 
     score: float | None = None
     passing: bool | None = None
@@ -65,7 +65,7 @@ class BaseEvaluator(PromptMixin, ABC):
         reference: str | None = None,
         second_response: str | None = None,
     ) -> EvaluationResult:
-        """ValueError where something is missing that this evaluator needs; LLMErrors, EmbeddingErrors."""
+        """ValueError for a missing part of the case; LLMErrors, EmbeddingErrors."""
         case = Case(query, response, contexts, reference, second_response)
         if missing := [name for name in self.needs if getattr(case, name) is None]:
             raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")

@@ -1,4 +1,4 @@
-"""Evaluators that ask a language model to judge an answer. Contexts that do not fit into one call are judged in packs."""
+"""Evaluators by a language model. Contexts that do not fit into one call are judged in several."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ragcore.text.json_replies import json_values
 class _Judge(BaseEvaluator):
     prompt: ClassVar[Prompt]
     prompt_attributes: ClassVar = {"eval_template": "_prompt"}
-    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})  # what comes before the reason
+    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})  # the part before the reason
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:
         self._llm = services(llm).llm
@@ -40,16 +40,16 @@ class _Judge(BaseEvaluator):
         return {"query_str": case.query or "", "response": case.response or "", "reference": case.reference or ""}
 
     def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
-        """One for each pack of contexts, or the one to a question without. ContextWindowError where the rest does not fit."""
+        """One per pack of contexts, or one without contexts. ContextWindowError if the rest does not fit."""
         packed = Packer(self._llm).pack(self._prompt, variables, self._passages(case))
         return in_order(self._verdict, packed.calls)
 
     def _reply(self, case: Case, variables: Mapping[str, Variable]) -> str:
-        """The only one. Contexts, where a template of one's own has them, lose their ends to fit."""
+        """The only reply. Contexts, which only a template of a script has, lose their ends to fit."""
         return self._verdict(Packer(self._llm).squeeze(self._prompt, variables, self._passages(case)))
 
     def _verdict(self, call: LLMCall) -> str:
-        """The reply; one that a server held to a schema as the verdict on the first line and the reason below it."""
+        """The reply; JSON becomes the verdict on the first line and the reason below it."""
         name, kind = self.verdict
         reply = self._llm.generate(replace(call, schema=object_schema({name: kind, "reason": {"type": "string"}}))).text
         values = json_values(reply)
@@ -63,49 +63,49 @@ class _Judge(BaseEvaluator):
 
 
 class _YesOrNo(_Judge):
-    """Score 1.0 and passing for YES, 0.0 for NO. Of contexts in several packs one YES is enough; without any it is NO."""
+    """Score 1.0 and passing for YES, 0.0 for NO. One YES for any pack of contexts is enough; without contexts it is NO."""
 
     def _judge(self, case: Case) -> Verdict:
         if "context_str" in self._prompt.variables and not case.contexts:
             return Verdict(0.0, False, "There are no passages.")
         replies = self._replies(case, self._variables(case))
         verdicts = [yes_or_no(reply) for reply in replies]
-        for wanted in (True, False):
-            if wanted in verdicts:
-                return Verdict(float(wanted), wanted, replies[verdicts.index(wanted)])
+        for verdict in (True, False):
+            if verdict in verdicts:
+                return Verdict(float(verdict), verdict, replies[verdicts.index(verdict)])
         return Verdict(None, None, "\n\n".join(replies))
 
 
 class FaithfulnessEvaluator(_YesOrNo):
-    """Whether the passages say what the answer says."""
+    """Whether the passages support the answer."""
 
     prompt = FAITHFULNESS
     needs = ("response", "contexts")
 
 
 class RelevancyEvaluator(_YesOrNo):
-    """Whether the answer answers the question, and the passages bear it out."""
+    """Whether the answer answers the question, and the passages support it."""
 
     prompt = RELEVANCY
     needs = ("query", "response", "contexts")
 
 
 class AnswerRelevancyEvaluator(_YesOrNo):
-    """Whether the answer answers what was asked, right or wrong."""
+    """Whether the answer is one to the question, right or wrong."""
 
     prompt = ANSWER_RELEVANCY
     needs = ("query", "response")
 
 
 class ContextRelevancyEvaluator(_YesOrNo):
-    """Whether the passages hold the answer to the question."""
+    """Whether the passages contain the answer to the question."""
 
     prompt = CONTEXT_RELEVANCY
     needs = ("query", "contexts")
 
 
 class GuidelineEvaluator(_YesOrNo):
-    """Whether the answer keeps to guidelines in plain words."""
+    """Whether the answer follows guidelines in plain words."""
 
     prompt = GUIDELINE
     needs = ("query", "response")

@@ -1,4 +1,4 @@
-"""From a question and the passages found for it to an answer, with the trace of how."""
+"""From a question and its passages to an answer, with a trace."""
 
 from __future__ import annotations
 
@@ -140,11 +140,11 @@ class Synthesizer(PromptMixin):
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> Response:
-        """That nothing was found, in the question's language and without a call, when there are no nodes. LLMErrors;
+        """Without nodes there is no call: the answer, in the language of the question, is that nothing was found. LLMErrors;
         LLMProtocolError for a reply not of `output_cls`.
 
-        `additional_source_nodes` are sources of the answer that no call shows. `prev_response`, for refine and compact, is an
-        answer to go on from.
+        `additional_source_nodes` are sources that no call reads. `prev_response`, for refine and compact, is an answer to
+        improve.
         """
         answer = self.stream(
             query, nodes, history, additional_source_nodes=additional_source_nodes, prev_response=prev_response
@@ -152,7 +152,7 @@ class Synthesizer(PromptMixin):
         return answer if self.streaming else answer.whole()  # type: ignore[return-value]
 
     def get_response(self, query_str: str, text_chunks: Sequence[str], prev_response: str | None = None) -> Any:
-        """The answer from texts: a text, an object where there is `output_cls`, with `streaming` its pieces.
+        """The answer from texts: a text, an object with `output_cls`, pieces with `streaming`.
 
         >>> from ragcore.llms import ScriptedLLM
         >>> Synthesizer(ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes in 1843."])
@@ -179,7 +179,7 @@ class Synthesizer(PromptMixin):
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> AnswerStream:
-        """The same answer in pieces, one where there is `output_cls`. Nothing is sent before the first piece is read."""
+        """The same answer in pieces, one with `output_cls`. Nothing is sent before the first piece is read."""
         if prev_response and self.mode not in _REFINING:
             raise ValueError(f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on")
         step = start("synthesize", mode=self.mode.value, passages=len(nodes))
@@ -205,8 +205,7 @@ class Synthesizer(PromptMixin):
         history: Sequence[ChatMessage] = (),
         prev_response: str = "",
     ) -> Pieces:
-        """The answer from passages as prompts show them, in the current span. `extra` gets "output" where there is
-        `output_cls`."""
+        """The answer from passages as prompts show them, in the current span. With `output_cls`, `extra` gets "output"."""
         variables: dict[str, Variable] = {"query_str": question, "system_prompt": self.system_prompt}
         if prev_response:
             variables["existing_answer"] = prev_response
