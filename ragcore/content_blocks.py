@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -149,7 +149,35 @@ class DocumentBlock(_Media):
         return self._resolved(as_base64)
 
 
-Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock
+@dataclass(frozen=True, slots=True)
+class ToolCallBlock:
+    """A tool that a model wants to call. The arguments are an object, or JSON as the model wrote it.
+
+    >>> ToolCallBlock(tool_name="add", tool_kwargs={"a": 1}).block_type
+    'tool_call'
+    """
+
+    tool_name: str
+    tool_kwargs: dict[str, Any] | str = field(default_factory=dict)
+    tool_call_id: str | None = None
+    block_type: ClassVar[str] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingBlock:
+    """What a model wrote before its answer. It is not sent to a model again.
+
+    >>> ThinkingBlock(content="The sky is clear.").block_type
+    'thinking'
+    """
+
+    content: str | None = None
+    num_tokens: int | None = None
+    additional_information: dict[str, Any] = field(default_factory=dict)
+    block_type: ClassVar[str] = "thinking"
+
+
+Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | ToolCallBlock | ThinkingBlock
 ContentBlock = Block
 
 
@@ -159,15 +187,15 @@ def text_of(blocks: Iterable[Block]) -> str:
 
 
 def has_media(blocks: Iterable[Block]) -> bool:
-    return any(not isinstance(block, TextBlock) for block in blocks)
+    return any(isinstance(block, _Media) for block in blocks)
 
 
 def in_openai_format(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     """The parts of a message as OpenAI's servers take them."""
-    return [_part(block) for block in blocks]
+    return [_part(block) for block in blocks if isinstance(block, TextBlock | _Media)]
 
 
-def _part(block: Block) -> dict[str, Any]:
+def _part(block: TextBlock | _Media) -> dict[str, Any]:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
     if isinstance(block, ImageBlock):
@@ -176,7 +204,7 @@ def _part(block: Block) -> dict[str, Any]:
     if isinstance(block, AudioBlock):
         sound = block.resolve_audio(as_base64=True).getvalue().decode()
         return {"type": "input_audio", "input_audio": {"data": sound, "format": block.format or block.mimetype.split("/")[1]}}
-    name = block.title or Path(block.path or "document").name
+    name = getattr(block, "title", None) or Path(block.path or "document").name
     return {"type": "file", "file": {"filename": name, "file_data": block.data_url}}
 
 
