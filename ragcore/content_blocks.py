@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,43 +35,48 @@ class TextBlock:
 @dataclass(frozen=True, slots=True)
 class _Media:
     path: str | Path | None = None
-    url: str | None = None
+    url: Any = None  # a text, or pydantic's AnyUrl
+    block_type: ClassVar[str]
     usual_type: ClassVar[str]
+    data_field: ClassVar[str]
 
     @property
     def given(self) -> bytes | None:
-        raise NotImplementedError
-
-    @property
-    def named_type(self) -> str | None:
-        return None
+        """The data that the block was made with."""
+        data = getattr(self, self.data_field)
+        return data.getvalue() if isinstance(data, BytesIO) else data
 
     @property
     def mimetype(self) -> str:
-        """As named; else by the name of the file; else the usual one of its kind."""
+        """The type that was given, otherwise that of the name of the file, otherwise the usual one for such blocks."""
         import mimetypes
 
-        return self.named_type or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
+        given = getattr(self, f"{self.block_type}_mimetype", None)
+        return given or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
 
     def _resolved(self, as_base64: bool) -> BytesIO:
-        if self.given is not None:
+        url = str(self.url or "")
+        if self.given:
             data = _decoded(self.given)
         elif self.path is not None:
             data = Path(self.path).read_bytes()
-        elif self.url is not None and self.url.startswith("data:"):
-            data = base64.b64decode(self.url.partition(",")[2])
-        elif self.url is not None:
+        elif url.startswith("data:"):
+            head, comma, body = url.partition(",")
+            if not comma:
+                raise ValueError("Invalid data URL format: missing comma separator")
+            data = base64.b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
+        elif url:
             import httpx
 
-            data = httpx.get(self.url, follow_redirects=True, timeout=60).raise_for_status().content
+            data = httpx.get(url, follow_redirects=True, timeout=60).raise_for_status().content
         else:
             raise ValueError(f"a {type(self).__name__} needs its data, a path or a url")
         return BytesIO(base64.b64encode(data) if as_base64 else data)
 
     @property
     def data_url(self) -> str:
-        """Its URL where it has one; else the data itself as one."""
-        return self.url or f"data:{self.mimetype};base64,{self._resolved(True).getvalue().decode()}"
+        """The URL, otherwise one that holds the data itself."""
+        return str(self.url) if self.url else f"data:{self.mimetype};base64,{self._resolved(True).getvalue().decode()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +87,12 @@ class ImageBlock(_Media):
     b'abc'
     """
 
-    image: bytes | None = None
+    image: bytes | BytesIO | None = None
     image_mimetype: str | None = None
     detail: str | None = None
     block_type: ClassVar[str] = "image"
     usual_type: ClassVar[str] = "image/png"
-
-    @property
-    def given(self) -> bytes | None:
-        return self.image
-
-    @property
-    def named_type(self) -> str | None:
-        return self.image_mimetype
+    data_field: ClassVar[str] = "image"
 
     def resolve_image(self, as_base64: bool = False) -> BytesIO:
         """The bytes of the image, or their base64."""
@@ -108,14 +107,11 @@ class AudioBlock(_Media):
     b'abc'
     """
 
-    audio: bytes | None = None
+    audio: bytes | BytesIO | None = None
     format: str | None = None
     block_type: ClassVar[str] = "audio"
     usual_type: ClassVar[str] = "audio/wav"
-
-    @property
-    def given(self) -> bytes | None:
-        return self.audio
+    data_field: ClassVar[str] = "audio"
 
     def resolve_audio(self, as_base64: bool = False) -> BytesIO:
         """The bytes of the sound, or their base64."""
@@ -130,22 +126,36 @@ class DocumentBlock(_Media):
     b'%PDF'
     """
 
-    data: bytes | None = None
+    data: bytes | BytesIO | None = None
     title: str | None = None
     document_mimetype: str | None = None
     block_type: ClassVar[str] = "document"
     usual_type: ClassVar[str] = "application/pdf"
-
-    @property
-    def given(self) -> bytes | None:
-        return self.data
-
-    @property
-    def named_type(self) -> str | None:
-        return self.document_mimetype
+    data_field: ClassVar[str] = "data"
 
     def resolve_document(self, as_base64: bool = False) -> BytesIO:
         """The bytes of the file, or their base64."""
+        return self._resolved(as_base64)
+
+
+@dataclass(frozen=True, slots=True)
+class VideoBlock(_Media):
+    """A film, for models that see films.
+
+    >>> VideoBlock(video=b"abc").resolve_video().read()
+    b'abc'
+    """
+
+    video: bytes | BytesIO | None = None
+    video_mimetype: str | None = None
+    detail: str | None = None
+    fps: int | None = None
+    block_type: ClassVar[str] = "video"
+    usual_type: ClassVar[str] = "video/mp4"
+    data_field: ClassVar[str] = "video"
+
+    def resolve_video(self, as_base64: bool = False) -> BytesIO:
+        """The bytes of the film, or their base64."""
         return self._resolved(as_base64)
 
 
@@ -177,7 +187,7 @@ class ThinkingBlock:
     block_type: ClassVar[str] = "thinking"
 
 
-Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | ToolCallBlock | ThinkingBlock
+Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | VideoBlock | ToolCallBlock | ThinkingBlock
 ContentBlock = Block
 
 

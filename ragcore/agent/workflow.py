@@ -106,17 +106,12 @@ class AgentWorkflow(Workflow):
         tools_or_functions: Sequence[BaseTool | Callable[..., Any]],
         llm: LLM | None = None,
         system_prompt: str | None = None,
-        state_prompt: str = STATE_PROMPT,
-        initial_state: Mapping[str, Any] | None = None,
-        output_cls: type[BaseModel] | None = None,
-        timeout: float | None = None,
-        verbose: bool = False,
+        **options: Any,
     ) -> AgentWorkflow:
-        """One agent with these tools: one that calls functions where the model can, else a ReActAgent."""
+        """One agent with these tools: one that calls functions where the model can, else a ReActAgent. `options` as above."""
         model = services(llm).llm
         kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
-        agent = kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)
-        return cls([agent], initial_state, state_prompt=state_prompt, output_cls=output_cls, timeout=timeout, verbose=verbose)
+        return cls([kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)], **options)
 
     def run(  # type: ignore[override]  # what a run of agents takes
         self,

@@ -24,7 +24,7 @@ from ragcore.query_engine.base import logged
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, outcome_of
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, QueryBundle, outcome_of
 from ragcore.tools import ToolOutput
 
 __all__ = ["AgentChatResponse", "ChatEngine", "End", "Reply", "StreamingAgentChatResponse", "condense"]
@@ -124,11 +124,13 @@ class ChatEngine(ABC):
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         """Find the passages, and prepare the answer to `message`. `history` is what fits of the conversation before it."""
 
-    def chat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
+    def chat(self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
         """`chat_history`, even an empty one, takes the place of the conversation so far. QuestionError, LLMErrors."""
         return self.stream_chat(message, chat_history).whole_reply()
 
-    def stream_chat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> StreamingAgentChatResponse:
+    def stream_chat(
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None
+    ) -> StreamingAgentChatResponse:
         """The passages are found before this returns; the answer comes in pieces.
 
         When the stream is closed early or breaks, what was said so far is remembered with the mark STOPPED; when nothing was
@@ -149,10 +151,11 @@ class ChatEngine(ABC):
 
     def _turn(
         self,
-        message: str,
+        message: str | QueryBundle,
         chat_history: Sequence[ChatMessage] | None,
         prepare: Callable[[str, list[ChatMessage]], Reply],
     ) -> StreamingAgentChatResponse:
+        message = str(message)
         refuse_empty(message)
         given = None if chat_history is None else tuple(chat_history)
         step = start(self.span_name, mode=self.mode, question=message)

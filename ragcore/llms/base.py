@@ -274,6 +274,10 @@ class LLM(ToolCalling, ABC):
         )
 
 
+FunctionCallingLLM = LLM
+"""The name of a base of models that call functions."""
+
+
 def _noted(message: RenderedMessage) -> dict[str, Any]:
     extra = message.additional_kwargs
     more = {

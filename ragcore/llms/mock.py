@@ -29,6 +29,8 @@ class MockLLM(CustomLLM):
 
     def stream_complete(self, prompt: str) -> Generator[CompletionResponse, None, None]:
         said = ""
+        if not prompt:
+            yield CompletionResponse("", "")
         for word in re.findall(r"\s*\S+\s*$|\s*\S+|\s+", self.complete(prompt).text):
             said += word
             yield CompletionResponse(said, word)

@@ -69,7 +69,7 @@ class ToolCalling:
         """The answer to the history and the message, with the calls of tools in it, of which `get_tool_calls_from_response`
         reads. Nothing is called. Without `allow_parallel_tool_calls` only the first call is in the answer."""
         messages, schemas, choice = _prepared(tools, user_msg, chat_history, tool_required, tool_choice)
-        response = self.chat(messages, schemas, choice)
+        response = self.chat(messages, tools=schemas, tool_choice=choice)
         logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
         return response if allow_parallel_tool_calls else _with_one_call(response)
 
@@ -85,7 +85,7 @@ class ToolCalling:
     ) -> Generator[ChatResponse, None, None]:
         """The same in pieces; the last has the calls."""
         messages, schemas, choice = _prepared(tools, user_msg, chat_history, tool_required, tool_choice)
-        for response in self.stream_chat(messages, schemas, choice):
+        for response in self.stream_chat(messages, tools=schemas, tool_choice=choice):
             logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
             yield response if allow_parallel_tool_calls else _with_one_call(response)
 
