@@ -97,11 +97,11 @@ class BaseCallbackHandler(ABC):
         self.event_starts_to_ignore = tuple(event_starts_to_ignore or ())
         self.event_ends_to_ignore = tuple(event_ends_to_ignore or ())
 
-    @abstractmethod
     def on_event_start(
         self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = ""
     ) -> str:
         """Gives the id of the event, a new one by default. `parent_id` is that of the event around it, or BASE_TRACE_EVENT."""
+        return event_id or new_id()
 
     @abstractmethod
     def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None: ...
@@ -226,11 +226,6 @@ class TokenCountingHandler(BaseCallbackHandler):
         self.llm_token_counts: list[TokenCountingEvent] = []
         self.embedding_token_counts: list[TokenCountingEvent] = []
 
-    def on_event_start(
-        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = ""
-    ) -> str:
-        return event_id or new_id()
-
     def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
         payload = payload or {}
         if event_type is CBEventType.LLM and "formatted_prompt" in payload:  # an event of a script's own
@@ -353,11 +348,6 @@ class SimpleLLMHandler(BaseCallbackHandler):
     >>> SimpleLLMHandler().event_ends_to_ignore
     ()
     """
-
-    def on_event_start(
-        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = ""
-    ) -> str:
-        return event_id or new_id()
 
     def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
         if event_type is CBEventType.LLM and payload:

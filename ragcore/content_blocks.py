@@ -54,7 +54,8 @@ class _Media:
         given = getattr(self, f"{self.block_type}_mimetype", None)
         return given or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
 
-    def _resolved(self, as_base64: bool) -> BytesIO:
+    def resolve(self, as_base64: bool = False) -> BytesIO:
+        """The bytes, or their base64. ValueError without data, path and URL."""
         url = str(self.url or "")
         if self.given:
             data = _decoded(self.given)
@@ -76,7 +77,7 @@ class _Media:
     @property
     def data_url(self) -> str:
         """The URL, otherwise one that holds the data itself."""
-        return str(self.url) if self.url else f"data:{self.mimetype};base64,{self._resolved(True).getvalue().decode()}"
+        return str(self.url) if self.url else f"data:{self.mimetype};base64,{self.resolve(True).getvalue().decode()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,7 @@ class ImageBlock(_Media):
     usual_type: ClassVar[str] = "image/png"
     data_field: ClassVar[str] = "image"
 
-    def resolve_image(self, as_base64: bool = False) -> BytesIO:
-        """The bytes of the image, or their base64."""
-        return self._resolved(as_base64)
+    resolve_image = _Media.resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +112,7 @@ class AudioBlock(_Media):
     usual_type: ClassVar[str] = "audio/wav"
     data_field: ClassVar[str] = "audio"
 
-    def resolve_audio(self, as_base64: bool = False) -> BytesIO:
-        """The bytes of the sound, or their base64."""
-        return self._resolved(as_base64)
+    resolve_audio = _Media.resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +130,7 @@ class DocumentBlock(_Media):
     usual_type: ClassVar[str] = "application/pdf"
     data_field: ClassVar[str] = "data"
 
-    def resolve_document(self, as_base64: bool = False) -> BytesIO:
-        """The bytes of the file, or their base64."""
-        return self._resolved(as_base64)
+    resolve_document = _Media.resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +149,7 @@ class VideoBlock(_Media):
     usual_type: ClassVar[str] = "video/mp4"
     data_field: ClassVar[str] = "video"
 
-    def resolve_video(self, as_base64: bool = False) -> BytesIO:
-        """The bytes of the film, or their base64."""
-        return self._resolved(as_base64)
+    resolve_video = _Media.resolve
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from typing import Any, Protocol, overload
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError, model_validator
 
@@ -233,33 +233,18 @@ def _run_to_end(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-@overload
-def tool(fn: Callable[..., Any], /) -> FunctionTool: ...
-@overload
-def tool(
-    fn: None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    return_direct: bool = False,
-    fn_schema: type[BaseModel] | None = None,
-) -> Callable[[Callable[..., Any]], FunctionTool]: ...
-def tool(
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    return_direct: bool = False,
-    fn_schema: type[BaseModel] | None = None,
-) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
-    """A function, async or not, as a tool: `@tool` above it, or `@tool(name="...", ...)`."""
+def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """A function, async or not, as a tool: `@tool` above it, or `@tool(name="...", ...)` with options of `from_defaults`.
 
-    def made(function: Callable[..., Any]) -> FunctionTool:
-        return FunctionTool.from_defaults(function, name, description, return_direct, fn_schema)
-
-    return made if fn is None else made(fn)
+    >>> @tool(name="sum")
+    ... def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> add.metadata.name
+    'sum'
+    """
+    if fn is None:
+        return lambda function: FunctionTool.from_defaults(function, **options)
+    return FunctionTool.from_defaults(fn, **options)
 
 
 class Answering(Protocol):
