@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -13,7 +14,10 @@ from ragcore.agent.structured_response import messages_to_xml_format
 from ragcore.callbacks import CallbackManager, CBEventType, LlamaDebugHandler, TokenCountingHandler
 from ragcore.chat_engine import SimpleChatEngine
 from ragcore.content_blocks import ImageBlock, VideoBlock
+from ragcore.embeddings.base import mean_agg
+from ragcore.errors import DamagedStoreError
 from ragcore.evaluation.base import BaseEvaluator, EvaluationResult
+from ragcore.indices.document_summary.index import DocumentSummaryIndex
 from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex
 from ragcore.indices.summary.index import SummaryIndex
 from ragcore.llms import MockLLM, ScriptedLLM
@@ -22,9 +26,12 @@ from ragcore.node_parser import SentenceSplitter
 from ragcore.node_parser.text_splitter import truncate_text
 from ragcore.objects import ObjectIndex, SimpleObjectNodeMapping
 from ragcore.program import FunctionCallingProgram, num_valid_fields, process_streaming_content_incremental
-from ragcore.schema import ChatMessage, ChatResponse, Document, NodeWithScore, ObjectType, QueryBundle, TextNode
+from ragcore.prompts import RichPromptTemplate
+from ragcore.response_synthesizers import TreeSummarize
+from ragcore.schema import ChatMessage, ChatResponse, Document, NodeWithScore, ObjectType, QueryBundle, Response, TextNode
 from ragcore.selectors import SelectionOutputParser
 from ragcore.storage.chat_store import SimpleChatStore
+from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.text.rake import extract_keywords_given_response
 
 
@@ -163,6 +170,35 @@ def test_nodes_name_their_kind_and_vector() -> None:
     assert (document.ref_doc_id, document.get_type(), node.get_type()) == ("d", ObjectType.DOCUMENT, ObjectType.TEXT)
     assert (document.as_related_node_info().node_type, TextNode.class_name()) == (ObjectType.DOCUMENT, "TextNode")
     assert NodeWithScore(node).get_embedding() == NodeWithScore(node).embedding == [1.0]
+
+
+def test_a_document_store_is_kept_in_a_file(tmp_path: Path) -> None:
+    store, path = SimpleDocumentStore(), tmp_path / "docstore.json"
+    store.add_documents([Document("Boats.", "d"), TextNode("Red.", "n", ref_doc_id="d")])
+    store.persist(path)
+    loaded = SimpleDocumentStore.from_persist_path(path)
+    assert (loaded.docs, loaded.get_all_document_hashes()) == (store.docs, store.get_all_document_hashes())
+    assert loaded.get_ref_doc_info("d") == store.get_ref_doc_info("d")
+    path.write_text('{"docs": 1}')
+    with pytest.raises(DamagedStoreError, match="does not hold documents"):
+        SimpleDocumentStore.from_persist_path(path)
+
+
+def test_summaries_of_documents_are_written_by_a_synthesizer_of_ones_own() -> None:
+    class Title(TreeSummarize):
+        def synthesize(self, query: str, nodes: Sequence[NodeWithScore]) -> Response:  # type: ignore[override]
+            return Response(f"{query}: {nodes[0].text}")
+
+    index = DocumentSummaryIndex([TextNode("Boats.", ref_doc_id="d")], response_synthesizer=Title(), summary_query="About")
+    assert index.get_document_summary("d") == "About: Boats."
+
+
+def test_vectors_have_a_mean_and_templates_a_kind() -> None:
+    assert mean_agg([[3.0, 4.0], [0.0, 1.0]]) == [1.5, 2.5]
+    with pytest.raises(ValueError, match="No embeddings"):
+        mean_agg([])
+    assert RichPromptTemplate("{% chat role='user' %}Hi{% endchat %}").is_chat_template
+    assert not RichPromptTemplate("Hi {{ name }}").is_chat_template
 
 
 def test_keywords_of_a_reply_come_with_their_words() -> None:
