@@ -22,7 +22,7 @@ from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Prompt, Variable
 from ragcore.prompts.structured_output import list_schema
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import BaseOutputParser, Wording, in_place_of
 from ragcore.prompts.wording import SELECT_MULTI, SELECT_SINGLE
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.settings import embedder, services
@@ -225,6 +225,36 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
         if len(named) > 1:
             return []  # words may also say why one of them is not the choice
     return [(int(number), reply) for number in named]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A choice that a reply names. The first choice is 1."""
+
+    choice: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredOutput:
+    """A reply, and what it says."""
+
+    raw_output: str
+    parsed_output: Any = None
+
+
+class SelectionOutputParser(BaseOutputParser):
+    """Reads the choices of a reply, as the selectors do. ValueError where it names none.
+
+    >>> SelectionOutputParser().parse('[{"choice": 1, "reason": "It is newer."}]').parsed_output
+    [Answer(choice=1, reason='It is newer.')]
+    """
+
+    def parse(self, output: str) -> StructuredOutput:
+        found = list(_in(json_values(output), {}))
+        if not found:
+            raise ValueError(f"the reply names no choice in JSON: {output[:200]!r}")
+        return StructuredOutput(output, [Answer(number, reason) for number, reason in found])
 
 
 def _listed(reply: str, choices: Sequence[Choice]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.observe import add_listener
@@ -26,6 +27,11 @@ class Transformation(Protocol):
     """A step from documents to passages: a splitter, or what comes after one."""
 
     def __call__(self, nodes: Sequence[Document | TextNode], /) -> Sequence[Document | TextNode]: ...
+
+
+def _size(name: str) -> property:
+    """A size of the prompt helper, in tokens, which may also be set by itself."""
+    return property(attrgetter(f"prompt_helper.{name}"), lambda self, tokens: setattr(self, f"_{name}", tokens))
 
 
 @dataclass(slots=True)
@@ -62,21 +68,8 @@ class SettingsOfAScript:
     def prompt_helper(self, helper: PromptHelper | None) -> None:
         self._prompt_helper, self._context_window, self._num_output = helper, None, None
 
-    @property
-    def context_window(self) -> int:
-        return self.prompt_helper.context_window
-
-    @context_window.setter
-    def context_window(self, tokens: int | None) -> None:
-        self._context_window = tokens
-
-    @property
-    def num_output(self) -> int:
-        return self.prompt_helper.num_output
-
-    @num_output.setter
-    def num_output(self, tokens: int | None) -> None:
-        self._num_output = tokens
+    context_window = _size("context_window")
+    num_output = _size("num_output")
 
     @property
     def sizes(self) -> dict[str, Any]:

@@ -163,34 +163,22 @@ class Agent(ChatEngine):
         llm: LLM | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         memory: ChatMemoryBuffer | None = None,
-        max_iterations: int = MAX_ITERATIONS,
-        verbose: bool = False,
         system_prompt: str | None = None,
         context: str | None = None,
         prefix_messages: Sequence[ChatMessage] | None = None,
-        tool_retriever: ToolRetriever | None = None,
-        default_tool_choice: str = "auto",
-        allow_parallel_tool_calls: bool = True,
+        **options: Any,
     ) -> Self:
-        """`context`, what the model is to know beside its tools, is put behind the system prompt. `verbose` logs each step.
+        """`context`, which the model should know besides its tools, follows the system prompt. `options` are the others of the
+        constructor: `verbose` logs each step.
 
-        `default_tool_choice` holds for the first round of each message; the others are "auto". Without
+        `default_tool_choice` applies to the first round of each message; the others are "auto". Without
         `allow_parallel_tool_calls` only the first of several calls in a round runs, and the others are told so.
         """
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        return cls(
-            tools,
-            chosen,
-            memory_for(chosen, memory, chat_history),
-            max_iterations=max_iterations,
-            system_prompt="\n\n".join(part for part in (system, context) if part),
-            prefix_messages=prefix,
-            tool_retriever=tool_retriever,
-            default_tool_choice=default_tool_choice,
-            allow_parallel_tool_calls=allow_parallel_tool_calls,
-            verbose=verbose,
-        )
+        prompt = "\n\n".join(part for part in (system, context) if part)
+        conversation = memory_for(chosen, memory, chat_history)
+        return cls(tools, chosen, conversation, system_prompt=prompt, prefix_messages=prefix, **options)
 
     def run(self, user_msg: str | ChatMessage, **options: Any) -> Any:
         """The same agent as a workflow, which is awaited (extra: workflow): `await agent.run("...")`. It has a conversation of
@@ -202,7 +190,7 @@ class Agent(ChatEngine):
         return kind(tools=tools, llm=self._llm, system_prompt=self._system_prompt).run(user_msg, **options)
 
     def chat(
-        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
     ) -> AgentChatResponse:
         """`tool_choice`, for the first round: "auto", "none", "required" or a tool's name. QuestionError, LLMErrors.
 
@@ -211,7 +199,7 @@ class Agent(ChatEngine):
         return self.stream_chat(message, chat_history, tool_choice).whole_reply()
 
     def stream_chat(
-        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
     ) -> StreamingAgentChatResponse:
         """The answer in pieces; while tools are at work the pieces are "". Words before a call of a tool are pieces too, and
         no part of `response`. A stream closed early leaves no call of a tool in the conversation."""

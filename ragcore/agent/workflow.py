@@ -21,7 +21,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from ragcore.agent.react_reply import Act, UnreadableReplyError, read_reply
+from ragcore.agent.react_reply import ActionReasoningStep, UnreadableReplyError, read_reply
+from ragcore.agent.structured_response import generate_structured_response
 from ragcore.agent.workflow_events import (
     AgentInput,
     AgentOutput,
@@ -116,17 +117,12 @@ class AgentWorkflow(PromptMixin, Workflow):
         tools_or_functions: Sequence[BaseTool | Callable[..., Any]],
         llm: LLM | None = None,
         system_prompt: str | None = None,
-        state_prompt: str | PromptTemplate = STATE_PROMPT,
-        initial_state: Mapping[str, Any] | None = None,
-        output_cls: type[BaseModel] | None = None,
-        timeout: float | None = None,
-        verbose: bool = False,
+        **options: Any,
     ) -> AgentWorkflow:
-        """One agent with these tools: one that calls functions where the model can, else a ReActAgent."""
+        """One agent with these tools: one that calls functions where the model can, else a ReActAgent. `options` as above."""
         model = services(llm).llm
         kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
-        agent = kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)
-        return cls([agent], initial_state, state_prompt=state_prompt, output_cls=output_cls, timeout=timeout, verbose=verbose)
+        return cls([kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)], **options)
 
     def run(  # type: ignore[override]  # what a run of agents takes
         self,
@@ -262,8 +258,7 @@ class AgentWorkflow(PromptMixin, Workflow):
             made = self.structured_output_fn(await memory.aget())
             output.structured_response = await made if hasattr(made, "__await__") else made
         elif self.output_cls is not None:
-            model = agent.llm.as_structured_llm(self.output_cls)
-            output.structured_response = (await model.achat(await memory.aget())).raw.model_dump()
+            output.structured_response = await generate_structured_response(await memory.aget(), agent.llm, self.output_cls)
         if output.structured_response is not None:
             ctx.write_event_to_stream(AgentStreamStructuredOutput(output=output.structured_response))
         return StopEvent(result=output)
@@ -442,10 +437,10 @@ class ReActAgent(BaseWorkflowAgent):
         except UnreadableReplyError as error:
             retry = [message, ChatMessage(MessageRole.USER, unreadable(str(error)))]
             return AgentOutput(response=message, current_agent_name=self.name, retry_messages=retry)
-        if isinstance(read, Act):
-            call = ToolSelection(new_id(), read.tool, read.arguments)
+        if isinstance(read, ActionReasoningStep):
+            call = ToolSelection(new_id(), read.action, read.action_input)
             return AgentOutput(response=message, tool_calls=[call], current_agent_name=self.name)
-        return AgentOutput(response=ChatMessage(MessageRole.ASSISTANT, read.text), current_agent_name=self.name)
+        return AgentOutput(response=ChatMessage(MessageRole.ASSISTANT, read.response), current_agent_name=self.name)
 
     def observed(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         return [ChatMessage(MessageRole.USER, f"Observation: {each.tool_output.content}") for each in results]
@@ -469,7 +464,7 @@ async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context)
         given = checked(tool.metadata, arguments)
     except ArgumentsError as error:
         return ToolOutput(f"Error: {error}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
-    if (name := getattr(tool, "context_param", None)) is not None:
+    if (name := getattr(tool, "ctx_param_name", None)) is not None:
         given[name] = ctx
     try:
         return await tool.acall(**given)

@@ -23,7 +23,7 @@ from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, outcome_of
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, QueryBundle, outcome_of
 from ragcore.tools import ToolOutput
 
 __all__ = ["AgentChatResponse", "ChatEngine", "End", "Reply", "StreamingAgentChatResponse", "condense"]
@@ -123,11 +123,13 @@ class ChatEngine(PromptMixin, ABC):
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         """Finds the passages, and prepares the answer to `message`. `history` is the part of the conversation that fits."""
 
-    def chat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
+    def chat(self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
         """`chat_history`, even an empty one, replaces the conversation so far. QuestionError, LLMErrors."""
         return self.stream_chat(message, chat_history).whole_reply()
 
-    def stream_chat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> StreamingAgentChatResponse:
+    def stream_chat(
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None
+    ) -> StreamingAgentChatResponse:
         """Returns when the passages are found; the answer comes in pieces.
 
         When the stream is closed early or fails, the text so far is remembered with the mark STOPPED; without any text nothing
@@ -148,10 +150,11 @@ class ChatEngine(PromptMixin, ABC):
 
     def _turn(
         self,
-        message: str,
+        message: str | QueryBundle,
         chat_history: Sequence[ChatMessage] | None,
         prepare: Callable[[str, list[ChatMessage]], Reply],
     ) -> StreamingAgentChatResponse:
+        message = str(message)
         refuse_empty(message)
         chat_history = None if chat_history is None else tuple(chat_history)
         step = start(self.span_name, mode=self.mode, question=message)

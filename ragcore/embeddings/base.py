@@ -231,3 +231,14 @@ def query_vector(embedder: Embedder, query: QueryBundle) -> Vector:
 
     mean: Vector = np.mean(embedder.embed_passages(texts), axis=0, dtype=np.float32)
     return mean
+
+
+def mean_agg(embeddings: Sequence[Sequence[float]]) -> list[float]:
+    """The mean of vectors. ValueError without any.
+
+    >>> mean_agg([[3.0, 4.0], [0.0, 1.0]])
+    [1.5, 2.5]
+    """
+    if not embeddings:
+        raise ValueError("No embeddings to aggregate")
+    return [sum(numbers) / len(embeddings) for numbers in zip(*embeddings, strict=True)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ragcore.concurrency import awaitable
+from ragcore.concurrency import awaitable, finished
 from ragcore.errors import Problem
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
@@ -53,7 +53,7 @@ class Verdict:
 
 
 class BaseEvaluator(PromptMixin, ABC):
-    """Subclasses give `needs`, the parts of a case that they cannot do without, and `_judge`. Threads may share it."""
+    """Subclasses have `_judge`, with the names of the parts that it `needs`, or `aevaluate`. Threads may share it."""
 
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -66,6 +66,9 @@ class BaseEvaluator(PromptMixin, ABC):
         second_response: str | None = None,
     ) -> EvaluationResult:
         """ValueError for a missing part of the case; LLMErrors, EmbeddingErrors."""
+        if type(self).aevaluate is not BaseEvaluator.aevaluate and type(self)._judge is BaseEvaluator._judge:
+            parts: dict[str, Any] = {"query": query, "response": response, "contexts": contexts, "reference": reference}
+            return finished(self.aevaluate(**{name: part for name, part in parts.items() if part is not None}))
         case = Case(query, response, contexts, reference, second_response)
         if missing := [name for name in self.needs if getattr(case, name) is None]:
             raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")
@@ -85,8 +88,8 @@ class BaseEvaluator(PromptMixin, ABC):
     aevaluate = awaitable(evaluate)
     aevaluate_response = awaitable(evaluate_response)
 
-    @abstractmethod
-    def _judge(self, case: Case) -> Verdict: ...
+    def _judge(self, case: Case) -> Verdict:
+        raise NotImplementedError(f"{type(self).__name__} needs _judge or aevaluate")
 
 
 def result_of(case: Case, verdict: Verdict) -> EvaluationResult:

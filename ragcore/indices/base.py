@@ -9,7 +9,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
@@ -35,6 +35,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class IndexStruct:
+    """The content of an index: the ids of its passages, and for a keyword table those of each keyword."""
+
+    index_id: str
+    nodes: list[str]
+    table: dict[str, set[str]] = field(default_factory=dict)
+
+    @property
+    def node_ids(self) -> set[str]:
+        return set(self.nodes)
+
+    @property
+    def nodes_dict(self) -> dict[str, str]:
+        return dict(zip(self.nodes, self.nodes, strict=True))
+
+
 class BaseIndex(ABC):
     """Made of documents, which are split, and of nodes, which are taken as they are; or of the record of an existing index.
 
@@ -56,8 +73,12 @@ class BaseIndex(ABC):
         embed_model: Embedder | None = None,
         llm: LLM | None = None,
         show_progress: bool = False,
+        use_async: bool = False,
     ) -> None:
-        """`objects` are nodes too, which stand for something else. ValueError for nodes and a `record`, and for neither."""
+        """`objects` are nodes that stand for something else. ValueError for nodes and a `record`, and for neither.
+
+        `use_async` changes nothing: models are always asked at the same time.
+        """
         if (record is None) == (nodes is None and objects is None):
             raise ValueError("an index is made of nodes (of [] while there are none) or of a record, and not of both")
         self._given_llm = llm
@@ -121,6 +142,11 @@ class BaseIndex(ABC):
     @abstractmethod
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
         """The documents of this index by id."""
+
+    @property
+    def index_struct(self) -> IndexStruct:
+        """The passages by document, in the order in which the documents came."""
+        return IndexStruct(self.index_id, [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids])
 
     # --- documents ------------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ class ServiceOptions(TypedDict, total=False):
     transformations: Sequence[Transformation] | None
     embed_model: Embedder | None
     llm: LLM | None
+    use_async: bool
 
 
 class IndexOptions(ServiceOptions, total=False):

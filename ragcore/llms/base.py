@@ -29,7 +29,7 @@ from ragcore.text.tokens import count_tokens
 class LLMMetadata:
     """What packing must know. `context_window` and `num_output` are tokens; `num_output` is kept free for the answer."""
 
-    model_name: str
+    model_name: str = "unknown"
     context_window: int = 8192
     num_output: int = 768
     is_function_calling_model: bool = False
@@ -113,7 +113,7 @@ Stream: TypeAlias = Generator[str, None, Generation]
 
 
 class LLM(ToolCalling, ABC):
-    """A language model. Subclasses give `metadata` and `_generate`, and `_stream` where they can; failures are LLMErrors."""
+    """A language model. Subclasses give `metadata`, `_generate` or `chat`, and perhaps `_stream`. Failures are LLMErrors."""
 
     provider = "ragcore"  # who runs it, as traces name it
 
@@ -126,8 +126,16 @@ class LLM(ToolCalling, ABC):
         """Measured on the model's own answers in this process; None before the first, and for what is no model on a server."""
         return None
 
-    @abstractmethod
-    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation: ...
+    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        if type(self).chat is LLM.chat:
+            raise NotImplementedError(f"{type(self).__name__} needs _generate or chat")
+        response = self.chat(
+            [ChatMessage(each.role, each.content, each.name, each.additional_kwargs, each.blocks) for each in messages]
+        )
+        selections = self.get_tool_calls_from_response(response, error_on_no_tool_call=False)
+        calls = [ToolCall.of(each.tool_id, each.tool_name, _json(each.tool_kwargs)) for each in selections]
+        text = response.message.content or ""
+        return Generation(text, self.usage(messages, text, call.tools, calls), tuple(calls))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         generation = self._generate(call, messages)
@@ -264,6 +272,10 @@ class LLM(ToolCalling, ABC):
             messages=[_noted(message) for message in messages],
             **({"tools": [tool["function"]["name"] for tool in call.tools]} if call.tools else {}),
         )
+
+
+FunctionCallingLLM = LLM
+"""The name of a base of models that call functions."""
 
 
 def _noted(message: RenderedMessage) -> dict[str, Any]:

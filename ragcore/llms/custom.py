@@ -18,7 +18,7 @@ CompletionResponseGen: TypeAlias = Generator[CompletionResponse, None, None]
 
 
 class CustomLLM(Fields, LLM):
-    """Subclasses give `metadata` and `complete`, and `stream_complete` where they can; nothing else calls the model.
+    """Subclasses give `metadata` and `complete`, and `stream_complete` where they can, or `chat`; nothing else calls the model.
 
     A prompt of one message is sent as its text. Messages are sent as lines "role: content" with "assistant: " to go on from.
     What a script asks of `complete` itself is in no trace.
@@ -45,10 +45,14 @@ class CustomLLM(Fields, LLM):
         yield CompletionResponse(whole.text, whole.text, whole.raw)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        if type(self).chat is not LLM.chat:
+            return super()._generate(call, messages)
         text = self.complete(_one_text(call, messages)).text
         return Generation(text, self.usage(messages, text, call.tools))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        if type(self).chat is not LLM.chat:
+            return (yield from super()._stream(call, messages))
         text = ""
         with closing(self.stream_complete(_one_text(call, messages))) as responses:
             for response in responses:

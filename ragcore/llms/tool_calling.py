@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragcore.concurrency import awaitable, awaitable_stream
+from ragcore.content_blocks import ToolCallBlock
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.tool_call import ToolCall
 from ragcore.schema import ChatMessage, ChatResponse, MessageRole
@@ -67,7 +69,7 @@ class ToolCalling:
         """The answer to the history and the message, with the calls of tools in it, of which `get_tool_calls_from_response`
         reads. Nothing is called. Without `allow_parallel_tool_calls` only the first call is in the answer."""
         messages, schemas, choice = _prepared(tools, user_msg, chat_history, tool_required, tool_choice)
-        response = self.chat(messages, schemas, choice)
+        response = self.chat(messages, tools=schemas, tool_choice=choice)
         logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
         return response if allow_parallel_tool_calls else _with_one_call(response)
 
@@ -83,16 +85,20 @@ class ToolCalling:
     ) -> Generator[ChatResponse, None, None]:
         """The same in pieces; the last has the calls."""
         messages, schemas, choice = _prepared(tools, user_msg, chat_history, tool_required, tool_choice)
-        for response in self.stream_chat(messages, schemas, choice):
+        for response in self.stream_chat(messages, tools=schemas, tool_choice=choice):
             logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
             yield response if allow_parallel_tool_calls else _with_one_call(response)
 
     def get_tool_calls_from_response(self, response: ChatResponse, error_on_no_tool_call: bool = True) -> list[ToolSelection]:
         """ValueError where there is none, unless that is no error. LLMProtocolError for arguments that are no JSON object."""
-        calls = [ToolCall.read(call) for call in response.message.additional_kwargs.get("tool_calls") or ()]
+        message = response.message
+        calls = [
+            *(message.additional_kwargs.get("tool_calls") or ()),
+            *(b for b in message.blocks if isinstance(b, ToolCallBlock)),
+        ]
         if not calls and error_on_no_tool_call:
-            raise ValueError(f"the model called no tool; it answered: {response.message.content[:200]!r}")
-        return [ToolSelection(call.id, call.function.name, _arguments(call)) for call in calls]
+            raise ValueError(f"the model called no tool; it answered: {message.content[:200]!r}")
+        return [_selection(call) for call in calls]
 
     def predict_and_call(
         self,
@@ -160,6 +166,16 @@ def _with_one_call(response: ChatResponse) -> ChatResponse:
         return response
     kwargs = {**message.additional_kwargs, "tool_calls": calls[:1]}
     return ChatResponse(ChatMessage(message.role, message.content, message.name, kwargs), response.delta, response.raw)
+
+
+def _selection(call: Any) -> ToolSelection:
+    if isinstance(call, ToolSelection):
+        return call
+    if isinstance(call, ToolCallBlock):
+        arguments = call.tool_kwargs if isinstance(call.tool_kwargs, str) else json.dumps(call.tool_kwargs)
+        call = ToolCall.of(call.tool_call_id or "", call.tool_name, arguments)
+    call = ToolCall.read(call)
+    return ToolSelection(call.id, call.function.name, _arguments(call))
 
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:

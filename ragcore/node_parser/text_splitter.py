@@ -65,7 +65,12 @@ class TokenSplitter(NodeParser):
         return self._split(text, self.chunk_size)
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
-        """With `include_metadata`, chunks that fit together with it: ValueError when it leaves no room."""
+        """With `include_metadata`, chunks that fit together with it: ValueError when it leaves no room.
+
+        A subclass that gives `split_text` decides itself where chunks begin and end.
+        """
+        if type(self).split_text is not _split_text:
+            return _places(source.text, self.split_text(source.text))
         room = room_beside_metadata(source, self.chunk_size, self.tokenizer) if self.include_metadata else self.chunk_size
         if room < min(FEW, self.chunk_size):
             logger.warning("metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size)
@@ -83,3 +88,24 @@ class TokenSplitter(NodeParser):
             cutters=self._cutters,
             stays_with_next=is_lead if self.keep_headings else None,
         )
+
+
+_split_text = TokenSplitter.split_text
+
+
+def truncate_text(text: str, text_splitter: TokenSplitter) -> str:
+    """The first chunk of the text."""
+    return text_splitter.split_text(text)[0]
+
+
+def _places(text: str, pieces: Sequence[str]) -> list[Cut]:
+    """Where the pieces are, which may overlap. ValueError for one that is not in the text."""
+    cuts: list[Cut] = []
+    after = 0
+    for piece in pieces:
+        start = text.find(piece, after)
+        if start < 0:
+            raise ValueError(f"split_text gave {piece[:80]!r}, which is not in the text where it should be")
+        cuts.append(Cut(start, start + len(piece)))
+        after = start + 1
+    return cuts

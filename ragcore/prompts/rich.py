@@ -30,6 +30,11 @@ class RichPromptTemplate(PromptTemplate):
     """
 
     @property
+    def is_chat_template(self) -> bool:
+        """Whether it writes messages with their roles."""
+        return _CHAT.search(self.get_template()) is not None
+
+    @property
     def template_vars(self) -> list[str]:
         """The names in the template, in order of the alphabet."""
         from jinja2.meta import find_undeclared_variables

@@ -34,6 +34,15 @@ class BaseOutputParser(ABC):
         return query
 
 
+def get_template_vars(template_str: str) -> list[str]:
+    """The names in a template, in order, each once.
+
+    >>> get_template_vars("Who wrote {book} in {year}?")
+    ['book', 'year']
+    """
+    return list(dict.fromkeys(match[2] for match in _NAME.finditer(template_str) if match[2]))
+
+
 @dataclass(frozen=True, init=False)
 class PromptTemplate(Prompt):
     """One message of the user.
@@ -85,8 +94,7 @@ class PromptTemplate(Prompt):
     @property
     def template_vars(self) -> list[str]:
         """The names in the template, in order."""
-        named = (match[2] for message in self.messages for match in _NAME.finditer(message.content) if match[2])
-        return list(dict.fromkeys(named))
+        return get_template_vars("\n".join(message.content for message in self.messages))
 
     @property
     def kwargs(self) -> Variables:
@@ -150,6 +158,7 @@ class ChatPromptTemplate(PromptTemplate):
         fixed: Variables | None = None,
         output_parser: BaseOutputParser | None = None,
         stop: Sequence[str] = (),
+        prompt_type: str | None = None,
     ) -> None:
         PromptTemplate.__init__(
             self,
@@ -162,6 +171,7 @@ class ChatPromptTemplate(PromptTemplate):
             fixed=fixed,
             output_parser=output_parser,
             stop=stop,
+            prompt_type=prompt_type,
         )
 
     @classmethod

@@ -47,6 +47,22 @@ def terms_of(keywords: Iterable[str]) -> list[str]:
     return [term for term in terms if term]
 
 
+def expand_tokens_with_subtokens(tokens: Iterable[str]) -> set[str]:
+    """The keywords, and the words of those that have several, without stop words."""
+    tokens = set(tokens)
+    return tokens | {word for token in tokens if " " in token for word in words(token) if word not in STOP_WORDS}
+
+
+def extract_keywords_given_response(response: str, lowercase: bool = True, start_token: str = "") -> set[str]:
+    """The keywords of a model's reply, with the words of each, behind `start_token`.
+
+    >>> sorted(extract_keywords_given_response("KEYWORDS: red boat, sail", start_token="KEYWORDS:"))
+    ['boat', 'red', 'red boat', 'sail']
+    """
+    listed = keywords_in(response.strip().removeprefix(start_token))
+    return expand_tokens_with_subtokens(keyword.lower() if lowercase else keyword for keyword in listed)
+
+
 def _phrases(said: list[str]) -> Iterable[tuple[str, ...]]:
     phrase: list[str] = []
     for word in said:

@@ -147,7 +147,7 @@ def test_blocks_are_shown_in_the_systems_message_or_the_users() -> None:
         memory.put(user("Who am I?"))
         shown = asyncio.run(memory.aget())
         assert [message.role.value for message in shown] == roles
-        assert "<core_info>\nAda\n</core_info>" in shown[0].content
+        assert "<StaticContent>\nAda\n</StaticContent>" in shown[0].content
 
 
 def test_facts_are_noted_and_condensed_by_a_model() -> None:
