@@ -1,7 +1,7 @@
 """Passages for a summary. "Summarise these documents" resembles none of their passages.
 
-Each document gives central passages that do not repeat each other, a spreadsheet also a description of its whole table. If there
-are more than DOCUMENTS, they are grouped by topic, and each group gives its central passages and the names of its documents.
+Each document gives central passages that do not repeat each other, a spreadsheet also a description of its whole table. More
+than DOCUMENTS are grouped by topic, and each group gives its central passages and the names of its documents.
 """
 
 from __future__ import annotations
