@@ -217,8 +217,11 @@ class TokenCountingHandler(BaseCallbackHandler):
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
         event_starts_to_ignore: Sequence[CBEventType] | None = None,
         event_ends_to_ignore: Sequence[CBEventType] | None = None,
+        verbose: bool = False,
     ) -> None:
+        """With `verbose` each count is logged."""
         super().__init__(event_starts_to_ignore, event_ends_to_ignore)
+        self._level = logging.INFO if verbose else logging.DEBUG
         self._tokenizer = None if tokenizer is None else as_tokenizer(tokenizer)
         self.reset_counts()
 
@@ -235,9 +238,11 @@ class TokenCountingHandler(BaseCallbackHandler):
             tokens = sum(map(self._count, payload["chunks"]))
             self.embedding_token_counts.append(TokenCountingEvent("", "", tokens, 0, event_id))
         elif event_type is CBEventType.LLM and "prompt_tokens" in payload:
-            self.llm_token_counts.append(self._call(payload, event_id))
+            self.llm_token_counts.append(call := self._call(payload, event_id))
+            logger.log(self._level, "%d tokens in, %d out", call.prompt_token_count, call.completion_token_count)
         elif event_type is CBEventType.EMBEDDING and "tokens" in payload:
             self.embedding_token_counts.append(TokenCountingEvent("", "", payload["tokens"], 0, event_id))
+            logger.log(self._level, "%d tokens embedded", payload["tokens"])
 
     @property
     def total_llm_token_count(self) -> int:

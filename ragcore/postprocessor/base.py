@@ -39,8 +39,8 @@ class BaseNodePostprocessor(Fields, PromptMixin, ABC):
     apostprocess_nodes = awaitable(postprocess_nodes)
 
 
-def asked(query_bundle: QueryBundle | None) -> QueryBundle:
-    """The question. QuestionError without one."""
+def question_of(query_bundle: QueryBundle | None) -> str:
+    """QuestionError without a question."""
     if query_bundle is None or not query_bundle.query_str.strip():
         raise QuestionError("There is no question to judge the passages by.", hint="Give query_str or query_bundle.")
-    return query_bundle
+    return query_bundle.query_str

@@ -1,4 +1,4 @@
-"""Passages ranked by a language model: scored in batches, or put in order in windows."""
+"""Passages ranked by a language model: scored in batches, or ordered in windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragcore.llms.base import LLM
 from ragcore.llms.context_window import opinion
 from ragcore.observe import span
-from ragcore.postprocessor.base import BaseNodePostprocessor, asked
+from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import CHOICE_SELECT
@@ -44,7 +44,7 @@ class LLMRerank(BaseNodePostprocessor):
         self._top_n = top_n
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        question = asked(query_bundle).query_str
+        question = question_of(query_bundle)
         ranked: list[NodeWithScore] = []
         unreadable = 0
         with span("rerank") as step:
@@ -88,7 +88,7 @@ class RankGPTRerank(BaseNodePostprocessor):
         self._step = step
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        question = asked(query_bundle).query_str
+        question = question_of(query_bundle)
         ordered = list(nodes)
         end = len(ordered)
         while end > 0:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
-from ragcore.postprocessor.base import BaseNodePostprocessor, asked
+from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import embedder
 from ragcore.text.sentences import sentences
@@ -34,7 +34,7 @@ class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
         self._threshold = threshold_cutoff
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        question = asked(query_bundle).query_str
+        question = question_of(query_bundle)
         if self._percentile is None and self._threshold is None:
             return list(nodes)
         divided = [sentences(hit.text) for hit in nodes]

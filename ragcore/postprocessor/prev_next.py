@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import ClassVar, Literal, TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.context_window import shortened
 from ragcore.observe import span
-from ragcore.postprocessor.base import BaseNodePostprocessor, asked
+from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.prompts.prompt import Passage, Variables
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import NEIGHBOUR
@@ -59,7 +59,7 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
         self._prompt = in_place_of(NEIGHBOUR, prompt, self._llm)
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        question = asked(query_bundle).query_str
+        question = question_of(query_bundle)
         return _add_neighbours([(hit, self._side(hit, question)) for hit in nodes], self._count, self._read)
 
     def _side(self, hit: NodeWithScore, question: str) -> Direction:
@@ -79,9 +79,8 @@ def _reader_of(source: Store | DocumentStore) -> Read:
     return source.nodes
 
 
-def _add_neighbours(found: Iterable[tuple[NodeWithScore, Direction]], count: int, read: Read) -> list[NodeWithScore]:
+def _add_neighbours(pairs: Sequence[tuple[NodeWithScore, Direction]], count: int, read: Read) -> list[NodeWithScore]:
     """The passages and up to `count` in the direction of each, in reading order, each once. An added one has no score."""
-    pairs = list(found)
     hits: dict[str, NodeWithScore] = {}
     for hit, _ in pairs:
         hits.setdefault(hit.node.id_, hit)
@@ -140,8 +139,8 @@ def _rows(hits: dict[str, NodeWithScore]) -> list[list[NodeWithScore]]:
 
 def _walk(node: TextNode, count: int, read: Read, seen: set[str], *, forward: bool) -> list[TextNode]:
     """Up to `count` passages after or before `node`, until one is in `seen`, to which they are added."""
-    found: list[TextNode] = []
-    while len(found) < count:
+    neighbours: list[TextNode] = []
+    while len(neighbours) < count:
         following = node.next_id if forward else node.prev_id
         if following is None or following in seen:
             break
@@ -150,5 +149,5 @@ def _walk(node: TextNode, count: int, read: Read, seen: set[str], *, forward: bo
             break
         node = nodes[0]
         seen.add(node.id_)
-        found.append(node)
-    return found
+        neighbours.append(node)
+    return neighbours

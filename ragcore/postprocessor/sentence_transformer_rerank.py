@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragcore.errors import ConfigError
-from ragcore.postprocessor.base import BaseNodePostprocessor, asked
+from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
         self._lock = threading.Lock()
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        question = asked(query_bundle).query_str
+        question = question_of(query_bundle)
         if not nodes:
             return []
         with self._lock:  # a model is not for several threads

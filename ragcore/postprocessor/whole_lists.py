@@ -26,14 +26,14 @@ class WholeLists(BaseNodePostprocessor):
         self._store = store
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        found = {hit.node.id_ for hit in nodes}
-        return [replace(hit, node=self._whole(hit.node, found)) for hit in nodes]
+        results = {hit.node.id_ for hit in nodes}
+        return [replace(hit, node=self._whole(hit.node, results)) for hit in nodes]
 
-    def _whole(self, node: TextNode, found: set[str]) -> TextNode:
+    def _whole(self, node: TextNode, results: set[str]) -> TextNode:
         start, end = node.start_char_idx, node.end_char_idx
         if start is None or end is None:
             return node
-        wider = (self._introduction(node, start, found), self._list_behind(node, end))
+        wider = (self._introduction(node, start, results), self._list_behind(node, end))
         if wider == (start, end):
             return node
         try:
@@ -44,9 +44,9 @@ class WholeLists(BaseNodePostprocessor):
             return node
         return replace(node, text=text[slice(*wider)], start_char_idx=wider[0], end_char_idx=wider[1])
 
-    def _introduction(self, node: TextNode, start: int, found: set[str]) -> int:
+    def _introduction(self, node: TextNode, start: int, results: set[str]) -> int:
         """The start of the introduction of the list at the beginning of this passage."""
-        if not node.prev_id or node.prev_id in found or not list_at_start(node.text):
+        if not node.prev_id or node.prev_id in results or not list_at_start(node.text):
             return start
         before = self._neighbour(node.prev_id)
         if before is None or before.start_char_idx is None or not introduces_list(before.text):

@@ -34,6 +34,7 @@ WORKERS = 4  # calls at the same time
 
 _REFINING = (ResponseMode.REFINE, ResponseMode.COMPACT)
 _ONE_ANSWER = (*_REFINING, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.TREE_SUMMARIZE, ResponseMode.GENERATION)
+_SLOTS = ("text_qa", "refine", "summary", "simple")
 _KINDS: Mapping[ResponseMode, tuple[str, ...]] = {
     ResponseMode.REFINE: ("text_qa", "refine"),
     ResponseMode.COMPACT: ("text_qa", "refine"),
@@ -113,13 +114,8 @@ class Synthesizer(PromptMixin):
         self.verbose = verbose
         self.llm = services().llm if llm is None else llm
         self.mode = ResponseMode(mode or self.default_mode)
-        templates = {
-            "text_qa": text_qa_template,
-            "refine": refine_template,
-            "summary": summary_template,
-            "simple": simple_template,
-        }
-        self.prompts = _reword(prompts or Prompts(), templates, self.llm)
+        templates = (text_qa_template, refine_template, summary_template, simple_template)
+        self.prompts = _reword(prompts or Prompts(), dict(zip(_SLOTS, templates, strict=True)), self.llm)
         self.system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
         self._workers = workers if use_async else 1
         self._filtered = structured_answer_filtering
@@ -212,12 +208,10 @@ class Synthesizer(PromptMixin):
         prompts = self.prompts
         if self.output_cls is not None:
             variables["output_schema"] = json.dumps(self.output_cls.model_json_schema(), ensure_ascii=False)
-            prompts = Prompts(
-                *(in_form(prompt) for prompt in (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple))
-            )
-        pieces = run(
-            self.mode, SynthesisJob(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered)
-        )
+            kinds = (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple)
+            prompts = Prompts(*map(in_form, kinds))
+        job = SynthesisJob(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered)
+        pieces = run(self.mode, job)
         if self.output_cls is not None:
             return _in_form(pieces, self.output_cls, extra)
         return _or_nothing_found(pieces, question) if self._filtered else pieces
@@ -231,6 +225,76 @@ class Synthesizer(PromptMixin):
 
 
 BaseSynthesizer = Synthesizer  # as LlamaIndex names it
+
+
+class Refine(Synthesizer):
+    """One call per passage, each improving the answer.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> Refine(llm=ScriptedLLM(["1843", "In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    'In 1843.'
+    """
+
+    default_mode = ResponseMode.REFINE
+
+
+class CompactAndRefine(Synthesizer):
+    """The same with as many passages in a call as fit.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> CompactAndRefine(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    'In 1843.'
+    """
+
+
+class TreeSummarize(Synthesizer):
+    """Answers from as many passages as fit a call, then an answer from these answers.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> TreeSummarize(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    'In 1843.'
+    """
+
+    default_mode = ResponseMode.TREE_SUMMARIZE
+
+
+class SimpleSummarize(Synthesizer):
+    """One call, with what fits into it.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> SimpleSummarize(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["It was 1843."])
+    'In 1843.'
+    """
+
+    default_mode = ResponseMode.SIMPLE_SUMMARIZE
+
+
+class Generation(Synthesizer):
+    """The model's own answer, without passages.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> Generation(llm=ScriptedLLM(["Hello."])).get_response("Hi", [])
+    'Hello.'
+    """
+
+    default_mode = ResponseMode.GENERATION
+
+
+class Accumulate(Synthesizer):
+    """An answer per passage, one below the other.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> print(Accumulate(llm=ScriptedLLM(["One."])).get_response("What?", ["A passage."]))
+    Response 1: One.
+    """
+
+    default_mode = ResponseMode.ACCUMULATE
+
+
+class CompactAndAccumulate(Synthesizer):
+    """An answer for as many passages as fit a call, one below the other."""
+
+    default_mode = ResponseMode.COMPACT_ACCUMULATE
 
 
 def at_once(text: str) -> Pieces:

@@ -9,7 +9,7 @@ al. 2023 (https://arxiv.org/abs/2210.11934). `docs/choices.md` has the measureme
   1971), and the sum is brought back to 0 to 1.
 - If the question names a document of which many passages are candidates, other documents have OTHERS of their score.
 - "The author" of a question is looked up as "I", as nearly all that a text says of its author is in the first person.
-- Passages that are far behind the best, in score and in meaning, can be left out.
+- Passages that are far behind the best, in score and in meaning, can be dropped.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COSINE_SHARE = 0.6
 LIKED = 6  # passages, the best
 FEEDBACK = 1 / 3  # what being like them counts where the cosine to the question counts 1
 FOREIGN_SHARE = 0.2
-MANY = 6  # candidates of a document, from which on its name tells which document is meant
+MANY = 6  # candidates of a document whose name then counts
 OTHERS = 0.8
 LEAST_SCORE = 0.65  # of the best one's, and
 LEAST_COSINE = 0.9  # of the highest among the best: what has neither is far weaker than they are
@@ -54,7 +54,7 @@ class HybridRetriever(BaseRetriever):
     `cosine_share`: 0 to 1; None chooses it by the embedder and the question, see `usual_share`. `feedback`: the weight of the
     likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than the best.
 
-    A misspelt question is looked up as `as_meant` corrects it, which the span "retrieve" notes as `meant`.
+    `as_meant` corrects a misspelt question, which the span "retrieve" notes as `meant`.
 
     The span "retrieve" also notes `found` and `next_best` (at most `top_k` more), each a list of {"id", "score", "cosine",
     "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a
@@ -90,10 +90,10 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         vector, near, sharing = self._candidates(query, step)
-        meant = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
-        if meant != query.query_str:
-            step.note(meant=meant)
-            query = replace(query, query_str=meant)
+        corrected = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
+        if corrected != query.query_str:
+            step.note(meant=corrected)
+            query = replace(query, query_str=corrected)
             vector, near, sharing = self._candidates(query, step)
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
         cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in near}
@@ -126,11 +126,11 @@ class HybridRetriever(BaseRetriever):
         facts: list[dict[str, Any]] = [
             {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, unknown)} for id_ in ranked
         ]
-        found = facts[: self._top_k]
+        best_facts = facts[: self._top_k]
         if not self._weaker:
-            found = _comparable(found, own, meanings)
-        step.note(found=found, next_best=[fact for fact in facts if fact not in found][: self._top_k])
-        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in found]
+            best_facts = _comparable(best_facts, own, meanings)
+        step.note(found=best_facts, next_best=[fact for fact in facts if fact not in best_facts][: self._top_k])
+        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in best_facts]
 
     def _candidates(self, query: QueryBundle, step: Span) -> tuple[Vector, list[NodeWithScore], list[NodeWithScore]]:
         """The question's vector, the `pool` best by cosine and the `pool` best by BM25."""
@@ -160,11 +160,11 @@ class HybridRetriever(BaseRetriever):
         if not ids:
             return {}
         try:
-            found = self._store.candidates(Scope(node_ids=ids))
+            candidates = self._store.candidates(Scope(node_ids=ids))
         except DamagedStoreError as error:
             step.note(damaged=error.what)
             return None
-        return dict(zip(found.ids, found.rows, strict=True))
+        return dict(zip(candidates.ids, candidates.rows, strict=True))
 
 
 def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
@@ -182,20 +182,20 @@ def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -
 def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None, float]:
     """OTHERS by document, for those that the question does not name while it names another."""
     names = {node.ref_doc_id: str(node.metadata.get("file_name", "")) for node in candidates}
-    meant = named(question, set(names.values()))
+    in_question = named(question, set(names.values()))
     count = Counter(node.ref_doc_id for node in candidates)
-    if not any(count[document] >= MANY for document, name in names.items() if name in meant):
+    if not any(count[document] >= MANY for document, name in names.items() if name in in_question):
         return {}
-    return {document: OTHERS for document, name in names.items() if name not in meant}
+    return {document: OTHERS for document, name in names.items() if name not in in_question}
 
 
 def _comparable(
-    found: list[dict[str, Any]], own: Mapping[str, float], meanings: Mapping[str, float | None]
+    facts: list[dict[str, Any]], own: Mapping[str, float], meanings: Mapping[str, float | None]
 ) -> list[dict[str, Any]]:
     """Those that are not far weaker than the best of them, by their `own` scores or their cosines as these count."""
-    least = LEAST_SCORE * max((own[fact["id"]] for fact in found), default=0.0)
-    near = LEAST_COSINE * max((meanings[fact["id"]] or 0.0 for fact in found), default=0.0)
-    return [fact for fact in found if own[fact["id"]] >= least or (meanings[fact["id"]] or 0.0) >= near > 0]
+    least = LEAST_SCORE * max((own[fact["id"]] for fact in facts), default=0.0)
+    near = LEAST_COSINE * max((meanings[fact["id"]] or 0.0 for fact in facts), default=0.0)
+    return [fact for fact in facts if own[fact["id"]] >= least or (meanings[fact["id"]] or 0.0) >= near > 0]
 
 
 def usual_share(question: str, embedder: str) -> float:
