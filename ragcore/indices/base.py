@@ -10,13 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.options import RetrievalOptions, ServiceOptions
+from ragcore.indices.options import QueryEngineOptions, RetrievalOptions, ServiceOptions
 from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -218,7 +217,7 @@ class BaseIndex(ABC):
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
         given: dict[str, Any] = dict(options)
-        finds = {name: given.pop(name) for name in signature(self.as_retriever).parameters.keys() & given.keys()}
+        finds = {name: given.pop(name) for name in given.keys() - QueryEngineOptions.__annotations__.keys()}
         if retriever is not None and finds:
             raise ValueError(f"{sorted(finds)} are for the index's own retriever; give them to the retriever instead")
         return RetrieverQueryEngine.from_args(retriever or self.as_retriever(**finds), llm or self.llm, response_mode, **given)
