@@ -36,10 +36,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IndexStruct:
-    """The content of an index: the ids of its passages, and for a keyword table those of each keyword."""
+    """The content of an index: the ids of its passages, its summary, and for a keyword table the ids of each keyword."""
 
     index_id: str
     nodes: list[str]
+    summary: str = ""
     table: dict[str, set[str]] = field(default_factory=dict)
 
     @property
@@ -145,7 +146,8 @@ class BaseIndex(ABC):
     @property
     def index_struct(self) -> IndexStruct:
         """The passages by document, in the order in which the documents came."""
-        return IndexStruct(self.index_id, [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids])
+        ids = [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids]
+        return IndexStruct(self.index_id, ids, self.summary)
 
     # --- documents ------------------------------------------------------------------------------------------------------
 
