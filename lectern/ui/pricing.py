@@ -89,6 +89,9 @@ def run_within_limits(
         run(_known(asks, history))
         return
     try:
+        if not calls_a_model():
+            run(_known(asks, history))
+            return
         # Passages need not be looked for, and the embedder not be waited for, where even long ones would be within the limits.
         if not any(map(_names_passages, asks)) and not is_over(
             all_at_once([at_most(library, ask, history) for ask in asks]), settings
@@ -104,8 +107,8 @@ def run_within_limits(
 
 def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
     """`run`, at once where so many answers, which take this together, are within the limits; else once the person has said
-    so. For callbacks."""
-    if is_over(price, resources.library().settings.price):
+    so. Quotes alone need no consent. For callbacks."""
+    if calls_a_model() and is_over(price, resources.library().settings.price):
         session().confirm = Confirm(price, answers, run, cancelled)
     else:
         run()

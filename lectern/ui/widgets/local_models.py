@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lectern.model_download import Download
 
 SHOWN = 3  # models, so that the page fits a screen; those that are there or being downloaded are always shown
-LOOK_SECONDS = 1.0  # between two looks at a download
+LOOK_SECONDS = 1.0  # between two looks at a download and at the models folder
 
 Use = Callable[[str], None]  # takes the name that the settings have for a model
 
@@ -61,11 +61,18 @@ def local_models(use: Use) -> None:
                         _catalogue_row(model, free, primary=False)
     folder = label(str(models_folder(resources.home())))
     st.caption(_("You can also put your own GGUF file into {folder}.").format(folder=folder))
+    st.fragment(_look_for_files, run_every=LOOK_SECONDS)(set(there))
 
 
 def _catalogue_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
     with st.container(key=f"local_{model.file}"):
         _download_row(model, free, primary=primary)
+
+
+def _look_for_files(shown: set[str]) -> None:
+    """Draw the list again once a file was put into the models folder, or taken out of it."""
+    if {model.setting for model in installed_models(resources.home())} != shown:
+        draw_anew()
 
 
 def download_bar(model: CatalogueModel) -> None:

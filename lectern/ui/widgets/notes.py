@@ -29,10 +29,11 @@ def can_be_kept(message: Message) -> bool:
 
 
 def keep_answer(message: Message) -> None:
-    """Each cited passage on its own, as each can be opened."""
+    """Keep the answer, with the mark of an unsure one, and each cited passage as a source of its own."""
     numbers = {source.number: number for number, source in enumerate(message.cited, 1)}
     sources = [replace(source, number=numbers[source.number]) for source in message.cited]
-    _keep(renumber(message.text, numbers), sources, question=message.ask.question if message.ask else "")
+    mark = f"*{_('Not sure')}*\n\n" if message.facts is not None and message.facts.is_unsure else ""
+    _keep(mark + renumber(message.text, numbers), sources, question=message.ask.question if message.ask else "")
 
 
 def keep_quote(source: Source, answer: str) -> None:
