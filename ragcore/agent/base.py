@@ -163,22 +163,34 @@ class Agent(ChatEngine):
         llm: LLM | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         memory: ChatMemoryBuffer | None = None,
+        max_iterations: int = MAX_ITERATIONS,
+        verbose: bool = False,
         system_prompt: str | None = None,
         context: str | None = None,
         prefix_messages: Sequence[ChatMessage] | None = None,
-        **options: Any,
+        tool_retriever: ToolRetriever | None = None,
+        default_tool_choice: str = "auto",
+        allow_parallel_tool_calls: bool = True,
     ) -> Self:
-        """`context`, which the model should know besides its tools, follows the system prompt. `options` are the others of the
-        constructor: `verbose` logs each step.
+        """`context`, what the model is to know beside its tools, is put behind the system prompt. `verbose` logs each step.
 
-        `default_tool_choice` applies to the first round of each message; the others are "auto". Without
+        `default_tool_choice` holds for the first round of each message; the others are "auto". Without
         `allow_parallel_tool_calls` only the first of several calls in a round runs, and the others are told so.
         """
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        prompt = "\n\n".join(part for part in (system, context) if part)
-        conversation = memory_for(chosen, memory, chat_history)
-        return cls(tools, chosen, conversation, system_prompt=prompt, prefix_messages=prefix, **options)
+        return cls(
+            tools,
+            chosen,
+            memory_for(chosen, memory, chat_history),
+            max_iterations=max_iterations,
+            system_prompt="\n\n".join(part for part in (system, context) if part),
+            prefix_messages=prefix,
+            tool_retriever=tool_retriever,
+            default_tool_choice=default_tool_choice,
+            allow_parallel_tool_calls=allow_parallel_tool_calls,
+            verbose=verbose,
+        )
 
     def run(self, user_msg: str | ChatMessage, **options: Any) -> Any:
         """The same agent as a workflow, which is awaited (extra: workflow): `await agent.run("...")`. It has a conversation of

@@ -10,13 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.options import ChatOptions, RetrievalOptions, ServiceOptions
+from ragcore.indices.options import ChatOptions, ChatPrompts, QueryEngineOptions, RetrievalOptions, ServiceOptions
 from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -37,10 +36,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IndexStruct:
-    """The content of an index: the ids of its passages, and for a keyword table those of each keyword."""
+    """The content of an index: the ids of its passages, its summary, and for a keyword table the ids of each keyword."""
 
     index_id: str
     nodes: list[str]
+    summary: str = ""
     table: dict[str, set[str]] = field(default_factory=dict)
 
     @property
@@ -146,7 +146,8 @@ class BaseIndex(ABC):
     @property
     def index_struct(self) -> IndexStruct:
         """The passages by document, in the order in which the documents came."""
-        return IndexStruct(self.index_id, [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids])
+        ids = [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids]
+        return IndexStruct(self.index_id, ids, self.summary)
 
     # --- documents ------------------------------------------------------------------------------------------------------
 
@@ -218,7 +219,7 @@ class BaseIndex(ABC):
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
         given: dict[str, Any] = dict(options)
-        retriever = self._take_retriever(retriever, given)
+        retriever = self._take_retriever(retriever, given, QueryEngineOptions)
         return RetrieverQueryEngine.from_args(retriever, llm or self.llm, response_mode, **given)
 
     def as_chat_engine(
@@ -243,7 +244,7 @@ class BaseIndex(ABC):
         engine = chat_engine(
             chat_mode,
             llm=llm or self.llm,
-            retriever=self._take_retriever(retriever, prompts),
+            retriever=self._take_retriever(retriever, prompts, ChatPrompts),
             memory=memory,
             chat_history=chat_history,
             system_prompt=system_prompt,
@@ -253,9 +254,9 @@ class BaseIndex(ABC):
         engine.update_prompts(prompts)
         return engine
 
-    def _take_retriever(self, retriever: Retriever | None, options: dict[str, Any]) -> Retriever:
-        """The retriever, or the index's own with its options, which are taken out of `options`."""
-        names = signature(self.as_retriever).parameters.keys() & options.keys()
+    def _take_retriever(self, retriever: Retriever | None, options: dict[str, Any], engine: type[Any]) -> Retriever:
+        """The retriever, or the index's own with the options that are not the engine's; these are taken out of `options`."""
+        names = options.keys() - engine.__annotations__.keys()
         if retriever is not None and names:
             raise ValueError(f"{sorted(names)} are for the index's own retriever; give them to the retriever instead")
         return retriever or self.as_retriever(**{name: options.pop(name) for name in names})

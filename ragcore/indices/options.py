@@ -79,10 +79,14 @@ class RetrievalOptions(QueryEngineOptions, FindOptions, total=False):
     """What an index's query engine takes."""
 
 
-class ChatOptions(FindOptions, total=False):
-    """What an index's chat engine takes; which prompts there are depends on its mode."""
+class ChatPrompts(TypedDict, total=False):
+    """The prompts of an index's chat engine; which there are depends on its mode."""
 
     context_prompt: Wording
     context_template: Wording
     condense_prompt: Wording
     condense_question_prompt: Wording
+
+
+class ChatOptions(FindOptions, ChatPrompts, total=False):
+    """What an index's chat engine takes."""

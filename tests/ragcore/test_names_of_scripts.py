@@ -60,7 +60,9 @@ def test_a_splitter_of_ones_own_gives_the_texts_of_the_nodes() -> None:
 
 def test_an_index_names_its_passages_in_order() -> None:
     index = SummaryIndex.from_documents([Document("One.\nTwo.", "d")], transformations=[Lines()], use_async=True)
+    index.summary = "Numbers"
     struct = index.index_struct
+    assert (struct.index_id, struct.summary) == (index.index_id, "Numbers")
     assert [node.text for node in index.docstore.get_nodes(struct.nodes)] == ["One.", "Two."]
     assert (struct.node_ids, struct.nodes_dict) == (set(struct.nodes), {id_: id_ for id_ in struct.nodes})
     table = SimpleKeywordTableIndex([TextNode("herons fish", "a"), TextNode("owls fish", "b")]).index_struct.table
