@@ -47,8 +47,8 @@ from ragcore.prompts.wording import (
     TITLE_OF_DOCUMENT,
 )
 from ragcore.schema import ChatMessage, MessageRole, Outcome
-from ragcore.text.key_phrases import keywords, rephrased, title
-from ragcore.text.quotable_sentences import distinct, joined, quotes_in
+from ragcore.text.key_phrases import keywords, rephrase, title
+from ragcore.text.quotable_sentences import distinct, join_quotes, quotes_in
 from ragcore.text.salience import centrality
 
 Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
@@ -156,7 +156,7 @@ class ExtractiveLLM(LLM):
             case Task.REPHRASE if call.prompt.name == DECOMPOSE.name:
                 return "None" if as_text(variables.get("existing_answer", "")).strip() else query
             case Task.REPHRASE:
-                return "\n".join(rephrased(query, _number(variables, "num_queries", 1)))
+                return "\n".join(rephrase(query, _number(variables, "num_queries", 1)))
             case Task.IMAGINE:
                 return query  # a passage that was not read anywhere would be made up
             case _:  # Task.REMEMBER
@@ -175,7 +175,7 @@ class ExtractiveLLM(LLM):
             answers = [passage for passage in passages if not is_refusal(passage.text)] if earlier else []
             if answers:
                 reading = self.read(query, answers)
-                return Answer(joined(reading.quotes or reading.ranked[:MAX_QUOTED]), "answer")
+                return Answer(join_quotes(reading.quotes or reading.ranked[:MAX_QUOTED]), "answer")
             quoted = [replace(passage, text=without_heading(passage.text)) for passage in passages]
             return _answer(query, self.read(query, quoted))
         return _summary(summarize(self._reader.vectors, query, passages, again=earlier))
@@ -269,7 +269,7 @@ class ExtractiveLLM(LLM):
             best = best_replies([passage.text for passage in observed])
             return Answer("\n\n".join(best), "closest" if is_closest(best[0]) else "nothing")
         quotes = candidates(answers)
-        return Answer(joined(quotes), "answer") if 0 < len(quotes) <= MAX_QUOTED else self._combine(query, answers)
+        return Answer(join_quotes(quotes), "answer") if 0 < len(quotes) <= MAX_QUOTED else self._combine(query, answers)
 
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
@@ -303,13 +303,13 @@ def _passages(value: Variable) -> list[Passage]:
 def _answer(query: str, reading: Reading) -> Answer:
     match reading.outcome:
         case "answer":
-            return Answer(joined(reading.quotes), "answer")
+            return Answer(join_quotes(reading.quotes), "answer")
         case "closest":
             # A paragraph for what is below one heading of one passage: this is no text that follows itself.
             parts = [
                 groupby(quotes, key=lambda quote: (quote.passage, quote.lead)) for quotes in (reading.quotes, reading.further)
             ]
-            paragraphs = [joined(list(quotes)) for part in parts for _, quotes in part]
+            paragraphs = [join_quotes(list(quotes)) for part in parts for _, quotes in part]
             return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
     return Answer(nothing_about(query), "nothing")
 

@@ -23,7 +23,7 @@ from ragcore.extractive.topic import called
 from ragcore.prompts.prompt import Passage
 from ragcore.text.keywords import content_words
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE, split_notes
-from ragcore.text.quotable_sentences import LEANS, Quote, distinct, document_of, joined, with_lists
+from ragcore.text.quotable_sentences import LEANS, Quote, distinct, document_of, join_quotes, with_lists
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.table_facts import describe, tables_in
 
@@ -230,4 +230,4 @@ def _within(most: int, sections: Sequence[Section], chosen: Sequence[Sequence[in
 def _text(section: Section, rows: Sequence[int], *, lists: bool) -> str:
     quotes = section.quotes
     shown = with_lists(sorted(rows), quotes) if lists else [replace(quotes[row], introduces=()) for row in sorted(rows)]
-    return "\n\n".join(filter(None, [section.heading, joined(shown)]))
+    return "\n\n".join(filter(None, [section.heading, join_quotes(shown)]))
