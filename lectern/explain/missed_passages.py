@@ -1,7 +1,7 @@
-"""Why an answer lacks something: the best passage that it was not made from, where that stands, and the setting that kept it
-out, with the same question asked in such a way that it comes in.
+"""Why an answer lacks something: the best passage that it does not use, its rank, and the setting that
+excluded it, with an ask that includes it.
 
-The question is looked up once more in the whole library; what a person says they expected is looked up as well.
+The question, and the text that a person expected, are searched once more in the whole library.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from ragcore.extractive.sentence_support import SentenceCheck
 from ragcore.text.keywords import content_words
 from ragcore.text.sentences import sentences
 
-TRIED = 4  # of the best missed passages, whether they answer the question
-EASED = 2.0  # log odds below what it takes to answer at which a passage that beats all that were looked at still counts
+TRIED = 4  # best missed passages that the reader reads
+EASED = 2.0  # log odds by which a passage that is better than all used ones may be below the threshold of an answer
 
 
 def why_missed(library: Library, message: Message, expected: str = "", check: SentenceCheck | None = None) -> Missed:
-    """Why this answer lacks `expected`, or, without that, the passage that would have been next.
+    """Why this answer lacks `expected`, or else its best missed passage.
 
-    `check` is the sentence check of the library's embedder, kept by who asks often. ValueError for a message without an ask.
+    `check` is a sentence check of the library's embedder, for callers with several questions. ValueError for
+    a message without an ask.
     """
     if message.ask is None:
         raise ValueError("only an answer can lack something")
     search = RepeatedSearch(library, message, message.ask, check or SentenceCheck(library.embedder))
     missed = _explain(search, expected.strip())
-    if missed.source is None or not (said := sentences(missed.source.text)):
+    if missed.source is None or not (parts := sentences(missed.source.text)):
         return missed
-    wanted = locate_sentence(library.store, missed.source, said[nearest(said, f"{missed.searched} {expected}")])
-    return replace(missed, source=replace(missed.source, page_label=wanted.page_label))
+    best = locate_sentence(library.store, missed.source, parts[nearest(parts, f"{missed.searched} {expected}")])
+    return replace(missed, source=replace(missed.source, page_label=best.page_label))
 
 
-def nearest(said: Sequence[str], wanted: str) -> int:
-    """Which of these sentences has most of the wanted words; the first of several, and of none."""
-    meant = set(content_words(wanted))
-    return max(range(len(said)), key=lambda at: len(meant & set(content_words(said[at]))), default=0)
+def nearest(parts: Sequence[str], text: str) -> int:
+    """The index of the first of these sentences that has most words of the text."""
+    own = set(content_words(text))
+    return max(range(len(parts)), key=lambda at: len(own & set(content_words(parts[at]))), default=0)
 
 
 def _explain(search: RepeatedSearch, expected: str) -> Missed:
@@ -57,20 +58,20 @@ def _explain(search: RepeatedSearch, expected: str) -> Missed:
 
 
 def _explain_expected(search: RepeatedSearch, expected: str) -> Missed:
-    held = find_quoting(search, expected)
-    if not held and (halves := find_split(search, expected)):
+    nodes = find_quoting(search, expected)
+    if not nodes and (halves := find_split(search, expected)):
         return explain_split(search, halves)
-    held = held or find_saying(search, expected)
-    if used := [node for node in held if node.id_ in search.used]:
+    nodes = nodes or find_saying(search, expected)
+    if used := [node for node in nodes if node.id_ in search.used]:
         return search.report_used(used[0])
-    if not held:
+    if not nodes:
         return explain_absence(search, expected)
     places = {hit.node.id_: place for place, hit in enumerate(search.everywhere)}
-    return explain_kept_out(search, min(held, key=lambda node: places.get(node.id_, MOST_PASSAGES)), expected)
+    return explain_kept_out(search, min(nodes, key=lambda node: places.get(node.id_, MOST_PASSAGES)), expected)
 
 
 def _explain_next(search: RepeatedSearch) -> Missed:
-    """Why it lacks the missed passage that answers best, if one does."""
+    """Why it lacks the missed passage that answers best, if one answers."""
     everywhere = search.everywhere
     missed = [(hit.node, search.searched) for hit in everywhere if hit.node.id_ not in search.used][:TRIED]
     if search.condensed:
@@ -80,7 +81,7 @@ def _explain_next(search: RepeatedSearch) -> Missed:
     margins = [measure_answering(search, question, node) for node, question in missed]
     margins_used = [measure_answering(search, search.searched, node) for node in used]
     best, best_used = max(margins, default=-np.inf), max(margins_used, default=-np.inf)
-    # The very best was not looked at: whether it answers or not, something has kept it out.
+    # If the best passage of all is missed, that has a cause, whether it answers or not.
     first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in search.used
     if missed and (first_is_missed or best >= 0 or best >= max(best_used, -EASED)):
         return explain_kept_out(search, missed[margins.index(best)][0])

@@ -1,7 +1,8 @@
-"""The answerer that needs no language model: it quotes the sentences that answer, each with its citation, and adds nothing.
+"""Answers without a language model: quotes the sentences that answer, each with its citation, and adds
+nothing.
 
-It ignores a prompt's wording and answers by its task from the typed variables. It works without a server, says the same
-thing every time, and can say nothing that the documents do not say.
+It ignores the wording of a prompt and answers by its task and its variables. It needs no server, gives the
+same answer every time, and cannot state anything that is not in the documents.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 from ragcore.embeddings.base import Embedder
 from ragcore.extractive import choices, fixed_replies
-from ragcore.extractive.conversation_summary import recalled
+from ragcore.extractive.conversation_summary import recall
 from ragcore.extractive.fixed_replies import (
     best_replies,
     closest_passages,
@@ -55,22 +56,29 @@ Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
 NO_MODEL = fixed_replies.NO_MODEL["en"]
 
-TRIED = 4  # questions tried for each one wanted
-MOST_KEYWORDS = 10  # where a call does not say
+TRIED = 4  # questions tried for each requested one
+MOST_KEYWORDS = 10  # by default
 
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`text` with its citations. `outcome` is None where nothing was looked for in passages."""
+    """`text` with its citations. `outcome` is None if no passages were searched."""
 
     text: str
     outcome: Outcome | None
 
 
 class ExtractiveLLM(LLM):
-    """Safe to share between threads."""
+    """An LLM that only quotes. Safe to share between threads.
+
+    >>> from ragcore.embeddings.hashing import HashEmbedding
+    >>> llm = ExtractiveLLM(HashEmbedding())
+    >>> reading = llm.read("When did the office open?", [Passage("It is red. The office opened in 1998.", 1)])
+    >>> reading.outcome, [str(quote) for quote in reading.quotes]
+    ('answer', ['The office opened in 1998. [1]'])
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._reader = Reader(embedder)
@@ -81,8 +89,8 @@ class ExtractiveLLM(LLM):
         return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
 
     def read(self, query: str, passages: Sequence[Passage]) -> Reading:
-        """What the passages say about the question, and which of three outcomes that is. A follow-up that they do not answer is
-        also read without what it carries: "What about the boat? (lead marketing)" as "What about the boat?"."""
+        """What the passages say about the question. A follow-up without an answer is also read without the
+        words in brackets: "What about the boat? (lead marketing)" as "What about the boat?"."""
         question = about(query)
         reading = self._reader.read(question, passages)
         alone = without_carried(question)
@@ -133,7 +141,7 @@ class ExtractiveLLM(LLM):
                 return self._prepare(call, query, passages)
 
     def _prepare(self, call: LLMCall, query: str, passages: Sequence[Passage]) -> str:
-        """What indexes, retrievers and memory ask a model for: choices, keywords, titles and questions."""
+        """The tasks of indexes, retrievers and memory: choices, keywords, titles and questions."""
         variables = call.variables
         match call.prompt.task:
             case Task.SELECT:
@@ -158,9 +166,9 @@ class ExtractiveLLM(LLM):
             case Task.REPHRASE:
                 return "\n".join(rephrase(query, _number(variables, "num_queries", 1)))
             case Task.IMAGINE:
-                return query  # a passage that was not read anywhere would be made up
+                return query  # an imagined passage would be invented
             case _:  # Task.REMEMBER
-                return recalled(_of(ChatMessage, variables["chat_history"]))
+                return recall(_of(ChatMessage, variables["chat_history"]))
 
     def _respond(self, query: str, passages: Sequence[Passage]) -> Answer:
         if is_summary_request(query):
@@ -168,9 +176,8 @@ class ExtractiveLLM(LLM):
         return _answer(query, self.read(query, passages))
 
     def _combine(self, query: str, passages: Sequence[Passage]) -> Answer:
-        quotes = candidates(passages)
-        # Citations in passages without numbers: these are answers to parts, which were found good already.
-        earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in quotes)
+        # Passages without numbers, but with citations, are partial answers.
+        earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in candidates(passages))
         if query.strip() and not is_summary_request(query):
             answers = [passage for passage in passages if not is_refusal(passage.text)] if earlier else []
             if answers:
@@ -192,28 +199,25 @@ class ExtractiveLLM(LLM):
             everything = distinct([*quotes, *candidates(passages)])
             reading = self._reader.read_quotes(about(query), everything, [*(passage.relevance for passage in passages), 1.0])
             if (reading.outcome, before.outcome) == ("answer", "closest") and reading.ranked[0] in quotes:
-                return before  # what was only closest is no better for being read beside the next passage
+                return before  # a closest passage is no answer only because another passage was read with it
             answer = _answer(query, reading)
-        found = {quote.text for quote in quotes_in(without_heading(answer.text), number=None)}
+        new_texts = {quote.text for quote in quotes_in(without_heading(answer.text), number=None)}
         worse = answer.outcome == "nothing" or (answer.outcome, before.outcome) == ("closest", "answer")
-        nothing_new = found <= {quote.text for quote in quotes} and answer.outcome == before.outcome
+        nothing_new = new_texts <= {quote.text for quote in quotes} and answer.outcome == before.outcome
         return before if worse or nothing_new else answer
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
-        """A passage's own heading or its keywords; of several passages, or titles of parts, that most like the others."""
+        """The heading or the keywords of a passage. Of several passages, or of titles of parts, the most
+        central title."""
         texts = [passage.text for passage in passages]
-        titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else list(map(title, texts))
-        titles = [found for found in titles if found]
-        if not titles:
-            return ""
-        return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())]
+        titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else map(title, texts)
+        titles = list(filter(None, titles))
+        return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())] if titles else ""
 
     def _questions(self, passages: Sequence[Passage], most: int) -> str:
-        asked: list[str] = []
-        for question in islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most):
-            if len(asked) < most and self.read(question, passages).outcome == "answer":
-                asked.append(question)
-        return "\n".join(asked)
+        tried = islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most)
+        answered = (question for question in tried if self.read(question, passages).outcome == "answer")
+        return "\n".join(islice(answered, most))
 
     def _verdict(self, kind: str, query: str, variables: Variables, passages: Sequence[Passage]) -> str:
         response, reference = as_text(variables.get("response", "")), as_text(variables.get("reference", ""))
@@ -245,7 +249,8 @@ class ExtractiveLLM(LLM):
         return f"Thought: I need to ask {use.name}.\nAction: {use.name}\nAction Input: {arguments}"
 
     def _act(self, call: LLMCall) -> tuple[Answer | str, tuple[dict[str, Any], ...]]:
-        """What the tools said since the person spoke, as an answer; where they said nothing yet, a call of one of them."""
+        """An answer from the results of tools since the last message of the user; without any, a call of a
+        tool."""
         last = max((at for at, message in enumerate(call.history) if message.role is MessageRole.USER), default=-1)
         query = as_text(call.variables.get("query_str", "")) or (call.history[last].content if last >= 0 else "")
         since = call.history[last + 1 :]
@@ -255,15 +260,15 @@ class ExtractiveLLM(LLM):
         if not call.tools or call.tool_choice == "none":
             return in_language_of(query, fixed_replies.NO_MODEL), ()
         cards = [choices.card_of(tool) for tool in call.tools]
-        wanted = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
-        use = choices.choose_tool(self._reader, query, wanted)
+        allowed = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
+        use = choices.choose_tool(self._reader, query, allowed)
         if use is None:
             return in_language_of(query, fixed_replies.NO_TOOL), ()
         function = {"name": use.name, "arguments": json.dumps(dict(use.arguments), ensure_ascii=False)}
         return "", ({"id": f"call_{len(call.history)}", "type": "function", "function": function},)
 
     def _conclude(self, query: str, observed: Sequence[Passage]) -> Answer:
-        """An answer from what tools gave: all of it where it is short; as they said it where they found no answer."""
+        """An answer from the results of tools: all sentences if they are few, and refusals unchanged."""
         answers = [passage for passage in observed if not is_refusal(passage.text)]
         if not answers and observed:
             best = best_replies([passage.text for passage in observed])
@@ -273,7 +278,7 @@ class ExtractiveLLM(LLM):
 
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
-    """As JSON where the call wants that; of a schema with one needed text, that text is the answer."""
+    """As JSON if the call requires that. In a schema with one required string, that string is the answer."""
     if call.prompt.name.startswith(STRUCTURED):
         satisfied = answer.outcome == "answer"
         text = json.dumps({"answer": answer.text, "query_satisfied": satisfied}, ensure_ascii=False)
@@ -305,10 +310,8 @@ def _answer(query: str, reading: Reading) -> Answer:
         case "answer":
             return Answer(join_quotes(reading.quotes), "answer")
         case "closest":
-            # A paragraph for what is below one heading of one passage: this is no text that follows itself.
-            parts = [
-                groupby(quotes, key=lambda quote: (quote.passage, quote.lead)) for quotes in (reading.quotes, reading.further)
-            ]
+            # One paragraph for each heading of a passage, because this is no continuous text.
+            parts = [groupby(part, lambda quote: (quote.passage, quote.lead)) for part in (reading.quotes, reading.further)]
             paragraphs = [join_quotes(list(quotes)) for part in parts for _, quotes in part]
             return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
     return Answer(nothing_about(query), "nothing")

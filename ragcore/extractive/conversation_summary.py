@@ -1,4 +1,4 @@
-"""A conversation in a few sentences, quoted: what was asked, and how each answer began."""
+"""A summary of a conversation by quotation: the beginning of each question and answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.sentences import sentences
 
-MOST_TURNS = 8  # of more, the latest
+MOST_TURNS = 8  # the latest
 LONGEST = 200  # characters of a quotation
 
 _TURN = re.compile("(?:Asked|Answered): “")
 
 
-def recalled(messages: Sequence[ChatMessage]) -> str:
-    """A line for each of the latest questions, with those of an earlier summary, behind what else the system noted. "" for no
-    talk."""
+def recall(messages: Sequence[ChatMessage]) -> str:
+    """Other notes of the system, and a line for each of the latest turns, including those of an earlier
+    summary; "" for no messages."""
     system = [message.content for message in messages if message.role is MessageRole.SYSTEM]
     noted = [line for content in system for line in content.strip().splitlines()]
     notes = [line for line in noted if not _TURN.match(line)]

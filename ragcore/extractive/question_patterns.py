@@ -1,7 +1,7 @@
 """Rules that turn a sentence into the question it answers: "The tower was built in 1871." gives "When was the tower built?"
 
-English has rules for reasons, makers, dates, numbers, places and contents, German for dates and contents, all five for
-definitions; rarer kinds gave under three questions in two million characters. A sentence that no rule fits gives none.
+English has rules for reasons, makers, dates, numbers, places and contents, German for dates and contents, and
+all five languages for definitions. Rarer kinds gave under three questions in two million characters.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PAST = {
     "sent": "send", "received": "receive", "conquered": "conquer", "invaded": "invade", "cost": "cost", "formed": "form",
     "lasted": "last", "led to": "lead to",
 }  # fmt: skip
-_TOLD = {
+_STATED = {
     "announced": "announce", "argued": "argue", "claimed": "claim", "concluded": "conclude", "decided": "decide",
     "demanded": "demand", "promised": "promise", "proposed": "propose", "recommended": "recommend", "reported": "report",
     "resolved": "resolve", "suggested": "suggest", "warned": "warn",
@@ -50,7 +50,8 @@ _TOLD = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`pattern` fits from a sentence's beginning and names its parts; `wording` has those in braces."""
+    """`pattern` matches from the beginning of a sentence and has groups; `wording` has their names in
+    braces."""
 
     pattern: re.Pattern[str]
     wording: str
@@ -85,7 +86,7 @@ ENGLISH = (
         "What {do} {subject} {base}?",
         rf"^{_SUBJECT} (?P<verb>covers|includes|offers|provides|requires|contains|protects) (?!that\b|for\b|us\b|you\b|up\b)",
     ),
-    _rule("What did {subject} {base}?", rf"^{_SUBJECT} (?P<verb>{'|'.join(_TOLD)}) (?:that|to) (?!be |it\b)[\w']"),
+    _rule("What did {subject} {base}?", rf"^{_SUBJECT} (?P<verb>{'|'.join(_STATED)}) (?:that|to) (?!be |it\b)[\w']"),
     _rule(
         "{who} {be} {best}?",
         rf"^{_SUBJECT} {_BE} (?P<best>the (?:(?!best|rest|same|latest)\w{{3,}}est|first|only|main|most \w+|second \w+est) "
@@ -123,7 +124,7 @@ _LEANING = re.compile(
     r"ce|cela|él|ella|esto|another|(?:the )(?:same|former|latter|above|following|other))\b|[它他她这那]",
     re.IGNORECASE,
 )
-_OWNED = re.compile(r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE)  # by what must have been named before
+_OWNED = re.compile(r"\b(?:his|her|its|their|ihr\w*|seine?\w?)\b", re.IGNORECASE)  # by an owner in an earlier sentence
 _ADVERBIAL = re.compile(
     r"^(?:deshalb|heut\w*|seit\w*|dar\w+|inner\w+|außer\w+|im|am|an|auf|bei|mit|nach|vor|seit|zu[mr]?|vo[nm]|durch|für|dort|hier|dann|"
     r"dam\w+|da|daher|dabei|danach|dadurch|dazu|dafür|auch|aber|und|oder|nur|zwar|jedoch|ebenso|später|trotz|wegen|während|unter|über|eine?[rs]|weitere\w*|viele|"
@@ -146,38 +147,42 @@ _HEADED = re.compile(r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A
 MOST_WORDS = 7  # of a subject
 
 
-def asked_by(sentence: str, known: Collection[str] = ()) -> str:
-    """The question of the first rule that fits the sentence; "" where none does. `known`: words that are no names, in small
-    letters, so that one of them is not spelt as the beginning of its sentence was."""
+def question_for(sentence: str, known: Collection[str] = ()) -> str:
+    """The question of the first rule that matches the sentence; "" if none does. `known`: words in small
+    letters that are no names, and so have no capital inside the question.
+
+    >>> question_for("The tower was built in 1871.")
+    'When was the tower built?'
+    """
     sentence = _HEADED.sub("", sentence)
     for rule in (*ENGLISH, *GERMAN, *OTHERS):
-        if (found := rule.pattern.match(sentence)) and (parts := _parts(found, known)):
+        if (match := rule.pattern.match(sentence)) and (parts := _parts(match, known)):
             return rule.wording.format_map(parts)
     return ""
 
 
-def _parts(found: re.Match[str], known: Collection[str]) -> dict[str, str]:
-    """What a wording may name; {} where the subject says too little, or is more than one."""
-    parts = {name: text for name, text in found.groupdict().items() if text is not None}
+def _parts(match: re.Match[str], known: Collection[str]) -> dict[str, str]:
+    """The values of a wording; {} if the subject is a pronoun, an adverb or a clause, or too long."""
+    parts = {name: text for name, text in match.groupdict().items() if text is not None}
     subject = parts["subject"].strip()
     if not content_words(subject) or len(subject.split()) > MOST_WORDS or _OWNED.search(subject):
         return {}
-    told = " ".join(text for name, text in parts.items() if name not in ("kind", "verb", "be"))
-    if _ADVERBIAL.match(subject) or _CLAUSE.search(subject) or _LEANING.search(told):
+    used = " ".join(text for name, text in parts.items() if name not in ("kind", "verb", "be"))
+    if _ADVERBIAL.match(subject) or _CLAUSE.search(subject) or _LEANING.search(used):
         return {}
     verb, kind = parts.get("verb", ""), parts.get("kind", "") + parts.get("best", "")
     person = _PERSON.search(kind) is not None
     return parts | {
-        "subject": _spoken(subject, known),
+        "subject": _inside_question(subject, known),
         "do": "did" if verb in _PAST or verb == "had" else "does" if verb in _PRESENT or verb == "has" else "do",
-        "base": _PAST.get(verb) or _TOLD.get(verb) or _PRESENT.get(verb, verb),
+        "base": _PAST.get(verb) or _STATED.get(verb) or _PRESENT.get(verb, verb),
         "who": "Who" if person else "What",
         "wer": "Wer" if person else "Was",
     }
 
 
-def _spoken(phrase: str, known: Collection[str]) -> str:
-    """As it stands inside a question."""
+def _inside_question(phrase: str, known: Collection[str]) -> str:
+    """The phrase without the capital of the beginning of a sentence."""
     first, _, rest = phrase.partition(" ")
     common = first[:1].lower() + first[1:] in known and not rest[:1].isupper()
     return phrase[:1].lower() + phrase[1:] if common or _ARTICLE.match(phrase) else phrase

@@ -1,4 +1,4 @@
-"""The vectors of sentences and of their words from one embedder, with those of the latest sentences in memory."""
+"""The vectors of sentences and of their words, with a cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ragcore.schema import Vector, Vectors
 
-MAX_CACHED = 2048  # sentences; about 27 MB, of which their words take 24
+MAX_CACHED = 2048  # sentences; about 27 MB, of which 24 are their words
 
 UNRELATED = (
     "The recipe needs two eggs and a cup of flour.",
@@ -31,7 +31,7 @@ UNRELATED = (
     "Insulin lowers the sugar in the blood.",
     "Rent is due on the first day of the month.",
 )
-"""Texts that have nothing to do with each other, for `SentenceVectors.floor`."""
+"""Unrelated texts, for `SentenceVectors.floor`."""
 
 
 class SentenceVectors:
@@ -61,35 +61,37 @@ class SentenceVectors:
         return np.stack([vector for vector, _ in self._known(texts)])
 
     def words(self, texts: Sequence[str]) -> list[Words]:
-        """The content words of each text with their vectors in context, or without any where `has_words` is False."""
+        """The content words of each text with their vectors in context, or without vectors if `has_words` is
+        False."""
         return [words for _, words in self._known(texts)]
 
     def static_words(self, texts: Sequence[str]) -> list[Words]:
-        """As `words`, with the vectors that the words have out of context: quick, and coarser."""
+        """As `words`, with static vectors, which are faster and coarser."""
         tokens = self.embedder.static_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
         return [exact_words(text) for text in texts] if tokens is None else [words_of(each) for each in tokens]
 
     def query(self, text: str) -> Vector:
-        """(d,), as a question. The latest stays in memory, as one question is measured several times."""
+        """(d,), as a question. The latest one is cached, because it is used several times."""
         latest = self._query
         if latest is None or latest[0] != text:
             self._query = latest = (text, self.embedder.embed_query(text))
         return latest[1]
 
     def closeness(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,): cosines to the question, of which 0 is that of texts that have nothing to do with each other."""
-        # The question's vector as that of a text came with its words.
+        """(n,): cosines to the question, scaled so that unrelated texts have 0."""
+        # With its words, the question was embedded as a text.
         query = self.embed([question])[0] if self.has_words else self.query(question)
         return np.asarray((self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64)  # (n, d) @ (d,) -> (n,)
 
     def similarity(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,), 0 to 1: as `closeness`, of a text that is no question, but of the same kind as the others; at least one."""
+        """(n,), 0 to 1: as `closeness`, to a text of the same kind as the others, of which there is at least
+        one."""
         cosines = self.embed(others) @ self.embed([text])[0]  # (n, d) @ (d,) -> (n,)
         return np.asarray(np.clip((cosines - self.floor) / (1 - self.floor), 0, 1), np.float64)
 
     @cached_property
     def floor(self) -> float:
-        """The mean cosine between texts that have nothing to do with each other, 0 to 0.95: some embedders begin at 0.7."""
+        """The mean cosine between unrelated texts, 0 to 0.95. Some embedders have 0.7."""
         vectors = self.embedder.embed_passages(UNRELATED)
         count = len(vectors)
         mean = float((vectors @ vectors.T).sum() - count) / (count * (count - 1))
@@ -112,5 +114,5 @@ class SentenceVectors:
         return [known[text] for text in texts]
 
     def _embed(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens] | None]:
-        found = self.embedder.embed_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
-        return found or (self.embedder.embed_passages(texts), None)
+        embedded = self.embedder.embed_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
+        return embedded or (self.embedder.embed_passages(texts), None)

@@ -1,6 +1,7 @@
-"""The vectors of a text's words, each in its context: two words that mean the same lie near each other.
+"""The vectors of the words of a text, each in its context: two words with the same meaning are close to each
+other.
 
-A name, a place or a deed that a question speaks of and a text does not has no near word there.
+A name, a place or an action of a question that a text does not mention has no close word there.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _UNSPACED = re.compile(rf"[{WITHOUT_SPACES}]")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The stems of a text's words that carry meaning, and their unit vectors (words, d); d is 0 where they have none."""
+    """The stems of a text's content words, and their unit vectors (words, d); d is 0 if they have none."""
 
     stems: tuple[str, ...]
     rows: npt.NDArray[np.float16]
 
     def nearest(self, other: Words) -> npt.NDArray[np.float32]:
-        """(words,): the cosine of each word to the nearest of the other text; 0 where that has none. Without vectors, 1 for a
-        word that the other text has, too."""
+        """(words,): the cosine of each word to the nearest one of the other text, 0 if that has no words.
+        Without vectors, 1 for a word that the other text has, too."""
         if not self.stems or not other.stems:
             return np.zeros(len(self.stems), np.float32)
         if not self.rows.shape[1]:
@@ -42,8 +43,8 @@ class Words:
 
 
 def mean_cosine(words: Words, others: Sequence[Words]) -> float:
-    """Between a word of the one and a word of the others, whatever they mean: it differs between embedders, and between the
-    languages of one. 0 to 0.95; 0 without vectors."""
+    """Of all pairs of words of the one and of the others, 0 to 0.95; 0 without vectors. It depends on the
+    embedder and on the languages of the texts."""
     rows = np.concatenate([words.rows[:0], *(other.rows for other in others)])
     if not rows.size or not words.stems:
         return 0.0
@@ -52,7 +53,7 @@ def mean_cosine(words: Words, others: Sequence[Words]) -> float:
 
 
 def words_of(tokens: Tokens) -> Words:
-    """The vector of a word is the mean of those of its tokens; where no spaces are written, each token is a word."""
+    """The vector of a word is the mean of its tokens; in a script without spaces each token is a word."""
     stems: list[str] = []
     vectors: list[npt.NDArray[np.float32]] = []
     starts = [start for start, _ in tokens.places]
