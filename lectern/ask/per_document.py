@@ -8,7 +8,6 @@ from contextlib import closing
 from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Event
-from typing import TypeAlias
 
 from lectern.ask.read_everything import says_nothing
 from lectern.schema import FileAnswer, Found
@@ -23,8 +22,6 @@ from ragcore.response_synthesizers.progress import Progress
 from ragcore.response_synthesizers.synthesizer import WORKERS, tallied
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import Citations
-
-EngineOf: TypeAlias = Callable[[str], QueryEngine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,9 @@ class AnswerPerDocument(AnswerStream):
     once. A document that fails is a row with the error. Closing the stream stops the running questions.
     """
 
-    def __init__(self, question: str, files: Mapping[str, str], engine_of: EngineOf, *, workers: int = WORKERS) -> None:
+    def __init__(
+        self, question: str, files: Mapping[str, str], engine_of: Callable[[str], QueryEngine], *, workers: int = WORKERS
+    ) -> None:
         self.rows: tuple[FileAnswer, ...] = ()
         self._question = question
         self._files = dict(files)
@@ -129,8 +128,7 @@ def _outcome(text: str, cited: Sequence[NodeWithScore]) -> Found:
 
 
 def _pages(cited: Sequence[NodeWithScore]) -> tuple[tuple[str, ...], str]:
-    """The labels of the cited pages, each once, in the order of the document, and the word for such a
-    page."""
+    """The labels of the cited pages in order, and the word for such a page."""
     metadata = [hit.node.metadata for hit in sorted(cited, key=lambda hit: hit.node.start_char_idx or 0)]
     labels = [str(each["page_label"]) for each in metadata if each.get("page_label") is not None]
     word = next((str(hit.node.metadata["page_word"]) for hit in cited if "page_word" in hit.node.metadata), "page")

@@ -43,8 +43,7 @@ class ReadEverything(AnswerStream):
     """An answer from all `passages`; `source_nodes` are those cited so far, [n] the n-th of them."""
 
     def __init__(self, answer: AnswerStream, mode: ResponseMode, question: str = "") -> None:
-        """`answer` is from all passages, in one of WAYS, and not yet begun. A refusal is in the language of
-        `question`."""
+        """`answer` is in one of WAYS, and not yet begun. A refusal is in the language of `question`."""
         self.passages = answer.source_nodes
         self._citations = Citations()
         pieces = answer.pieces

@@ -184,8 +184,7 @@ class Suggestions:
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:
-        """Up to MOST suggestions: one of each of the newest documents, then a second of each. Takes
-        seconds."""
+        """Up to MOST suggestions, one of each of the newest documents first. Takes seconds."""
         llm, chosen = self._llm(), list[Candidate]()
         ready = "SELECT id FROM files WHERE stage = ? AND passages > 0 ORDER BY added DESC, id LIMIT ?"
         with self._database.snapshot() as db:
@@ -255,8 +254,7 @@ def summary_wish(name: str, others: Collection[str], language: str) -> str:
 
 
 def of_the_sample(store: Store) -> Iterator[Candidate]:
-    """The questions about the sample, for each of its documents if all documents of the question are in the
-    library."""
+    """The questions about the sample, for each of their documents, if all of these are there."""
     if not SAMPLE_QUESTIONS.exists():
         return
     ids = {str(document.name): document.id_ for document in store.documents() if document.passages}
@@ -267,8 +265,7 @@ def of_the_sample(store: Store) -> Iterator[Candidate]:
 
 
 def candidates(store: Store, document_id: str) -> list[str]:
-    """Questions that a document's sentences answer, and that are clear without it. Those with its commonest
-    words first."""
+    """Questions that are clear without the document, those with its commonest words first."""
     nodes = _passages(store, document_id, PASSAGES)
     text = " ".join(" ".join(node.text for node in nodes).split())
     by_passage = (islice(questions_of_sentences(node.text, text), OF_A_PASSAGE) for node in nodes)

@@ -7,7 +7,7 @@ the rounds of an agent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ragcore.observe import Span
@@ -28,8 +28,7 @@ _SHAPES: Mapping[str, Shape] = {
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """A message of a prompt: (origin, text) of its parts, in order. The origins are
-    ragcore.prompts.prompt.Origin."""
+    """A message of a prompt: (origin, text) of its parts; see ragcore.prompts.prompt.Origin."""
 
     role: str
     parts: tuple[tuple[str, str], ...]
@@ -84,8 +83,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class CallGraph:
-    """`mode` is the response mode, and `chat_mode` the one of the conversation; each is "" if there was
-    none."""
+    """`mode` is the response mode, and `chat_mode` that of the conversation; "" for none."""
 
     shape: Shape
     mode: str
@@ -97,101 +95,81 @@ class CallGraph:
     def call(self, number: int) -> Call | None:
         return self.calls[number - 1] if 1 <= number <= len(self.calls) else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
-
 
 def build_call_graph(trace: Span) -> CallGraph:
     """The graph of any trace, of a complete, stopped or failed answer. Each span "llm" is one call."""
-    calls = _Calls(trace)
-    steps = tuple(_steps(trace, calls, ""))
+    by_span = _calls_by_span(trace)
+    calls = tuple(by_span.values())
+    steps = tuple(_steps(trace, by_span, ""))
     mode = next((str(span.facts["mode"]) for span in trace.named("synthesize") if "mode" in span.facts), "")
     chat_mode = str(trace.facts.get("mode", "")) if trace.name in ("chat", "agent") else ""
-    shape = _shape(trace, mode, calls.all)
-    return CallGraph(shape, mode, chat_mode, steps, _with_changes(calls.all) if shape == "strip" else calls.all, trace.seconds)
+    shape = _shape(trace, mode) if calls else "none"
+    return CallGraph(shape, mode, chat_mode, steps, _with_changes(calls) if shape == "strip" else calls, trace.seconds)
 
 
-def _shape(trace: Span, mode: str, calls: Sequence[Call]) -> Shape:
-    if not calls:
-        return "none"
+def _shape(trace: Span, mode: str) -> Shape:
     if trace.named("step"):
         return "rounds"
     return "documents" if trace.named("document") else _SHAPES.get(mode, "single")
 
 
-class _Calls:
-    """The calls of a trace, with their inputs, which follow from their neighbours."""
+def _calls_by_span(trace: Span) -> dict[int, Call]:
+    """The calls of a trace in order, by the id of their span."""
+    calls = {id(span): _call(span, number, trace.started) for number, span in enumerate(trace.named("llm"), 1)}
+    for parent in trace.walk():
+        if parent.name == "synthesize":
+            _connect_calls(parent, calls)
+        elif parent.name in ("condense", "step"):
+            for span in parent.children:
+                if span.name == "llm":
+                    calls[id(span)] = replace(calls[id(span)], kind="condense" if parent.name == "condense" else "act")
+    return calls
 
-    def __init__(self, trace: Span) -> None:
-        self._began = trace.started
-        self._numbers = {id(span): number for number, span in enumerate(trace.named("llm"), 1)}
-        self._known: dict[int, Call] = {}
-        for parent in trace.walk():
-            if parent.name == "synthesize":
-                self._add_synthesis(parent)
-            elif parent.name in ("condense", "step"):
-                for span in (child for child in parent.children if child.name == "llm"):
-                    self._add(span, "condense" if parent.name == "condense" else "act")
-        for span in trace.named("llm"):
-            if id(span) not in self._known:
-                self._add(span, _kind(span))
-        self.all = tuple(sorted(self._known.values(), key=lambda call: call.number))
 
-    def of(self, span: Span) -> Call:
-        return self._known[id(span)]
+def _call(span: Span, number: int, started: float) -> Call:
+    facts = span.facts
+    return Call(
+        number,
+        _kind(span),
+        prompt=str(facts.get("prompt", "")),
+        messages=tuple(map(_prompt_message, facts.get("messages", ()))),
+        reply=str(facts.get("reply", "")),
+        prompt_tokens=int(facts.get("prompt_tokens", 0)),
+        completion_tokens=int(facts.get("completion_tokens", 0)),
+        milliseconds=max(span.milliseconds, 0.0),
+        began=max(span.started - started, 0.0),
+        model=str(facts.get("model", "")),
+        tools=tuple(str(wish.get("function", {}).get("name", "")) for wish in facts.get("tool_calls", ())),
+        error=span.error or "",
+        estimated=bool(facts.get("tokens_estimated")) and facts.get("provider") != "ragcore",  # which counts exactly
+    )
 
-    def _add(
-        self, span: Span, kind: Kind, *, passages: tuple[int, ...] = (), inputs: tuple[int, ...] = (), level: int = 1
-    ) -> Call:
-        facts = span.facts
-        call = Call(
-            self._numbers[id(span)],
-            kind,
-            prompt=str(facts.get("prompt", "")),
-            messages=tuple(map(_prompt_message, facts.get("messages", ()))),
-            reply=str(facts.get("reply", "")),
-            prompt_tokens=int(facts.get("prompt_tokens", 0)),
-            completion_tokens=int(facts.get("completion_tokens", 0)),
-            milliseconds=max(span.milliseconds, 0.0),
-            began=max(span.started - self._began, 0.0),
-            model=str(facts.get("model", "")),
-            tools=tuple(str(wish.get("function", {}).get("name", "")) for wish in facts.get("tool_calls", ())),
-            passages=passages,
-            inputs=inputs,
-            level=level,
-            error=span.error or "",
-            estimated=bool(facts.get("tokens_estimated")) and facts.get("provider") != "ragcore",  # which counts exactly
-        )
-        self._known[id(span)] = call
-        return call
 
-    def _add_synthesis(self, parent: Span) -> None:
-        """Adds the calls of one answer: batches of calls that did not wait for each other, each call with its
-        pack."""
-        packs: list[Span] = []
-        before: list[Call] = []
-        level = 0
-        mode = parent.facts.get("mode")
-        is_tree = mode == "tree_summarize"
-        for batch in _batches(parent):
-            if isinstance(batch, Span):
-                packs.append(batch)
+def _connect_calls(parent: Span, calls: dict[int, Call]) -> None:
+    """Adds the passages, inputs and levels of the calls of one answer, in batches that did not wait for each other."""
+    packs: list[Span] = []
+    before: list[Call] = []
+    level = 0
+    mode = parent.facts.get("mode")
+    is_tree = mode == "tree_summarize"
+    for batch in _batches(parent):
+        if isinstance(batch, Span):
+            packs.append(batch)
+            continue
+        level += 1
+        own = packs[-len(batch) :] if len(packs) >= len(batch) else []
+        summaries = _packed_summaries(own, [call.number for call in before if call.reply.strip()])
+        last_reply = next(((call.number,) for call in reversed(before) if call.reply), ())
+        connected = []
+        for place, span in enumerate(batch):
+            if span is None:  # it never began
                 continue
-            level += 1
-            own = packs[-len(batch) :] if len(packs) >= len(batch) else []
-            summaries = _packed_summaries(own, [call.number for call in before if call.reply.strip()])
-            last_reply = next(((call.number,) for call in reversed(before) if call.reply), ())
-            calls = []
-            for place, span in enumerate(batch):
-                if span is None:  # it never began
-                    continue
-                numbers = tuple(n for n in own[place].facts.get("passages", ()) if n is not None) if own else ()
-                inputs = summaries[place] if is_tree and before and own else last_reply
-                calls.append(self._add(span, _kind(span), passages=numbers, inputs=inputs, level=level))
-                if is_tree and inputs:
-                    calls[-1] = self._known[id(span)] = _of_summaries(calls[-1])
-            before = [] if mode in ("accumulate", "compact_accumulate") else calls if is_tree else [*before, *calls]
+            numbers = tuple(n for n in own[place].facts.get("passages", ()) if n is not None) if own else ()
+            inputs = summaries[place] if is_tree and before and own else last_reply
+            call = replace(calls[id(span)], passages=numbers, inputs=inputs, level=level)
+            calls[id(span)] = _of_summaries(call) if is_tree and inputs else call
+            connected.append(calls[id(span)])
+        before = [] if mode in ("accumulate", "compact_accumulate") else connected if is_tree else [*before, *connected]
 
 
 def _batches(parent: Span) -> Iterator[Span | list[Span | None]]:
@@ -249,11 +227,11 @@ def _prompt_message(message: Mapping[str, Any]) -> PromptMessage:
     return PromptMessage(str(message.get("role", "")), parts)
 
 
-def _steps(span: Span, calls: _Calls, group: str) -> Iterator[Step]:
+def _steps(span: Span, calls: Mapping[int, Call], group: str) -> Iterator[Step]:
     facts, milliseconds, error = span.facts, max(span.milliseconds, 0.0), span.error or ""
     match span.name:
         case "llm":
-            call = calls.of(span)
+            call = calls[id(span)]
             yield Step("call", call=call.number, milliseconds=call.milliseconds, group=group, error=call.error)
             return
         case "retrieve":

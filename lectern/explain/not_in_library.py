@@ -1,17 +1,17 @@
-"""Why no passage answers: a file is not read, a page has no text, the documents are in another language, or
-none answers."""
+"""Why no passage answers: unread files, pages without text, another language, or no answer at all."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from lectern.explain.expected_passages import find_nearest
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.repeated_search import RepeatedSearch, place_among
 from lectern.jobs.file_rows import FileRow, Stage
 from ragcore.schema import TextNode
 from ragcore.text.keywords import content_words
 from ragcore.text.language import language_of
+from ragcore.text.quotable_sentences import quotes_in
 
 NEAR = 10  # best passages among which the nearest to an answer is chosen
 LOOKED_THROUGH = 40  # documents that are searched for pages without text
@@ -20,7 +20,7 @@ LOOKED_THROUGH = 40  # documents that are searched for pages without text
 def explain_absence(search: RepeatedSearch, expected: str = "") -> Missed:
     """`expected`: the text that a person expected in the answer, or ""."""
     everywhere = search.everywhere
-    node = find_nearest(search, [hit.node for hit in everywhere[:NEAR]])
+    node = _find_nearest(search, [hit.node for hit in everywhere[:NEAR]])
     rank = place_among(node, everywhere)[0] if node else None
     unread = [file for file in search.library.files.all() if _may_hold_more(file)]
     if named := _named_by(f"{search.searched} {expected}", unread):
@@ -79,3 +79,10 @@ def _cause_of(file: FileRow) -> Cause:
         return Cause.STOPPED
     problem = file.problem
     return Cause.NO_TEXT if problem is not None and problem.details.startswith("NoTextError") else Cause.FAILED
+
+
+def _find_nearest(search: RepeatedSearch, nodes: Sequence[TextNode]) -> TextNode | None:
+    """The one with the sentence that is most likely to answer."""
+    quotes = [quote for at, node in enumerate(nodes) for quote in quotes_in(node.text, number=1, passage=at)]
+    odds = search.check.reader.log_odds(search.searched, quotes)
+    return nodes[quotes[int(odds.argmax())].passage] if quotes else None

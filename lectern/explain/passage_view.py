@@ -26,8 +26,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Text between two boundaries, and the numbers of its passages: none for a gap, two or more for an
-    overlap."""
+    """Text between two boundaries, and the numbers of its passages: several for an overlap."""
 
     text: str
     numbers: tuple[int, ...]
@@ -62,8 +61,7 @@ def window(store: Store, document_id: str, at: int, *, size: int = WINDOW) -> Wi
 
 
 def find(text: str, words: str, after: int = 0) -> int | None:
-    """The first place of these words, in any case, from the character `after` on, or else in the whole text;
-    or None."""
+    """The first place of these words from `after` on, or else in the whole text, in any case; or None."""
     pattern = re.compile(re.escape(words), re.IGNORECASE)
     match = pattern.search(text, after) or pattern.search(text)
     return match.start() if match else None

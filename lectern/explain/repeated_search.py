@@ -41,18 +41,17 @@ class RepeatedSearch:
     @cached_property
     def everywhere(self) -> list[NodeWithScore]:
         """The best passages of the whole library."""
-        return self.ranked(self.searched)
+        return self.retrieve(self.searched)
 
     @cached_property
     def within(self) -> list[NodeWithScore]:
         """The best passages of the selected documents."""
-        return self.everywhere if self.ask.file_ids is None else self.ranked(self.searched, self.ask.file_ids)
+        return self.everywhere if self.ask.file_ids is None else self.retrieve(self.searched, self.ask.file_ids)
 
-    def ranked(
+    def retrieve(
         self, question: str, file_ids: Sequence[str] | None = None, count: int = MOST_PASSAGES, *, weaker: bool = True
     ) -> list[NodeWithScore]:
-        """The best passages by the answer's own search, before any later step. `weaker`: include weaker
-        matches."""
+        """The best passages of the answer's own search. `weaker`: include weaker matches."""
         library, how = self.library, self.ask.retrieval
         if question not in self._vectors:
             self._vectors[question] = library.embedder.embed_query(question)
@@ -82,8 +81,7 @@ class RepeatedSearch:
         return Missed(cause, self.searched, len(self.message.sources), source, rank, ask, file, page)
 
     def report_used(self, node: TextNode) -> Missed:
-        """The answer used the passage, and does not quote it. The new ask puts the question to each passage
-        alone."""
+        """The answer used the passage. The new ask puts the question to each passage alone."""
         ask = replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None
         numbers = self.message.shown_numbers
         number = next((numbers[source.number] for source in self.message.sources if source.node_id == node.id_), None)

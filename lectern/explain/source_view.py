@@ -60,17 +60,31 @@ def view_source(
     file, document = _find_document(library, source)
     start, end = _locate(source, document)
     # Until a new version of a file is read, the document has the old text, which is not that of the new pages.
-    if document.metadata.get("path") == file.path and (reached := _pages_reached(library, file, document, start, end)):
-        return _view_pages(library, file, document, reached, source, quoted)
+    if document.metadata.get("path") != file.path or not (pages := _pages_reached(library, file, document, start, end)):
+        return SourceView(
+            "text",
+            file.id,
+            file.name,
+            document.page_word,
+            before=document.text[max(start - around, 0) : start],
+            marked=document.text[start:end],
+            quoted=tuple(quoted),
+            after=document.text[end : end + around],
+        )
+    labels = tuple(document.pages[each].label for each in pages) if document.pages else ("1",)
+    boxes, quoted_boxes = _find_boxes(library, file, pages, source.text, quoted)
     return SourceView(
-        "text",
+        "page",
         file.id,
         file.name,
         document.page_word,
-        before=document.text[max(start - around, 0) : start],
-        marked=document.text[start:end],
-        quoted=tuple(quoted),
-        after=document.text[end : end + around],
+        labels,
+        pages.start,
+        opens=pages.start + (labels.index(source.page_label) if source.page_label in labels else 0),
+        all_labels=tuple(page.label for page in document.pages),
+        page_count=len(document.pages) or 1,
+        boxes=boxes,
+        quoted_boxes=quoted_boxes,
     )
 
 
@@ -101,8 +115,7 @@ def _locate(source: Source, document: Document) -> tuple[int, int]:
 
 
 def _pages_reached(library: Library, file: FileRow, document: Document, start: int, end: int) -> range:
-    """The indexes of the pages of a passage that have images; none if the document has no pages or
-    pictures."""
+    """The indexes of the pages of a passage that have images."""
     page = document.page_at(start)
     if page is None and not document.pages:  # a photograph
         page_index, last = 0, 1
@@ -113,31 +126,6 @@ def _pages_reached(library: Library, file: FileRow, document: Document, start: i
         return range(0)
     reached = range(page_index, max(last, page_index + 1))
     return reached if (file.kind == "PDF" and page) or library.files.page_words.of(file.id, reached) else range(0)
-
-
-def _view_pages(
-    library: Library,
-    file: FileRow,
-    document: Document,
-    reached: range,
-    source: Source,
-    quoted: Sequence[tuple[int, int]],
-) -> SourceView:
-    labels = tuple(document.pages[each].label for each in reached) if document.pages else ("1",)
-    boxes, quoted_boxes = _find_boxes(library, file, reached, source.text, quoted)
-    return SourceView(
-        "page",
-        file.id,
-        file.name,
-        document.page_word,
-        labels,
-        reached.start,
-        opens=reached.start + (labels.index(source.page_label) if source.page_label in labels else 0),
-        all_labels=tuple(page.label for page in document.pages),
-        page_count=len(document.pages) or 1,
-        boxes=boxes,
-        quoted_boxes=quoted_boxes,
-    )
 
 
 _PageBoxes = tuple[tuple["Box", ...], ...]  # of each page
@@ -171,8 +159,7 @@ def _find_boxes(
 
 
 def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.6) -> bytes:
-    """A page of a PDF, or a picture, as an image, upright; `scale` 1.0 is 72 dots per inch of a PDF. UnknownDocumentError,
-    InputError."""
+    """An image of a page or a picture; `scale` 1.0 is 72 dots per inch. UnknownDocumentError, InputError."""
     from lectern.jobs.sandbox import draw_isolated
     from ragcore.readers.base import ReadOptions
 
@@ -200,8 +187,7 @@ def locate_quotes(store: Store, sources: Sequence[Source], answer: str) -> tuple
 
 
 def locate_sentence(store: Store, source: Source, sentence: str) -> Source:
-    """This sentence of the source, with its own page; or the source, if its document does not have it any
-    more."""
+    """This sentence of the source with its page; or the source, if the document has changed."""
     place = place_of(sentence, source.text)
     return _part(source, *place, store.document) if place else source
 

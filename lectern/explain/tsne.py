@@ -37,8 +37,7 @@ def project(vectors: Vectors) -> Vectors:
 
 
 def place(vectors: Vectors, known: Vectors, points: Vectors) -> Vectors:
-    """Points (n, 2) for vectors (n, d) among the known vectors (m, d) with their points (m, 2), m at least
-    1."""
+    """Points (n, 2) for vectors (n, d) among known vectors (m, d) with points (m, 2), m at least 1."""
     neighbours = min(NEIGHBOURS, len(known))
     placed = np.empty((len(vectors), 2), np.float32)
     for start in range(0, len(vectors), BATCH):

@@ -34,19 +34,8 @@ from ragcore.extractive.reader import MAX_QUOTED, Reader, Reading, candidates
 from ragcore.extractive.summary import summarize
 from ragcore.extractive.summary_requests import is_summary_request
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.prompts import wording
 from ragcore.prompts.prompt import Choice, Passage, RenderedMessage, Task, ToolCard, Variable, Variables, as_text
-from ragcore.prompts.wording import (
-    AGENT,
-    CONTEXT_RELEVANCY,
-    CORRECTNESS,
-    DECOMPOSE,
-    FAITHFULNESS,
-    GUIDELINE,
-    PAIRWISE,
-    RELEVANCY,
-    STRUCTURED,
-    TITLE_OF_DOCUMENT,
-)
 from ragcore.schema import ChatMessage, MessageRole, Outcome
 from ragcore.text.key_phrases import keywords, rephrase, title
 from ragcore.text.quotable_sentences import distinct, join_quotes, quotes_in
@@ -101,7 +90,7 @@ class ExtractiveLLM(LLM):
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         tool_calls: tuple[dict[str, Any], ...] = ()
-        if call.tools or call.prompt.name == AGENT.name:
+        if call.tools or call.prompt.name == wording.AGENT.name:
             reply, tool_calls = self._act(call)
         else:
             reply = self._reply(call)
@@ -158,10 +147,10 @@ class ExtractiveLLM(LLM):
                 most = _number(variables, "max_keywords", MOST_KEYWORDS)
                 return f"KEYWORDS: {', '.join(keywords(as_text(variables['text']), most))}"
             case Task.TITLE:
-                return self._title(passages, of_parts=call.prompt.name == TITLE_OF_DOCUMENT.name)
+                return self._title(passages, of_parts=call.prompt.name == wording.TITLE_OF_DOCUMENT.name)
             case Task.QUESTIONS:
                 return self._questions(passages, _number(variables, "num_questions", 5))
-            case Task.REPHRASE if call.prompt.name == DECOMPOSE.name:
+            case Task.REPHRASE if call.prompt.name == wording.DECOMPOSE.name:
                 return "None" if as_text(variables.get("existing_answer", "")).strip() else query
             case Task.REPHRASE:
                 return "\n".join(rephrase(query, _number(variables, "num_queries", 1)))
@@ -207,8 +196,7 @@ class ExtractiveLLM(LLM):
         return before if worse or nothing_new else answer
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
-        """The heading or the keywords of a passage. Of several passages, or of titles of parts, the most
-        central title."""
+        """The title of a passage: its heading or keywords. Of several passages or titles, the most central."""
         texts = [passage.text for passage in passages]
         titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else map(title, texts)
         titles = list(filter(None, titles))
@@ -222,17 +210,17 @@ class ExtractiveLLM(LLM):
     def _verdict(self, kind: str, query: str, variables: Variables, passages: Sequence[Passage]) -> str:
         response, reference = as_text(variables.get("response", "")), as_text(variables.get("reference", ""))
         match kind:
-            case FAITHFULNESS.name:
+            case wording.FAITHFULNESS.name:
                 return self._judge.faithful(response, passages)
-            case RELEVANCY.name:
+            case wording.RELEVANCY.name:
                 return self._judge.relevant(query, response, passages)
-            case CONTEXT_RELEVANCY.name:
+            case wording.CONTEXT_RELEVANCY.name:
                 return self._judge.context_holds_the_answer(query, passages)
-            case CORRECTNESS.name:
+            case wording.CORRECTNESS.name:
                 return self._judge.grade(query, response, reference)
-            case PAIRWISE.name:
+            case wording.PAIRWISE.name:
                 return self._judge.better(query, response, as_text(variables["second_response"]), reference)
-            case GUIDELINE.name:
+            case wording.GUIDELINE.name:
                 return self._judge.keeps_to(as_text(variables["guidelines"]), query, response)
             case _:
                 return self._judge.answers_the_question(query, response)
@@ -242,15 +230,14 @@ class ExtractiveLLM(LLM):
         if observed:
             answer = self._conclude(query, observed)
             return replace(answer, text=f"Thought: I can answer now.\nAnswer: {answer.text}")
-        use = choices.choose_tool(self._reader, query, _of(ToolCard, variables.get("tools", ())))
-        if use is None:
+        call = choices.choose_tool(self._reader, query, _of(ToolCard, variables.get("tools", ())))
+        if call is None:
             return f"Thought: The tools cannot help.\nAnswer: {in_language_of(query, fixed_replies.NO_TOOL)}"
-        arguments = json.dumps(dict(use.arguments), ensure_ascii=False)
-        return f"Thought: I need to ask {use.name}.\nAction: {use.name}\nAction Input: {arguments}"
+        name, arguments = call
+        return f"Thought: I need to ask {name}.\nAction: {name}\nAction Input: {arguments}"
 
     def _act(self, call: LLMCall) -> tuple[Answer | str, tuple[dict[str, Any], ...]]:
-        """An answer from the results of tools since the last message of the user; without any, a call of a
-        tool."""
+        """An answer from the tool results since the last user message, or else a tool call."""
         last = max((at for at, message in enumerate(call.history) if message.role is MessageRole.USER), default=-1)
         query = as_text(call.variables.get("query_str", "")) or (call.history[last].content if last >= 0 else "")
         since = call.history[last + 1 :]
@@ -261,10 +248,10 @@ class ExtractiveLLM(LLM):
             return in_language_of(query, fixed_replies.NO_MODEL), ()
         cards = [choices.card_of(tool) for tool in call.tools]
         allowed = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
-        use = choices.choose_tool(self._reader, query, allowed)
-        if use is None:
+        chosen = choices.choose_tool(self._reader, query, allowed)
+        if chosen is None:
             return in_language_of(query, fixed_replies.NO_TOOL), ()
-        function = {"name": use.name, "arguments": json.dumps(dict(use.arguments), ensure_ascii=False)}
+        function = dict(zip(("name", "arguments"), chosen, strict=True))
         return "", ({"id": f"call_{len(call.history)}", "type": "function", "function": function},)
 
     def _conclude(self, query: str, observed: Sequence[Passage]) -> Answer:
@@ -279,7 +266,7 @@ class ExtractiveLLM(LLM):
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
     """As JSON if the call requires that. In a schema with one required string, that string is the answer."""
-    if call.prompt.name.startswith(STRUCTURED):
+    if call.prompt.name.startswith(wording.STRUCTURED):
         satisfied = answer.outcome == "answer"
         text = json.dumps({"answer": answer.text, "query_satisfied": satisfied}, ensure_ascii=False)
         return Answer(text, "answer" if satisfied else "nothing")

@@ -6,12 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragcore.extractive import fixed_replies
 from ragcore.extractive.reader import Reader
 from ragcore.prompts.prompt import Choice, Passage, ToolCard
 from ragcore.text.keywords import content_words
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 BEHIND = 1.5  # log odds by which a further choice may be worse than the best one
 NUMBERS = 1.0  # log odds added to a tool whose arguments are exactly the numbers of the question
 RELEVANCE = 1.5  # log odds of one step of relevance, which is 1 at the threshold of closest passages, and at most 10
-NO_TOOL = fixed_replies.NO_TOOL["en"]
 
 
 def select(reader: Reader, query: str, choices: Sequence[Choice], most: int) -> str:
@@ -47,8 +44,7 @@ def rank(reader: Reader, query: str, passages: Sequence[Passage]) -> str:
 
 
 def divide(reader: Reader, query: str, choices: Sequence[Choice]) -> str:
-    """JSON: each part of the question for its best tool; a question in one part for all tools that are nearly
-    as good."""
+    """JSON: each part of the question with its best tool; one part with all nearly as good."""
     parts = list(_parts(query))
     if len(parts) > 1:
         pairs = [(part, choice.name) for part in parts for choice in _nearest(reader, part, choices)[:1]]
@@ -59,8 +55,7 @@ def divide(reader: Reader, query: str, choices: Sequence[Choice]) -> str:
 
 
 def direction(query: str, passage: str) -> str:
-    """ "previous" or "next" if the question asks for an earlier or later event, or the passage is cut there;
-    or "none"."""
+    """ "previous", "next" or "none": what the question asks for, or where the passage is cut."""
     if match := _BEFORE_OR_AFTER.search(query):
         return "previous" if match["before"] else "next"
     text = passage.strip()
@@ -69,16 +64,8 @@ def direction(query: str, passage: str) -> str:
     return "next" if text and not _SENTENCE_END.search(text) else "none"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
-    """A tool to call, and its arguments."""
-
-    name: str
-    arguments: Mapping[str, Any]
-
-
-def choose_tool(reader: Reader, query: str, tools: Sequence[ToolCard]) -> ToolUse | None:
-    """The best tool among those whose arguments are one string, which is the question, or exactly its
+def choose_tool(reader: Reader, query: str, tools: Sequence[ToolCard]) -> tuple[str, str] | None:
+    """(name, arguments as JSON) of the best tool whose arguments are one string, which is the question, or its
     numbers.
 
     None if there is none. If the name of the string is not that of a question or a search, the description of
@@ -90,7 +77,7 @@ def choose_tool(reader: Reader, query: str, tools: Sequence[ToolCard]) -> ToolUs
     odds = _log_odds(reader, query, [_describe(tool.name, tool.description) for tool, _ in callable_])
     odds += [NUMBERS * (query not in arguments.values()) for _, arguments in callable_]
     tool, arguments = callable_[int(odds.argmax())]
-    return ToolUse(tool.name, arguments)
+    return tool.name, json.dumps(arguments, ensure_ascii=False)
 
 
 def card_of(tool: Mapping[str, Any]) -> ToolCard:
@@ -106,7 +93,6 @@ def _nearest(reader: Reader, query: str, choices: Sequence[Choice]) -> list[Choi
 
 
 def _log_odds(reader: Reader, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-    """(n,): that each text is about the question."""
     return reader.log_odds(query, [Quote(text, (), at, "") for at, text in enumerate(texts)])
 
 
@@ -137,8 +123,7 @@ def _reason(query: str, choice: Choice) -> str:
 
 
 def _parts(query: str) -> Iterator[str]:
-    """The parts of a question: its sentences, the questions that "and" joins, and each of two things in a
-    comparison."""
+    """Its sentences, the questions that "and" joins, and each of two things in a comparison."""
     for sentence in _SENTENCE.findall(query):
         parts = [part.strip(" ,") for part in _AND_ASKS.split(sentence)]
         pair = _PAIR.match(parts[0]) if len(parts) == 1 else None

@@ -57,8 +57,7 @@ def _asks_with_prefix(question: str, passage: str) -> _Test | None:
 
 
 def _asks_of_another_time(question: str, passage: str) -> _Test | None:
-    """If the passage has not the month, day or year of the question, another one contradicts, except after
-    "since 2019"."""
+    """If the passage lacks the month, day or year of the question, another one contradicts."""
     times = _times(question)
     kinds = {kind for kind, _ in times - _times(passage)}
     if not kinds or any(_times(bound[1]) for bound in _BOUND.finditer(question)):

@@ -16,8 +16,7 @@ import numpy as np
 
 from ragcore.extractive.follow_up import without_carried
 from ragcore.extractive.languages.quantities import lacks_number
-from ragcore.extractive.sentence_vectors import SentenceVectors
-from ragcore.extractive.word_vectors import mean_cosine
+from ragcore.extractive.sentence_vectors import SentenceVectors, mean_cosine
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import Quote, introduces_list
 
@@ -94,8 +93,7 @@ def likely(
 
 
 def word_weights(question: str, stems: Sequence[str], quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-    """(words,): the weight of each of the question's words by its idf among the quotes; the sum is 1 if there
-    are words."""
+    """(words,): the weight of each word of the question by its idf among the quotes; their sum is 1."""
     idf = _idf(stems, [set(content_words(quote.read_with_lead)) for quote in quotes])
     if (typed := without_carried(question)) != question:
         own = set(content_words(typed))
@@ -122,12 +120,11 @@ def _idf(stems: Sequence[str], texts: Sequence[Collection[str]]) -> npt.NDArray[
 def is_fragment(quote: Quote) -> bool:
     introduces_nothing = introduces_list(quote.text) and not quote.introduces
     says_something = _SENTENCE_END.search(quote.text) or quote.is_row or quote.introduces or introduces_list(quote.lead)
-    return introduces_nothing or not says_something or is_heading(quote)
+    return introduces_nothing or not says_something or _is_letterhead(quote)
 
 
-def is_heading(quote: Quote) -> bool:
-    """Whether each of several words begins with a capital or is a number, as in a letterhead, but not in a
-    row of a table."""
+def _is_letterhead(quote: Quote) -> bool:
+    """Whether each of several words begins with a capital or is a number, but not in a row of a table."""
     words = quote.text.split()
     initials = [word[0] for word in words if word[0].isalnum()]
     is_capitalised = quote.text != quote.text.lower() and all(char.isupper() or char.isdigit() for char in initials)

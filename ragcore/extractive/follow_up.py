@@ -63,7 +63,7 @@ def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
     if not questions or not leans_on_context(question):
         return question
     before = next((each for each in reversed(questions) if not leans_on_context(each)), questions[0])
-    carried = _carried(topic_of(before) if is_summary_request(before) else before, question)
+    carried = _topic_words(topic_of(before) if is_summary_request(before) else before, question)
     return f"{question.rstrip()} ({carried})" if carried else question
 
 
@@ -100,7 +100,7 @@ def _size(text: str) -> float:
     return len(content_words(text)) / (2 if language_of(text) in UNSPACED else 1)
 
 
-def _carried(before: str, question: str) -> str:
+def _topic_words(before: str, question: str) -> str:
     """The content words of the earlier message that the question lacks. If the question has a pronoun, only
     its names, if there are any. A new year replaces the old one."""
     if language_of(before) in UNSPACED:

@@ -84,8 +84,7 @@ def _of_sentences(text: str, whole: str) -> Iterator[str]:
 
 
 def _as_written(question: str, text: str) -> Iterator[str]:
-    """The question, if it is at the beginning of a line. In the middle of a paragraph it is often
-    rhetorical."""
+    """The question, if it begins a line. Inside a paragraph it is often rhetorical."""
     labelled = _LABEL.match(question)
     question = question[labelled.end() :] if labelled else question
     first_words = r"\s+".join(map(re.escape, question.split()[:4]))

@@ -72,8 +72,7 @@ class Reader:
         self.vectors = SentenceVectors(embedder)
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """What the passages say about the question. They are from different places or in a row, best
-        first."""
+        """What the passages, best first, say about the question."""
         return self.read_quotes(question, candidates(passages), [passage.relevance for passage in passages])
 
     def read_quotes(self, question: str, quotes: Sequence[Quote], relevance: Sequence[float]) -> Reading:
@@ -98,8 +97,7 @@ class Reader:
     def log_odds(
         self, question: str, quotes: Sequence[Quote], relevance: Sequence[float] | None = None
     ) -> npt.NDArray[np.float64]:
-        """(n,): that each sentence is the answer, against there being none; -inf for those that were not
-        measured."""
+        """(n,): that each sentence is the answer; -inf for those that were not measured."""
         odds = np.full(len(quotes), -np.inf)
         rows, measured = features.measure(question, quotes, relevance or [1.0] * len(quotes), self.vectors)
         odds[rows] = measured @ np.array(self.weights.features) + self.weights.bias
@@ -198,8 +196,7 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
 
 
 def _likeliest_part_first(chosen: Sequence[Quote], quotes: Sequence[Quote], log_odds: npt.NDArray[np.float64]) -> list[Quote]:
-    """The chosen quotes in parts, each below one heading of one passage. The part with the likeliest quote is
-    first."""
+    """The quotes in parts, each below one heading, the part with the likeliest quote first."""
     odds = dict(zip(quotes, log_odds.tolist(), strict=True))
     parts = [list(part) for _, part in groupby(chosen, key=lambda quote: (quote.passage, quote.lead))]
     parts.sort(key=lambda part: -max(odds.get(quote, -np.inf) for quote in part))

@@ -92,7 +92,7 @@ def _sections(passages: Sequence[Passage], language: str) -> list[Section]:
     for passage in passages:
         notes, text = split_notes(passage.text)
         name, below = notes.get(GROUP, document_of(passage.source)), notes.get(DOCUMENTS_OF_GROUP, "")
-        heading = "\n".join(filter(None, [heading_of(name), _escaped(below)]))
+        heading = "\n".join(filter(None, [heading_of(name), _escape(below)]))
         headings.setdefault(heading, []).append(replace(passage, text=text))
         if TABLE in notes:
             tables[heading] = notes[TABLE]
@@ -140,10 +140,10 @@ def heading_of(name: str) -> str:
     >>> print(heading_of("notes [1].txt"))
     **notes \\[1\\].txt**
     """
-    return f"**{_escaped(name)}**" if name else ""
+    return f"**{_escape(name)}**" if name else ""
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """A name in Markdown: a [1] in the name of a file is no citation."""
     return _MARKDOWN.sub(r"\\\1", name)
 
@@ -160,13 +160,13 @@ def _counts(sections: Sequence[Section], length: Length, *, again: bool) -> list
     usual = OF_FEW if len(sections) <= FEW else OF_MANY
     if len(sections) == 1:
         usual = min(MOST, max(LEAST, int(sizes[0] / 2 if again else np.log2(sizes[0]))))
-    suited = [len(_suited(section.quotes, lists=True)) for section in sections]
+    suited = [len(_suitable_rows(section.quotes, lists=True)) for section in sections]
     return [min(usual, count or size) for count, size in zip(suited, sizes, strict=True)]
 
 
 def _choose(quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic: str, most: int, *, lists: bool) -> list[int]:
     """The rows of up to `count` sentences, best first. `most`: the number that is embedded."""
-    suited = _suited(quotes, lists=lists)
+    suited = _suitable_rows(quotes, lists=lists)
     rows = np.array(suited if len(suited) >= count else range(len(quotes)))
     weights = _weights([quotes[row] for row in rows])
     weighed = np.sort(np.argsort(-weights, kind="stable")[:most])
@@ -186,7 +186,7 @@ def _choose(quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic
     return [int(rows[at]) for at in diverse(scores, embedded, groups, places)]
 
 
-def _suited(quotes: Sequence[Quote], *, lists: bool) -> list[int]:
+def _suitable_rows(quotes: Sequence[Quote], *, lists: bool) -> list[int]:
     """The rows of sentences that can be understood alone: no table rows, list items, headings, questions,
     speech or short sentences, and none that refers to the one before. With `lists`, also introductions of
     short lists, or, if there is nothing else, of any list."""
@@ -204,8 +204,7 @@ def _width(text: str) -> int:
 
 
 def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-    """(n,), 0 to 2.3, of the sentences of a document: high with its commonest words, with names, and near its
-    beginning."""
+    """(n,), 0 to 2.3: high with the commonest words of the document, with names, and at its beginning."""
     words = [set(content_words(quote.text)) for quote in quotes]
     common = Counter(chain.from_iterable(words))
     weights = np.array([sum(np.log(common[word]) for word in own) / (len(own) + 5) for own in words])
@@ -216,8 +215,7 @@ def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
 
 
 def _within(most: int, sections: Sequence[Section], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The rows that fit into so many words, at least one: the first of each section, then the second of each,
-    and so on."""
+    """The rows that fit into so many words, at least one: the first of each section, then the second."""
     fitting: list[list[int]] = [[] for _ in sections]
     free = most
     for turn in range(max(map(len, chosen))):

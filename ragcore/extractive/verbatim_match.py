@@ -24,8 +24,7 @@ class Figure:
 
 
 def in_a_row(text: str) -> str:
-    """Its words between spaces, so that a sentence is in the row of its text. A number is one word with its
-    signs."""
+    """Its words between spaces, to find a sentence in a text. A number is one word with its signs."""
     return f" {' '.join(words(_FIGURE.sub(_in_words, one_notation(text))))} "
 
 

@@ -41,7 +41,7 @@ def loose_json(text: str) -> Any:
     text = text.lstrip("\ufeff")
     for alone in (text, *_FENCE.findall(text)):
         try:
-            return _value(list(_tokens(alone, 0)))
+            return _value(list(_tokens(alone)))
         except ValueError:
             continue
     values = _without_citations(list(_values(text)))
@@ -68,7 +68,7 @@ def _readable(text: str) -> list[Any]:
     """The text as one value, or the objects and arrays in it up to the first that cannot be read."""
     values: list[Any] = []
     with suppress(ValueError):
-        return [_value(list(_tokens(text, 0)))]
+        return [_value(list(_tokens(text)))]
     with suppress(ValueError):
         values.extend(_values(text))
     return values
@@ -108,8 +108,8 @@ def _without_citations(values: list[Any]) -> list[Any]:
     return [value for value in values if not (isinstance(value, list) and all(type(item) is int for item in value))] or values
 
 
-def _tokens(text: str, at: int) -> Iterator[tuple[str, str]]:
-    text = text.rstrip()
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    text, at = text.rstrip(), 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:

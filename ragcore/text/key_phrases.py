@@ -104,8 +104,7 @@ def title(text: str) -> str:
 
 
 def rephrase(question: str, most: int) -> list[str]:
-    """At most `most` other search texts for the question, without repeats; the question itself if there are
-    none."""
+    """At most `most` other search texts for the question; the question itself if there are none."""
     bare = question.strip(" ?？¿!.")
     words = bare.split()
     start = next((at for at, word in enumerate(words) if content_words(word)), 0)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Callable
 from functools import cache
-from typing import Protocol
 
 from ragcore.text.word_forms import USUAL
 
@@ -85,16 +85,12 @@ def _grams(run: str, *, longest: bool) -> list[str]:
     return threes if longest else pairs + threes
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...
-
-
 @cache
-def _stemmer(language: str) -> _Stemmer:
+def _stemmer(language: str) -> Callable[[str], str]:
     import snowballstemmer  # type: ignore[import-untyped]
 
-    stemmer: _Stemmer = snowballstemmer.stemmer(language)
-    return stemmer
+    stem: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
+    return stem
 
 
 def _stem(word: str) -> str:
@@ -105,7 +101,7 @@ def _stem(word: str) -> str:
     # Numbers, codes and very long words have no stem.
     if language and len(word) <= LONGEST_WORD and not any(letter.isdigit() for letter in word):
         with _stemming:  # a stemmer is not thread-safe
-            word = _stemmer(language).stemWord(word)
+            word = _stemmer(language)(word)
     if word.isascii() or not _FOLDABLE.search(word):
         return word
     return (
@@ -123,10 +119,6 @@ def _language(word: str) -> str:
         if low <= first <= high:
             return language
     return ""
-
-
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
 
 
 LONGEST_WORD = 40  # characters of a word that has a stem
@@ -167,7 +159,7 @@ _GROW_UP = re.compile(r"\bgr(?:ow(?:s|n|ing)?|ew) up\b(?! to\b)")  # to become a
 _MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)  # not the month
 
 # English, German, French, Spanish, Italian, Portuguese and Dutch, without words that have another meaning in English ("die").
-STOP_WORDS = _set(
+STOP_WORDS = frozenset(
     """
     a about above after again against all also am an and any are aren't as at be because been before being below between
     both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from
@@ -194,5 +186,5 @@ STOP_WORDS = _set(
     seus suas são só também tem uma você à às é aan bij dan dat deze dit een haar heb hebben heeft het hij hun iets ik kan
     maar meer mijn moet naar niet nog nu om onder ook op tot uit veel voor waar wat wel werd wij wordt worden zal ze zich
     zij zijn zo zou
-    """
+    """.split()  # noqa: SIM905  # one word a line would be a page
 )

@@ -1,5 +1,4 @@
-"""The items of a list in a model's reply, one a line, without numbers, bullets, quotation marks and
-fences."""
+"""The items of a list in a model's reply, without numbers, bullets, quotation marks and fences."""
 
 from __future__ import annotations
 

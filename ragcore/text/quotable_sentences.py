@@ -181,8 +181,7 @@ def document_of(source: str) -> str:
 
 
 def _quotes_before_marks(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
-    """The sentences of the text before these marks. The last one has the marks, or the whole list that ends
-    there."""
+    """The quotes of the text before these marks, which the last quote has, or the whole last list."""
     quotes = _attach_lists([Quote(unit.text, (), passage, document, bullet=unit.bullet) for unit in _prose(text)])
     cited = max(len(quotes) - 1, 0)
     for row, quote in enumerate(quotes):
@@ -200,8 +199,7 @@ def _has_words(sentence: str) -> bool:
 
 
 def _sentences_with_leads(text: str) -> list[tuple[str, str, str | None]]:
-    """(heading or question above it, sentence, its bullet). Headings without text are dropped, unless there
-    is nothing else."""
+    """(heading or question above it, sentence, its bullet), without headings that have no text below."""
     rows: list[tuple[str, str, str | None]] = []
     lead = last = unfinished = ""  # last: the heading or question directly before; unfinished: a short answer such as "No."
     list_lead = ""
@@ -231,8 +229,7 @@ def _sentences_with_leads(text: str) -> list[tuple[str, str, str | None]]:
 
 
 def _mark_numbered_items(units: Sequence[_Unit]) -> list[_Unit]:
-    """Neighbours with the same kind of number, "1." or "a)", become items of a list. Questions stay as they
-    are."""
+    """Neighbours with the same kind of number, "1." or "a)", become list items. Questions do not."""
 
     def kind_of_number(unit: _Unit) -> str:
         number = LISTED.match(unit.text) if unit.bullet == "" and not _QUESTION.search(unit.text) else None
@@ -322,8 +319,7 @@ def _short_lines(span: str) -> list[_Unit]:
 
 
 def _is_below_heading(span: str) -> bool:
-    """Whether its first line is a heading: so much shorter than the next that no line break of a sentence
-    explains it."""
+    """Whether its first line is much shorter than the next, and so is a heading."""
     above, _, below = (part.strip() for part in span.partition("\n"))
     return (
         bool(above and below)
@@ -336,8 +332,7 @@ def _is_below_heading(span: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[str]:
-    """Its sentences. A list item without a full stop ends before the headings below it, and each heading is a
-    span."""
+    """Its sentences, and the headings below a list item without a full stop."""
     for start, end in sentence_spans(text):
         span = text[start:end]
         if LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):
@@ -351,8 +346,7 @@ def _spans(text: str) -> Iterator[str]:
 
 
 def _rows(tables: str) -> Iterator[str]:
-    """Each row of the tables with the names of its columns, "Ticket: Adult; Price: £2.50", without the row of
-    these names."""
+    """Each row of the tables, with the names of its columns: "Ticket: Adult; Price: £2.50"."""
     lines = [line for line in tables.split("\n") if line.strip()]
     begin = [at for at in range(1, len(lines) - 1) if _RULE.fullmatch(lines[at + 1]) and not _RULE.fullmatch(lines[at])]
     for start, end in itertools.pairwise([0, *begin, len(lines)]):
@@ -379,7 +373,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _attach_lists(quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes of a passage, with `introduces` of those that introduce a list."""
+    """The quotes of a passage, with `introduces` of each that introduces a list."""
     lists = (_list_below(row, quotes) for row in range(len(quotes)))
     return [replace(quote, introduces=items) if items else quote for quote, items in zip(quotes, lists, strict=True)]
 
@@ -472,8 +466,7 @@ def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Qu
 
 
 def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:
-    """The row that introduces this item's list. It is in another passage where this one begins inside the
-    list."""
+    """The row that introduces this item's list, perhaps in an earlier passage with the same list."""
     item = quotes[row]
     if item.bullet is None:
         return None

@@ -1,5 +1,4 @@
-"""The place of a quoted sentence in its passage, where the two may differ in citations, Markdown and line
-breaks."""
+"""The place of a quote in its passage, which may have other citations, Markdown and line breaks."""
 
 from __future__ import annotations
 
@@ -80,8 +79,7 @@ def first_place(sentences: Iterable[str], passage: str) -> int | None:
 
 
 def place_of(sentence: str, passage: str) -> tuple[int, int] | None:
-    """The (start, end) of the sentence in the passage, which may have other line breaks, citations and
-    Markdown."""
+    """The (start, end) of the sentence in the passage, in spite of line breaks, citations and Markdown."""
     places, letters = _letters_of(passage)
     _, searched = _letters_of(sentence)
     at = letters.find(searched)
@@ -110,8 +108,7 @@ def _row_pattern(sentence: str) -> re.Pattern[str]:
 
 
 def _letters_of(text: str, layout: str = _LAYOUT) -> tuple[list[int], str]:
-    """(places, characters) of the text without white space, citations, Markdown and the marks of list
-    items."""
+    """(places, characters) without white space, citations, Markdown and bullets."""
     for mark in (MARKS, _BULLETS):
         text = mark.sub(lambda match: " " * len(match.group()), text)
     places = [at for at, char in enumerate(text) if not char.isspace() and char not in layout]

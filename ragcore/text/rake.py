@@ -37,8 +37,7 @@ def rake_keywords(text: str, most: int) -> list[str]:
 
 
 def keywords_in(reply: str) -> list[str]:
-    """The keywords of a reply like "KEYWORDS: a, b, c", in order, each once; or the lines of a reply without
-    that word."""
+    """The keywords of a reply like "KEYWORDS: a, b, c", each once; or the lines of another reply."""
     marked = _MARK.search(reply)
     listed = reply[marked.end() :] if marked else reply
     keywords = (_BULLET.sub("", keyword).strip(" \t.\"'*`") for keyword in re.split(r"[,;\n]", listed))
@@ -46,8 +45,7 @@ def keywords_in(reply: str) -> list[str]:
 
 
 def terms_of(keywords: Iterable[str]) -> list[str]:
-    """The terms by which keywords are compared, each once: every keyword as a whole, and its content
-    words."""
+    """Every keyword as a whole, and its content words, each once: keywords are compared by them."""
     terms: dict[str, None] = {}
     for keyword in keywords:
         terms[" ".join(words(keyword))] = None

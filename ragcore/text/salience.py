@@ -24,8 +24,7 @@ NOVELTY = 0.5  # penalty for similarity to a sentence that is chosen already
 
 
 def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
-    """(n, d) unit rows -> (n,), 0 to 1, the most central sentence has 1: its share of a random walk between
-    similar ones."""
+    """(n, d) unit rows -> (n,): the share of each in a random walk between similar ones, best 1."""
     if not len(vectors):
         return np.zeros(0)
     likeness = np.clip(vectors.astype(np.float64) @ vectors.T.astype(np.float64), 0.0, None)

@@ -31,8 +31,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _breaks(text: str) -> Iterator[int]:
-    """The starts of sentences, without the first, ascending. White space at the start and end of the text is
-    no sentence."""
+    """The starts of all sentences but the first, ascending."""
     lower_case = text == text.lower()  # without any capitals, a small letter may begin a sentence
     for match in _MARK.finditer(text):
         kind = match.lastgroup
@@ -47,8 +46,7 @@ def _breaks(text: str) -> Iterator[int]:
 
 
 def _separates_lines(text: str, end: int, after: int) -> bool:
-    """Whether the line that ends at `end`, or the line of the character at `after`, is a heading, a row or an
-    item."""
+    """Whether the line that ends at `end`, or that of `after`, is a heading, a row or an item."""
     before, line = text.rfind("\n", 0, end) + 1, text.rfind("\n", 0, after) + 1
     return _OWN_LINE.match(text, before) is not None or _NEW_LINE.match(text, line) is not None
 

@@ -87,8 +87,7 @@ def grids_in(text: str) -> list[Grid]:
 
 
 def describe(table: Table, language: str) -> str:
-    """The facts in a language (ISO 639-1), or in English: "16 rows; columns Date, Amount; Date 2025-01-02 to
-    2025-03-31."."""
+    """The facts in a language (ISO 639-1), or English: "16 rows; columns Date, Amount; Amount 2 to 9."."""
     wording = WORDINGS.get(language, WORDINGS["en"])
     parts = [
         wording.row if table.rows == 1 else wording.rows.format(table.rows),
@@ -157,8 +156,7 @@ _MONTHS = 12
 
 
 def _dates(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """(year, month, day) of each value that is a date; {} if day and month may be in either order, as in
-    03/04/2025."""
+    """(year, month, day) of each date; {} if day and month may be in either order, as in 03/04/2025."""
     iso = {value: tuple(int(part or 0) for part in match.groups()) for value in values if (match := _ISO.fullmatch(value))}
     if iso:
         return iso
@@ -173,8 +171,7 @@ def _dates(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 
 def _numbers(values: Sequence[str]) -> dict[str, float]:
-    """The number of each value that is one, with a currency or unit. A comma is decimal if values end like
-    12,50."""
+    """The number of each value that has one. A comma is decimal if values end like 12,50."""
     comma = any(map(_DECIMAL_COMMA.search, values)) and not any(map(_DECIMAL_POINT.search, values))
     drop, point = (".", ",") if comma else (",", ".")
     numbers: dict[str, float] = {}

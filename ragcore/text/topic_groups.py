@@ -35,8 +35,7 @@ def topic_groups(vectors: Vectors) -> list[int]:
 
 
 def group_names(texts: Sequence[str], groups: Sequence[int]) -> list[str]:
-    """The name of each group of texts: the words that are commonest in it compared to the others, "ferry,
-    harbour, tide"."""
+    """The names of the groups: the words that are most specific to each, "ferry, harbour, tide"."""
     having: dict[int, Counter[tuple[str, ...]]] = {group: Counter() for group in sorted(set(groups))}
     spelt: dict[tuple[str, ...], str] = {}
     for text, group in zip(texts, groups, strict=True):

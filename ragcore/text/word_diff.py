@@ -50,7 +50,7 @@ def legible(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind, str]]:
-    """Between two stretches that are the same, first the removed and then the added one; some are empty."""
+    """Between two common stretches, first the removed and then the added one; some are empty."""
     left = right = 0
     for same_left, same_right, length in _in_common(before, after):
         removed, added = before[left:same_left], after[right:same_right]
@@ -64,8 +64,7 @@ def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind,
 
 
 def _in_common(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
-    """(place in the first, place in the second, number of words) of each common stretch; the last is empty,
-    at both ends."""
+    """(place in each, number of words) of each common stretch; the last is empty."""
     matcher = SequenceMatcher(None, before, after, autojunk=max(len(before), len(after)) > _LONG)
     end = (len(before), len(after))
     return [
