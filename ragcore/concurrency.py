@@ -1,5 +1,4 @@
-"""The synchronous library in an event loop: two wrappers give a method its async twin, in the body of its
-class.
+"""The synchronous library in an event loop: two wrappers give the methods of a class their async twins.
 
 aquery = awaitable(query)                  # answer = await engine.aquery("...")
 astream_chat = awaitable_stream(stream_chat)   # async for piece in await llm.astream_chat(messages)
@@ -73,11 +72,10 @@ def finished(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
-    """The pieces, each computed in a thread, so that the event loop can go on. Between two requests nothing
+    """The pieces, each computed in a thread, so that the event loop goes on. Between two requests nothing
     runs.
 
-    A `break` in a loop over them closes the stream at once. A cancelled task waits for the running step, and
-    then closes the stream.
+    A `break` in a loop over them closes the stream at once; cancellation, after the running step.
     """
     return _InThreads(pieces)
 

@@ -40,8 +40,7 @@ from dataclasses import dataclass
 
 
 class RagError(Exception):
-    """What happened (`str(error)`), what to do (`hint`), and whether the same call may succeed later
-    (`retryable`).
+    """What happened (`str(error)`), what to do (`hint`), and whether to try the same again (`retryable`).
 
     >>> error = ConfigError("The chunk size is 0.", hint="Choose at least 1.")
     >>> str(error), error.hint, error.retryable
@@ -93,12 +92,10 @@ class Problem:
         )
 
 
-class InputError(RagError):
-    pass
+class InputError(RagError): ...
 
 
-class QuestionError(InputError):
-    pass
+class QuestionError(InputError): ...
 
 
 class StillReadingError(InputError):
@@ -114,48 +111,38 @@ class StillReadingError(InputError):
         )
 
 
-class AlreadyThereError(InputError):
-    pass
+class AlreadyThereError(InputError): ...
 
 
-class PassedOverError(InputError):
-    pass
+class PassedOverError(InputError): ...
 
 
 class UnreadableFileError(InputError):
     """`what` has the name of the file as the user knows it."""
 
 
-class EmptyFileError(UnreadableFileError):
-    pass
+class EmptyFileError(UnreadableFileError): ...
 
 
-class EncryptedFileError(UnreadableFileError):
-    pass
+class EncryptedFileError(UnreadableFileError): ...
 
 
-class UnsupportedFileError(UnreadableFileError):
-    pass
+class UnsupportedFileError(UnreadableFileError): ...
 
 
-class DamagedFileError(UnreadableFileError):
-    pass
+class DamagedFileError(UnreadableFileError): ...
 
 
-class NoTextError(UnreadableFileError):
-    pass
+class NoTextError(UnreadableFileError): ...
 
 
-class TooLargeError(UnreadableFileError):
-    pass
+class TooLargeError(UnreadableFileError): ...
 
 
-class UnsafeArchiveError(UnreadableFileError):
-    pass
+class UnsafeArchiveError(UnreadableFileError): ...
 
 
-class ConfigError(RagError):
-    pass
+class ConfigError(RagError): ...
 
 
 class MissingPackageError(RagError):
@@ -166,8 +153,7 @@ class MissingPackageError(RagError):
         super().__init__(f"The package {package} is not installed.", hint=f"Install it with: pip install {requirement}")
 
 
-class StoreError(RagError):
-    pass
+class StoreError(RagError): ...
 
 
 class DimensionError(StoreError):
@@ -187,16 +173,13 @@ class UnknownDocumentError(StoreError):
         self.document_id = document_id
 
 
-class DamagedStoreError(StoreError):
-    pass
+class DamagedStoreError(StoreError): ...
 
 
-class EmbeddingError(RagError):
-    pass
+class EmbeddingError(RagError): ...
 
 
-class LLMError(RagError):
-    pass
+class LLMError(RagError): ...
 
 
 class LLMUnavailableError(LLMError):
@@ -207,8 +190,7 @@ class LLMTimeoutError(LLMError):
     retryable = True
 
 
-class LLMAuthError(LLMError):
-    pass
+class LLMAuthError(LLMError): ...
 
 
 class UnknownModelError(LLMError):
@@ -231,5 +213,4 @@ class LLMProtocolError(LLMError):
     retryable = True
 
 
-class ContextWindowError(LLMError):
-    pass
+class ContextWindowError(LLMError): ...

@@ -76,8 +76,8 @@ class ReadEverything(AnswerStream):
 def rows_that_answer(
     pieces: Generator[str, None, object], trace: Span | None = None, question: str = ""
 ) -> Generator[str, None, None]:
-    """The rows of accumulate that answer, below each other; or else the closest passages, or the refusal in
-    the language of `question`.
+    """The rows of accumulate that answer, or else the closest passages, or the refusal in the question's
+    language.
 
     A row without a citation gets the one of its passage if the trace has it.
     """

@@ -1,6 +1,7 @@
-"""Suggested questions about the newest documents: those of the sample, those of a language model if there is
-one, those that a sentence of a document answers, or a request for its summary. A suggestion must retrieve its
-own document.
+"""Suggested questions about the newest documents.
+
+They are from the sample, from a language model, from sentences of a document that answer them, or ask for its summary.
+A suggestion must retrieve its own document.
 
 A thread generates them when the documents have changed, and stores them in the library's database.
 """
@@ -18,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 from lectern.jobs.file_rows import Stage
-from ragcore.errors import LLMError, StoreError
+from ragcore.errors import LLMError
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.follow_up import leans_on_context
 from ragcore.extractive.question_generation import language_of, questions_of_sentences
@@ -53,8 +54,8 @@ BY_MODEL = 2  # questions of the model
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS suggestions (
-    version TEXT NOT NULL,           -- of the documents that they were made from
-    place INTEGER NOT NULL,          -- 1, 2, 3 ...; 0 says that this version was looked at, though nothing came of it
+    version TEXT NOT NULL,           -- of the documents
+    place INTEGER NOT NULL,          -- 1, 2, 3 ...; 0 for a row of each version, even without suggestions
     question TEXT NOT NULL,
     document_id TEXT NOT NULL,
     PRIMARY KEY (version, place)
@@ -122,9 +123,8 @@ class Suggestions:
         self._thread: threading.Thread | None = None
 
     def get(self, of: Collection[str] = ()) -> Suggested:
-        """The stored suggestions, without those of deleted documents, or only those `of` these documents. If
-        the documents have changed since, a thread begins to generate new ones, as soon as no file is being
-        read."""
+        """The stored suggestions, except of deleted documents, or only those `of` these documents. If the
+        documents have changed, a thread begins to generate new ones, as soon as no file is being read."""
         version, reading = self._now()
         if not version:
             return Suggested()
@@ -178,9 +178,7 @@ class Suggestions:
                     *((version, n, writable(each.question), each.document_id) for n, each in enumerate(suggestions, 1)),
                 ]
                 db.executemany("INSERT INTO suggestions (version, place, question, document_id) VALUES (?, ?, ?, ?)", rows)
-        except StoreError:
-            logger.exception("suggestions could not be stored")  # the screens work without them
-        except Exception:  # nothing else reports an error of this thread
+        except Exception:  # nothing else reports an error of this thread, and the screens work without suggestions
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:

@@ -1,7 +1,6 @@
 """The calls of an answer as a graph to draw, from its trace.
 
-The graph is a strip of answers that change from call to call, a tree of summaries, a row for each call, or
-the rounds of an agent.
+It is a strip of changing answers, a tree of summaries, a row for each call, or the rounds of an agent.
 """
 
 from __future__ import annotations
@@ -36,12 +35,11 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a model. `number` counts from 1 in the order of their beginnings; `began` is in seconds since
-    the answer's.
+    """A call of a model. `number` counts from 1; `began` is in seconds since the beginning of the answer.
 
     `passages` are the numbers of those in its prompt, `inputs` the calls whose replies are in it. `level`
-    counts from 1 the generations of calls that waited for each other. `changes`, in a strip, are those from
-    the reply before.
+    counts from 1 the generations of calls that waited for each other. `changes` are those from the reply
+    before.
     """
 
     number: int
@@ -65,7 +63,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the answer. `text`: the question of a retrieval, or a tool with its arguments; `result`: of a
+    """A step of the answer. `text`: a question to retrieve, or a tool with its arguments; `result`: of a
     tool.
 
     `call` is the number of a call; `group` is the round ("1") or the document (its name) of the step.

@@ -4,9 +4,8 @@ A separate process makes it, so that nobody waits for it,
 
     python -m lectern.explain.embedding_map FOLDER
 
-for the library in that folder, or on the server in LECTERN_DATABASE. It is stored in `maps/` of the folder,
-for the current index. New passages are placed among those of the last survey; if there are many, a new map is
-computed.
+for the library in that folder, or on the server in LECTERN_DATABASE. It is stored in `maps/` of the folder.
+New passages are placed among those of the last survey; if there are many, a new map is computed.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def write(new: Survey, path: Path) -> None:
 
 
 def read(path: Path) -> Survey | None:
-    """None if there is none, or if it cannot be read, and so must be made again."""
+    """None if there is none, or if it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
@@ -170,11 +169,11 @@ class Surveys:
 
     @property
     def share(self) -> float | None:
-        """The share of a new survey that is done, 0 to 1; None if none is being made."""
+        """The share of the new survey that is done, 0 to 1; None if there is no new one."""
         return self._share if self._process is not None else None
 
     def start(self) -> None:
-        """Begins to make a survey, unless one is being made."""
+        """Begins a new survey, unless one is running."""
         with self._lock:
             if self._process is not None:
                 return

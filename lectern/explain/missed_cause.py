@@ -36,9 +36,8 @@ class Missed:
     the nearest one if none seems to answer, with the page of its best sentence. `rank`: its rank, 1 for the
     best, in the selected documents, or in the whole library if it is in others; None below the hundredth.
 
-    `ask`: the ask with the setting changed; None if that does not help. `file`: the one that is the cause;
-    `page`: the label of its page without text. `languages`: of the question and of the passage, as ISO 639-1
-    codes.
+    `ask`: the ask with the setting changed, or None. `file`: the one that is the cause; `page`: the label of
+    its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
     """
 
     cause: Cause

@@ -1,5 +1,4 @@
-"""Why an answer lacks something: the best passage that it does not use, its rank, and the setting that
-excluded it, with an ask that includes it.
+"""Why an answer lacks something: its best missed passage, with an ask that includes it.
 
 The question, and the text that a person expected, are searched once more in the whole library.
 """
@@ -38,8 +37,7 @@ EASED = 2.0  # log odds by which a passage that is better than all used ones may
 def why_missed(library: Library, message: Message, expected: str = "", check: SentenceCheck | None = None) -> Missed:
     """Why this answer lacks `expected`, or else its best missed passage.
 
-    `check` is a sentence check of the library's embedder, for callers with several questions. ValueError for
-    a message without an ask.
+    `check` is a sentence check of the library's embedder. ValueError for a message without an ask.
     """
     if message.ask is None:
         raise ValueError("only an answer can lack something")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragcore.schema import TextNode
 from ragcore.vector_stores.base import Store
 
 WINDOW = 6000  # characters
@@ -54,7 +53,7 @@ def window(store: Store, document_id: str, at: int, *, size: int = WINDOW) -> Wi
     start = max(0, min(at, len(document.text) - 1))
     end = min(len(document.text), start + size)
     ids = store.passage_ids(document_id)
-    spans = _spans(ids, lambda some: store.nodes(some), start, end)
+    spans = _spans(store, ids, start, end)
     page = document.page_at(start)
     segments = cut(document.text, spans, start, end)
     return Window(start, end, len(document.text), len(ids), spans, segments, page.label if page else None)
@@ -72,22 +71,22 @@ def cut(text: str, spans: Sequence[Span], start: int, end: int) -> tuple[Segment
     inside = {at for span in spans for at in (span.start, span.end) if start < at < end}
     bounds = [start, *sorted(inside), end]
     return tuple(
-        Segment(text[left:right], tuple(span.number for span in spans if span.start <= left and right <= span.end))
-        for left, right in pairwise(bounds)
-        if left < right
+        Segment(text[first:last], tuple(span.number for span in spans if span.start <= first and last <= span.end))
+        for first, last in pairwise(bounds)
+        if first < last
     )
 
 
-def _spans(ids: Sequence[str], read: Callable[[Sequence[str]], list[TextNode]], start: int, end: int) -> tuple[Span, ...]:
+def _spans(store: Store, ids: Sequence[str], start: int, end: int) -> tuple[Span, ...]:
     """The passages that overlap the stretch. They are in reading order: their starts and ends ascend."""
 
     def edge(number: int, *, of_end: bool) -> int:
-        nodes = read([ids[number]])
+        nodes = store.nodes([ids[number]])
         return ((nodes[0].end_char_idx if of_end else nodes[0].start_char_idx) or 0) if nodes else 0
 
     first = bisect_right(range(len(ids)), start, key=lambda number: edge(number, of_end=True))
     last = bisect_left(range(len(ids)), end, key=lambda number: edge(number, of_end=False))
     return tuple(
         Span(first + offset + 1, node.id_, node.start_char_idx or 0, node.end_char_idx or 0)
-        for offset, node in enumerate(read(ids[first:last]))
+        for offset, node in enumerate(store.nodes(ids[first:last]))
     )

@@ -24,8 +24,8 @@ SURROUNDINGS = 1500  # characters of text on each side of a passage
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A cited passage in its document: boxes on the images of its pages, or marked text with the text around
-    it.
+    """A cited passage in its document: boxes on the images of its pages, or marked text with its
+    surroundings.
 
     `boxes`, in percent of the page, are those of the page at `page_index` and of each later page of the
     passage. `page_labels` are theirs, `all_labels` those of the whole file, and `opens` is the index of the
@@ -52,8 +52,7 @@ class SourceView:
 def view_source(
     library: Library, source: Source, quoted: Sequence[tuple[int, int]] = (), *, around: int = SURROUNDINGS
 ) -> SourceView:
-    """The passage in the current document. InputError if the document was deleted or does not have the
-    passage any more.
+    """The passage in the current document. InputError if the document, or the passage in it, is gone.
 
     `quoted`: (start, end) of the quotes in the text of the source. `around`: characters of text on each side.
     """

@@ -1,5 +1,4 @@
-"""Answers without a language model: quotes the sentences that answer, each with its citation, and adds
-nothing.
+"""Answers without a language model: quotes the sentences that answer, with citations, and adds nothing.
 
 It ignores the wording of a prompt and answers by its task and its variables. It needs no server, gives the
 same answer every time, and cannot state anything that is not in the documents.
@@ -155,7 +154,7 @@ class ExtractiveLLM(LLM):
             case Task.REPHRASE:
                 return "\n".join(rephrase(query, _number(variables, "num_queries", 1)))
             case Task.IMAGINE:
-                return query  # an imagined passage would be invented
+                return query  # an imagined passage would not be a quotation
             case _:  # Task.REMEMBER
                 return recall(_of(ChatMessage, variables["chat_history"]))
 
@@ -196,7 +195,7 @@ class ExtractiveLLM(LLM):
         return before if worse or nothing_new else answer
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
-        """The title of a passage: its heading or keywords. Of several passages or titles, the most central."""
+        """The heading or keywords of a passage. Of several passages or titles, the most central."""
         texts = [passage.text for passage in passages]
         titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else map(title, texts)
         titles = list(filter(None, titles))

@@ -1,5 +1,4 @@
-"""Choices without a model: those that the reader rates best. Replies have the form that the parser of a task
-reads."""
+"""Choices without a model, by the ratings of the reader, in the form that the parser of a task reads."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ def direction(query: str, passage: str) -> str:
 
 
 def choose_tool(reader: Reader, query: str, tools: Sequence[ToolCard]) -> tuple[str, str] | None:
-    """(name, arguments as JSON) of the best tool whose arguments are one string, which is the question, or its
-    numbers.
+    """(name, arguments as JSON) of the best tool that takes the question as its one string, or its numbers.
 
     None if there is none. If the name of the string is not that of a question or a search, the description of
     the tool must share a word with the question.

@@ -1,8 +1,6 @@
-"""Sentences with the words of a question that contradict it: what is, if it asks what is not, or another
-month.
+"""Sentences with the words of a question that contradict it: what is, for what is not, or another month.
 
-An embedder hardly sees such a difference: "allowed" is close to "forbidden", because both have the same
-contexts.
+An embedder hardly sees such a difference: "allowed" and "forbidden" have the same contexts.
 """
 
 from __future__ import annotations

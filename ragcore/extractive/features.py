@@ -110,8 +110,7 @@ def _in_name(stems: Sequence[str], quotes: Sequence[Quote]) -> npt.NDArray[np.fl
 
 def _idf(stems: Sequence[str], texts: Sequence[Collection[str]]) -> npt.NDArray[np.float64]:
     """(words,). The texts were retrieved by these words, so the topic of the question is common in them. To
-    give it some weight, whatever the number of texts, as many texts again, at most ELSEWHERE, count as texts
-    without these words."""
+    give it some weight, as many texts again, at most ELSEWHERE, count as texts without these words."""
     with_word = np.array([sum(stem in words for words in texts) for stem in stems], dtype=np.float64)
     without = len(texts) - with_word + min(len(texts), ELSEWHERE)
     return np.asarray(1 + np.log(1 + (without + 0.5) / (with_word + 0.5)), dtype=np.float64)

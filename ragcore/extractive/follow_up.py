@@ -1,5 +1,4 @@
-"""A follow-up message with its topic in brackets: "How long does it take?" becomes "How long does it take?
-(bake cake)".
+"""A follow-up message with its topic in brackets: "How long does it take? (bake cake)".
 
 A message depends on earlier ones if it begins with "and" or "what about", if it has "it" or "that one" before
 it names much, or if it has hardly any content words. Its topic is the content words of the last message that

@@ -1,7 +1,6 @@
 """Judges answers without a model: by their passages, by their question, or by a reference answer.
 
-The verdicts are coarse, but always the same, and have a reason. They have the form that the parser of a task
-reads.
+The verdicts are coarse, have a reason, and the form that the parser of a task reads.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Questions that a text answers, by rules from its sentences: "Rain is wet because ..." gives "Why is rain
-wet?"
+"""Questions that a text answers: "Rain is wet because ..." gives "Why is rain wet?"
 
 Further questions are about its headings and keywords, in the language of the text.
 """
@@ -37,8 +36,7 @@ _ABOUT = {
 def questions_in(text: str, whole: str = "") -> Iterator[str]:
     """The questions in the text, those that its sentences answer, then ones about its headings and keywords.
 
-    Each names its topic and is unique. `whole`: the document of the text, which shows the words that are no
-    names.
+    Each names its topic and is unique. `whole`: the whole document, which shows the words that are no names.
     """
     about = _ABOUT[language_of(text)]
     yield from _unique(chain(_of_sentences(text, whole), map(about.format, topics_in(text))))

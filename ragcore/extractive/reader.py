@@ -1,10 +1,8 @@
-"""Reads passages for a question: which sentences are likely to answer it, which of them to quote, and the
-outcome.
+"""Reads passages for a question: which sentences may answer it, which of them to quote, and the outcome.
 
 The candidates are the sentences, rows and list items of the passages. `features` measures them, `weights`
 turns that into log odds, and two thresholds divide the best log odds into three outcomes. A quote has the
-context that it needs: a list has the sentence that introduces it, a sentence that begins with "it" the one
-before.
+context that it needs: a list its introduction, a sentence with "it" the one before.
 """
 
 from __future__ import annotations
@@ -44,8 +42,7 @@ CLOSEST = 1200  # characters of closest passages, without headings and introduct
 @dataclass(frozen=True, slots=True)
 class Reading:
     """`quotes`: the text to show, in order; empty if the outcome is nothing. `candidates`: all sentences,
-    with their `log_odds` (n,), -inf for those that were not measured. `further`: for closest passages, the
-    quotes to show below `quotes`."""
+    with `log_odds` (n,), -inf if not measured. `further`: of closest passages, the quotes to show below."""
 
     outcome: Outcome
     quotes: list[Quote]
@@ -134,9 +131,8 @@ def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: f
 
 
 def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """Up to CLOSEST characters: the rows of the best two sentences and of their neighbours, then of the
-    beginning of each other passage, then of further sentences, two by two, with those around them. By
-    passage, best passage first."""
+    """Up to CLOSEST characters: the rows of the best two sentences and their neighbours, of the beginnings of
+    other passages, and of further sentences, two by two, with those around them. By passage, best first."""
     order = _best_first(log_odds, quotes)
     closest = {quotes[row].passage for row in order[:2]}
     beginnings: dict[int, int] = {}

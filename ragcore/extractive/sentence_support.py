@@ -35,9 +35,8 @@ Verdict: TypeAlias = Literal["supported", "weak", "absent"]
 class CheckedSentence:
     """A sentence of an answer, `answer[start:end]`, and the passage that supports it best.
 
-    `passage` counts from 0, and `evidence` is its nearest sentence. `verdict` is None for a sentence without
-    a claim: a heading, a question, a refusal. `miscited`: it cites passages that support it less than
-    `passage`.
+    `passage` counts from 0, and `evidence` is its nearest sentence. `verdict` is None for a heading, a
+    question or a refusal. `miscited`: it cites passages that support it less than `passage`.
     """
 
     start: int
@@ -175,8 +174,8 @@ def verdict_of(odds: float) -> Verdict:
 
 
 def claims(answer: str) -> Iterator[tuple[int, int, str, tuple[int, ...]]]:
-    """(start, end, sentence without its citations, numbers that it cites) of every sentence with a letter or
-    a digit.
+    """(start, end, sentence without citations, numbers that it cites) of every sentence with a letter or a
+    digit.
 
     A citation ends a sentence, and belongs to the text before it.
     """

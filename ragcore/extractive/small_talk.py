@@ -41,8 +41,8 @@ _SMALL_TALK = {
 
 
 def reply_to(message: str, history: Sequence[ChatMessage] = ()) -> str:
-    """The reply to a message that is only small talk; "" to any other. A message in several languages has the
-    one of the conversation.
+    """The reply to a message that is only small talk, in its language or in that of the history; "" to any
+    other.
 
     >>> reply_to("Danke!")[:18]
     'Gern geschehen: Fr'

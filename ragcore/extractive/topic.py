@@ -34,8 +34,7 @@ def in_first_person(question: str) -> str:
 
 def named(question: str, documents: Iterable[str]) -> set[str]:
     """The file names that the question names, by the idf of their words among all names: "Northwind Standard"
-    is northwind_standard_details.pdf and not northwind_plus_details.pdf. Empty if the names have the same
-    words."""
+    is northwind_standard_details.pdf and not northwind_plus_details.pdf. Empty if all have the same words."""
     words = {name: set(content_words(re.sub(r"[\W_]+", " ", PurePath(name).stem))) for name in documents}
     counts = Counter(word for of_name in words.values() for word in of_name)
     idf = {word: math.log((1 + len(words) / count) / 2) for word, count in counts.items()}  # 0 for a word of all names

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Of a conditional logit (McFadden 1974) over the sentences, with "none of them" as one more choice of
-    weight 1.
+    """Of a conditional logit (McFadden 1974) over the sentences and "none of them", which has weight 1.
 
-    `answer`: the least log odds of an answer; `closest`: those of a closest passage. With less, the documents
-    say nothing about the question.
+    `answer` and `closest`: the least log odds of these outcomes.
     """
 
     features: tuple[float, ...]

@@ -43,8 +43,7 @@ def cited_in(text: str) -> list[int]:
 
 
 def renumber(text: str, numbers: Mapping[int, int]) -> str:
-    """The text with [n] as [numbers[n]], except in its code. Neighbours that become the same citation are
-    one.
+    """The text with [n] as [numbers[n]], except in code. Neighbours that become the same citation are one.
 
     >>> renumber("Blue [3][5], red [9]. `x[3]`", {3: 1, 5: 1, 9: 2})
     'Blue [1], red [2]. `x[3]`'

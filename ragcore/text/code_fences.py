@@ -24,8 +24,8 @@ def fenced(lines: Iterable[str]) -> Iterator[bool]:
 
 
 def rewrite_outside_code(text: str, *, line: Callable[[str], str], language: Callable[[str], str]) -> str:
-    """The text with `line` applied to every line outside blocks of code, and `language` to the text after
-    each opening fence.
+    """The text with `line` applied to the lines outside blocks of code, and `language` to what follows a
+    fence.
 
     Blocks lose their indentation and are closed at the end of the text. Without that, a Markdown renderer
     ends a block at the end of the list that it is in, and renders the rest of the code as text.

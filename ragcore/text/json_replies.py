@@ -1,9 +1,7 @@
-"""The JSON value in a model's reply, which is rarely JSON alone: it is in a fence, in prose, or in the syntax
-of Python.
+"""The JSON value in a model's reply, which is often in a fence, in prose, or in the syntax of Python.
 
-Only unambiguous deviations are accepted: comments, single quotes, trailing commas, keys without quotes, line
-breaks inside strings, Python's True, False and None. Everything else is up to `json`, and an error where that
-fails.
+Accepted are comments, single quotes, trailing commas, keys without quotes, line breaks inside strings, and
+Python's True, False and None. Everything else is up to `json`, and an error where that fails.
 """
 
 from __future__ import annotations
@@ -53,8 +51,7 @@ def loose_json(text: str) -> Any:
 
 
 def json_values(text: str) -> list[Any]:
-    """All JSON values in `text`, in order: one, or several objects after each other, with or without prose
-    around them.
+    """All JSON values in `text`, in order: one, or several objects after each other, perhaps in prose.
 
     The list ends at the first that cannot be read, such as the end of a truncated reply. Citations such as
     [2] next to other values are prose.

@@ -30,8 +30,7 @@ TITLE_WORDS = 3  # keywords of a title, where a text has no heading
 
 
 def keywords(text: str, most: int) -> list[str]:
-    """At most `most` names and frequent words, the best first, each in its first spelling. Stop words are
-    omitted.
+    """At most `most` names and frequent words, the best first, in their first spelling, without stop words.
 
     Of scripts without spaces they are pairs of characters, as keyword search compares them.
 

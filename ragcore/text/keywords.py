@@ -1,5 +1,4 @@
-"""The words of a text as keyword search compares them: folded, stemmed, and as pairs of characters in scripts
-without spaces.
+"""The words of a text for keyword search: folded, stemmed, and in scripts without spaces as pairs of characters.
 
 The stem depends on the word alone, so that a question and a passage have the same one. The script chooses the
 Snowball stemmer (https://snowballstem.org): English for Latin letters, German for ä, ö, ü or ß, and Russian,
@@ -20,8 +19,8 @@ from ragcore.text.word_forms import USUAL
 
 
 def words(text: str) -> list[str]:
-    """Every word in order, stemmed, without capitals or accents, with stop words. Of Thai, Lao, Burmese and
-    Khmer both pairs and threes.
+    """Every word in order, stemmed, without capitals or accents. Of Thai, Lao, Burmese and Khmer pairs and
+    threes.
 
     >>> words("The writers wrote")
     ['the', 'writer', 'write']

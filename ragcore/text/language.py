@@ -48,8 +48,7 @@ def is_foreign(text: str) -> bool:
 
 
 def language_of(text: str) -> str:
-    """The ISO 639-1 code; "" if it is unclear, as for a few names or numbers. A script of several languages
-    gives its commonest.
+    """The ISO 639-1 code; "" if it is unclear. A script of several languages gives its commonest.
 
     >>> language_of("Wann wurde die Brücke gebaut?")
     'de'

@@ -1,5 +1,4 @@
-"""Notes above a passage that represents more than itself in an overview: a whole table or a group of
-documents.
+"""Notes above a passage that represents a whole table or a group of documents in an overview.
 
 `OverviewRetriever` writes them into the metadata, which is above the text in a prompt: for example how many
 rows the spreadsheet of the passage has, or which other documents are similar to its own.

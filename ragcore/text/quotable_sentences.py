@@ -1,5 +1,4 @@
-"""Sentences that can be quoted with their citations, from documents and from earlier answers that have `[1]`
-marks already.
+"""Sentences that can be quoted with their citations, from documents and from earlier answers.
 
 A heading, a letterhead or a question of a document is no answer by itself: it is read together with the
 sentences below it. Only a heading with a price, a date or a list directly below it is quoted.
@@ -19,8 +18,7 @@ from ragcore.text.sentences import sentence_spans
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A whole sentence with single spaces, the numbers that it cites, and the passage and the document that
-    it is from.
+    """A whole sentence with single spaces, the numbers that it cites, its passage and its document.
 
     >>> quote = quotes_in("# Fees\\n\\nEntry is free.", number=2, source="prices.pdf, page 3")[0]
     >>> str(quote), quote.lead, quote.document
@@ -156,11 +154,9 @@ SCRAP = 2  # words; an answer of at most so many, such as "No.", is quoted with 
 
 
 def quotes_in(text: str, *, number: int | None, source: str = "", passage: int = 0) -> list[Quote]:
-    """The sentences of a passage that is cited as [number]. Without a number, marks in the text are its
-    citations.
+    """The sentences of a passage that is cited as [number]. With None, marks in the text are its citations.
 
-    With a number, marks in the text are the document's own references. They are removed, because they look
-    like ours.
+    With a number, marks in the text are the document's own references, and are removed.
     """
     document = document_of(source)
     if number is not None:
@@ -299,8 +295,7 @@ def _prose(text: str) -> Iterator[_Unit]:
 
 
 def _short_lines(span: str) -> list[_Unit]:
-    """The lines of a list without marks: prices, hours, ingredients or names, and perhaps a first line that
-    introduces them.
+    """The lines of a list without marks: prices, hours or names, and perhaps a line that introduces them.
 
     These are at least three lines, or two that end with a quantity, a price or a time. Each begins with a
     capital letter or a number, and ends no sentence. Any other text gives [].
@@ -411,11 +406,9 @@ def introduces_list(text: str) -> bool:
 
 
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
-    """Each sentence once, whole, at its first place: overlapping passages repeat sentences and cut them at
-    the edge.
+    """Each sentence once, whole, at its first place: overlapping passages repeat sentences and cut them.
 
-    Two quotes that introduce lists are the same only with the same list: many lists have the heading
-    "Qualifications:".
+    Two quotes that introduce lists are the same only with the same list, as headings are often the same.
     """
     unique: list[Quote] = []
     for quote in quotes:

@@ -10,8 +10,7 @@ MOST = 10.0
 def ranked_in(reply: str, count: int) -> list[tuple[int, float]]:
     """(place from 0, relevance 0 to 10) of each passage in the reply, in its order, each once.
 
-    Numbers above `count` are ignored. A relevance above 10 counts as 10, one below 0 as 0, and a missing one
-    as 1.
+    Numbers above `count` are ignored. A relevance is cut to 0 to 10, and a missing one counts as 1.
     """
     return [(place, min(max(relevance, 0.0), MOST)) for place, relevance in named_in(reply, count)]
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 def replace_between(
     pattern: re.Pattern[str], text: str, match: Callable[[re.Match[str]], str], between: Callable[[str], str]
 ) -> str:
-    """The text with `match` applied to every match of the pattern, and `between` to the text before, between
-    and after them.
+    """The text with `match` applied to every match of the pattern, and `between` to all text between them.
 
     >>> replace_between(re.compile(r"\\d+"), "a1b", lambda match: f"<{match.group()}>", str.upper)
     'A<1>B'

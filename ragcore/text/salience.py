@@ -1,8 +1,6 @@
-"""The sentences that represent a text: LexRank finds central ones, and MMR chooses among them without
-repetition.
+"""The sentences that represent a text: LexRank finds central ones, and MMR chooses different ones among them.
 
-LexRank: Erkan & Radev 2004, https://arxiv.org/abs/1109.2128 (the continuous variant, on embeddings in place of tf-idf).
-MMR: Carbonell & Goldstein 1998.
+LexRank: Erkan & Radev 2004, https://arxiv.org/abs/1109.2128, on embeddings. MMR: Carbonell & Goldstein 1998.
 """
 
 from __future__ import annotations
@@ -37,11 +35,9 @@ def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
 
 
 def diverse(scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
-    """Rows, best first: each time the one with the best score minus NOVELTY times its similarity to those
-    chosen before.
+    """Rows, best first, by score minus NOVELTY times the similarity to the rows before.
 
-    `groups[i]` is the group of row i, and `places` the number of rows that a group may give, 0 if it is not
-    in there.
+    `groups[i]` is the group of row i, and `places` the number of rows that a group may give, 0 by default.
     """
     free = dict(places)
     chosen: list[int] = []
@@ -55,8 +51,7 @@ def diverse(scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[
 
 
 def shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
-    """`count` places over groups in proportion to their sizes (largest remainders), at least one for each
-    while they last.
+    """`count` places over groups in proportion to their sizes (largest remainders), at least one if possible.
 
     >>> shares({0: 30, 1: 10}, 4)
     {0: 3, 1: 1}

@@ -1,7 +1,6 @@
 """Facts about a table: its number of rows, its columns, and the ranges of its dates and numbers.
 
-The text has the lines that the readers make of tables, see `readers/table_rows.py`: `Station: Cliff Top;
-Opened: 1871`.
+The text has the lines of `readers/table_rows.py`: `Station: Cliff Top; Opened: 1871`.
 """
 
 from __future__ import annotations

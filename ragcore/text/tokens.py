@@ -10,9 +10,9 @@ import os
 import re
 import threading
 from array import array
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -152,11 +152,12 @@ class TiktokenTokenizer:
         starts = array("q")
         for offset, part in slices(text):
             tokens = self._encoding.encode_ordinary(part)
-            lengths = map(len, self._encoding.decode_tokens_bytes(tokens))
-            begins = list(accumulate(lengths))
-            # The index of the character of each byte: a token that begins inside a character has that one's position.
-            chars = [number for number, char in enumerate(part) for _ in char.encode()] if not part.isascii() else None
-            starts.extend(offset + (chars[begin] if chars else begin) for begin in [0, *begins[:-1]][: len(begins)])
+            begins = accumulate(map(len, self._encoding.decode_tokens_bytes(tokens)), initial=0)  # in bytes
+            # A token that begins inside a character has the position of that character.
+            char_of_byte: Sequence[int] = range(len(part))
+            if not part.isascii():
+                char_of_byte = [number for number, char in enumerate(part) for _ in char.encode()]
+            starts.extend(offset + char_of_byte[begin] for begin in islice(begins, len(tokens)))
         return starts
 
 
@@ -255,8 +256,8 @@ def has_vocabulary(encoding: str) -> bool:
 
 
 def slices(text: str, size: int = SLICE) -> Iterator[tuple[int, str]]:
-    """`text` in parts of about `size` characters, each with its offset, cut before a single space if there is
-    one.
+    """`text` in parts of about `size` characters, each with its offset, cut before a single space if
+    possible.
 
     No token of these tokenizers crosses such a place, so the parts have the tokens of the whole text. Lone
     surrogates, which no tokenizer accepts, become question marks.

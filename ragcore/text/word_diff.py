@@ -29,8 +29,7 @@ class Piece:
 
 
 def word_differences(first: str, second: str) -> list[Piece]:
-    """The pieces without those that are "added" are the first text, those without the "removed" ones the
-    second.
+    """The pieces without the "added" ones are the first text, those without the "removed" ones the second.
 
     Two neighbours are of different kinds. Two empty texts have no pieces.
 

@@ -1,5 +1,4 @@
-"""English words with irregular forms, which a stemmer does not know: "wrote" and "written" are write,
-"children" is child.
+"""English words with irregular forms: "wrote" and "written" are write, "children" is child.
 
 The list has no forms that are often another word ("rose", "wound", "leaves"), and no verbs that go with
 anything ("came", "took"): a question shares those with sentences that do not answer it.

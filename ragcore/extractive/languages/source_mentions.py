@@ -1,5 +1,4 @@
-"""Mentions of the document in a question, in five languages: "according to the document", "what does it say
-about".
+"""Mentions of the document in a question, in five languages: "according to the document".
 
 They are removed, because hardly a sentence of a document mentions the document or its author.
 """
