@@ -5,7 +5,6 @@ The question, and the text that a person expected, are searched once more in the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,14 +44,10 @@ def why_missed(library: Library, message: Message, expected: str = "", check: Se
     missed = _explain(search, expected.strip())
     if missed.source is None or not (parts := sentences(missed.source.text)):
         return missed
-    best = locate_sentence(library.store, missed.source, parts[nearest(parts, f"{missed.searched} {expected}")])
-    return replace(missed, source=replace(missed.source, page_label=best.page_label))
-
-
-def nearest(parts: Sequence[str], text: str) -> int:
-    """The index of the first of these sentences that has most words of the text."""
-    own = set(content_words(text))
-    return max(range(len(parts)), key=lambda at: len(own & set(content_words(parts[at]))), default=0)
+    searched = set(content_words(f"{missed.searched} {expected}"))
+    best = max(parts, key=lambda part: len(searched & set(content_words(part))))
+    page_label = locate_sentence(library.store, missed.source, best).page_label
+    return replace(missed, source=replace(missed.source, page_label=page_label))
 
 
 def _explain(search: RepeatedSearch, expected: str) -> Missed:

@@ -170,8 +170,8 @@ class FunctionTokenizer:
 
     Such a list has no positions: each word is encoded by itself, and its tokens begin at equal distances.
 
-    >>> list(FunctionTokenizer(list).starts("ab c"))
-    [0, 1, 2]
+    >>> list(FunctionTokenizer(str.split).starts("ab c"))
+    [0, 3]
     """
 
     def __init__(self, encode: Callable[[str], Sized]) -> None:
