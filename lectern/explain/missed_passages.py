@@ -5,6 +5,7 @@ The question, and the text that a person expected, are searched once more in the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -44,10 +45,15 @@ def why_missed(library: Library, message: Message, expected: str = "", check: Se
     missed = _explain(search, expected.strip())
     if missed.source is None or not (parts := sentences(missed.source.text)):
         return missed
-    searched = set(content_words(f"{missed.searched} {expected}"))
-    best = max(parts, key=lambda part: len(searched & set(content_words(part))))
+    best = parts[nearest(parts, f"{missed.searched} {expected}")]
     page_label = locate_sentence(library.store, missed.source, best).page_label
     return replace(missed, source=replace(missed.source, page_label=page_label))
+
+
+def nearest(parts: Sequence[str], text: str) -> int:
+    """The index of the first of these sentences that has most words of the text; 0 without any."""
+    own = set(content_words(text))
+    return max(range(len(parts)), key=lambda at: len(own & set(content_words(parts[at]))), default=0)
 
 
 def _explain(search: RepeatedSearch, expected: str) -> Missed:
