@@ -39,6 +39,10 @@ class Connection(Protocol):
 class Database(Protocol):
     """Safe to share between threads. Opened when first used."""
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is in a transaction or a snapshot."""
+
     def transaction(self) -> AbstractContextManager[Connection]:
         """Everything inside is committed together, or, on any error, nothing of it. Inside another it is a part of that one.
 

@@ -234,6 +234,10 @@ class PostgresDatabase:
             opened = self._local.opened = self._open()
         return opened.connection
 
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection().in_transaction
+
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
         """Everything inside is committed together, or, on any error, nothing of it. Nobody else writes meanwhile.

@@ -26,8 +26,8 @@ from ragcore.sql.base import Connection
 from ragcore.vector_stores.postings_codec import (
     BREAK,
     Contents,
+    contents_of,
     cut_blocks,
-    gathered,
     join_terms,
     merge,
     pack,
@@ -146,11 +146,11 @@ class Postings:
 
     def add(self, db: Connection, index_id: int, passages: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Add passages by row, each with all its words in any order. Rows ascend, and are above all that are there."""
-        for contents in gathered(passages):
+        for contents in contents_of(passages):
             self.put(db, index_id, contents)
 
     def put(self, db: Connection, index_id: int, contents: Contents, first_row: int = 0) -> None:
-        """Add what was gathered, as `add`; `first_row` is that of its row 0."""
+        """Add what was contents_of, as `add`; `first_row` is that of its row 0."""
         self._write(db, index_id, replace(contents, rows=contents.rows + first_row))
         self._settle(db, index_id)
 

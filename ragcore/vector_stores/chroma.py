@@ -33,7 +33,7 @@ from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocu
 from ragcore.vector_stores.chroma_records import BATCH, Found, as_put, everything, founds_of, item_of, record_of
 from ragcore.vector_stores.chroma_where import Where, native, where_of, writable
 from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
-from ragcore.vector_stores.types import Queried
+from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class _View:
         return sum(header.document.passages for header in self.headers.values())
 
 
-class ChromaVectorStore(Queried):
+class ChromaVectorStore(LlamaIndexMethods):
     """See `ragcore.vector_stores.base.Store` for what every method promises, and the head of this file for how.
 
     `chroma_collection` may have any space; the scores are cosines all the same. Records that others put there are not seen. A

@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
+from ragcore.vector_stores.sql_store import IndexRow
+
 TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
     id INTEGER PRIMARY KEY,
@@ -66,17 +68,11 @@ CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 
 
 @dataclass(frozen=True, slots=True)
-class IndexRow:
-    """A row of `indexes`."""
-
-    id_: int
+class DiskIndex(IndexRow):
     stamp: int
-    dimension: int | None
     file: str | None
     slots: int
-    passages: int
     signs: int
-    terms: str
 
 
 def new_stamp() -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.binary_quantization import CHUNK, Signs
-from ragcore.vector_stores.disk_schema import IndexRow, new_stamp
+from ragcore.vector_stores.disk_schema import DiskIndex, new_stamp
 from ragcore.vector_stores.search import Array, mask_of
 from ragcore.vector_stores.vector_file import VectorFolder
 
@@ -47,7 +47,7 @@ class IndexVectors:
         """Let go of the mapped file."""
         self._matrix = None
 
-    def mapped(self, db: sqlite3.Connection, index: IndexRow) -> Matrix:
+    def mapped(self, db: sqlite3.Connection, index: DiskIndex) -> Matrix:
         matrix = self._matrix
         if matrix is not None and matrix.stamp == index.stamp:
             return matrix
@@ -67,7 +67,7 @@ class IndexVectors:
             self._matrix = matrix
             return matrix
 
-    def append(self, index: IndexRow, rows: Vectors) -> tuple[str | None, int]:
+    def append(self, index: DiskIndex, rows: Vectors) -> tuple[str | None, int]:
         """Write `rows` behind the committed ones; gives the file's name and the first slot."""
         if not len(rows):
             return index.file, index.slots
@@ -83,7 +83,7 @@ class IndexVectors:
         return self.files.write_signs(file, signs, slots, dimension)
 
     def unsound(
-        self, db: sqlite3.Connection, index: IndexRow, among: Collection[int] | None = None
+        self, db: sqlite3.Connection, index: DiskIndex, among: Collection[int] | None = None
     ) -> Iterator[tuple[int, int | None, int | None]]:
         """(seq, checksum in the table, checksum of what stands in the file) of documents where these differ, or where vectors
         are missing or none at all: None for the second."""
@@ -100,7 +100,7 @@ class IndexVectors:
             if row["checksum"] is None or row["checksum"] != actual:
                 yield row["seq"], row["checksum"], actual
 
-    def mark_damaged(self, db: sqlite3.Connection, index: IndexRow, suspects: Collection[int]) -> None:
+    def mark_damaged(self, db: sqlite3.Connection, index: DiskIndex, suspects: Collection[int]) -> None:
         """Look again, now that nobody else writes, and write down which are damaged."""
         for seq, written, actual in list(self.unsound(db, index, suspects)):
             if written is None and actual is not None:  # of an earlier version: the first look is what later ones are held to
@@ -111,7 +111,7 @@ class IndexVectors:
             self.files.make_whole(index.file, index.slots, index.dimension)
         db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (new_stamp(), index.id_))
 
-    def pack(self, db: sqlite3.Connection, index: IndexRow) -> str | None:
+    def pack(self, db: sqlite3.Connection, index: DiskIndex) -> str | None:
         """A new file with the live rows, in the order they are in, and the documents told of their new slots."""
         if not index.passages:
             return None

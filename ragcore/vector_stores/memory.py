@@ -22,7 +22,7 @@ from ragcore.vector_stores.search import (
     query_terms,
     unit_query,
 )
-from ragcore.vector_stores.types import Queried
+from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Held:
         return range(self.first, self.first + len(self.nodes))
 
 
-class MemoryStore(Queried):
+class MemoryStore(LlamaIndexMethods):
     """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises."""
 
     def __init__(self) -> None:

@@ -11,36 +11,33 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 
 from ragcore.errors import DimensionError, StoreError, UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sql.postgres import PostgresConnection, PostgresDatabase
 from ragcore.sql.postgres_errors import MissingTableError
 from ragcore.sql.postgres_values import Row
-from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope
+from ragcore.vector_stores.base import EVERYTHING, Scope
 from ragcore.vector_stores.bm25_index import Postings
 from ragcore.vector_stores.postgres_schema import SCHEMA
-from ragcore.vector_stores.postings_codec import gathered
-from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version, unit_query
-from ragcore.vector_stores.sql_rows import length_of, passages_at
-from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, passing
+from ragcore.vector_stores.postings_codec import contents_of
+from ragcore.vector_stores.search import ROUNDING, nearest, passage_terms, terms_version
+from ragcore.vector_stores.sql_rows import passages_at
+from ragcore.vector_stores.sql_store import Incoming, IndexRow, TableStore
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 
-T = TypeVar("T")
-
 BATCH = 500  # passages read, or taken into the HNSW index, at a time
 EXACT = 20_000  # passages up to which all are compared one by one
-TAKEN_IN = 2  # passages that the HNSW index takes in for every one that is put, so that none waits forever
+HNSW_STEPS = 2  # passages added to the HNSW index for each new passage, so that none waits forever
 SPARE = 32  # candidates beyond those asked for, among which ties are looked for
 HNSW_CANDIDATES = 200  # hnsw.ef_search, and the least number whose exact cosines are taken
 MOST_INDEXED = 4000  # dimensions that pgvector can index as half-precision numbers; wider vectors are compared one by one
@@ -59,32 +56,29 @@ COPY_HEAD, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 
 
 @dataclass(frozen=True, slots=True)
-class _Index:
-    """A row of `indexes`."""
-
-    id_: int
-    terms: str
-    dimension: int | None
+class _Index(IndexRow):
     vectors: str | None
-    passages: int
 
 
-class PostgresStore(TableStore):
+class PostgresStore(TableStore[_Index]):
     """One index of a library on a server. See `ragcore.vector_stores.base.Store` for what every method promises.
 
-    Up to 20,000 passages a search is exact. Beyond, and beyond 20,000 passages in a scope, it may miss some of the nearest: of
-    50,000 embeddings of real text 0.996 of the ten nearest were found (`python -m benchmarks.postgres`). `database` must have
-    been given `SCHEMA`; it is the caller's to close.
+    A search is exact up to 20,000 passages. Beyond that, and in a scope of more than 20,000 passages, it may miss some of the
+    nearest: in 50,000 embeddings of real text it had 0.996 of the ten nearest (`python -m benchmarks.postgres`). `database`
+    must have `SCHEMA`. The caller closes it.
     """
 
     _database: PostgresDatabase
+    _row_type = _Index
+    _missing = MissingTableError
+    _is_one_of = "= ANY(?)"
 
     def __init__(self, database: PostgresDatabase, *, index: str = "documents") -> None:
         self._database = database
         self._name = index
         self._postings = Postings()
-        self._renewed = False  # its words were found made by this machine's rules, or made so
-        self._renewing = threading.Lock()
+        self._terms_checked = False
+        self._terms_lock = threading.Lock()
         self._owned = False
 
     @classmethod
@@ -104,31 +98,24 @@ class PostgresStore(TableStore):
         store._owned = True
         return store
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        return self.prepared(document, nodes)()
-
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """What does `put`, with all that can be done before it, so that other writers need not wait for that."""
-        given = Incoming.of(document, nodes)
-        given.prepare()
-        return partial(self._put, given)
-
-    def _put(self, given: Incoming) -> int:
-        document, nodes, rows = given.document, given.nodes, given.rows
+    def _put(self, incoming: Incoming) -> int:
+        document, rows = incoming.document, incoming.rows
         with self._database.transaction() as db:
             index = self._index(db) or self._new_index(db)
             if len(rows) and index.dimension not in (None, rows.shape[1]):
                 raise DimensionError(rows.shape[1], index.dimension)
             self._remove(db, index, document.id_)
-            self._refuse_foreign(db, index, document, nodes)
             index = self._index_now(db)
-            first_row = self._insert(db, index, given)
+            self._refuse_foreign(db, index, [incoming])
+            first_row = self._insert(db, index, incoming, {})
+            for contents in incoming.words:
+                self._postings.put(db, index.id_, contents, first_row)
             if len(rows):
                 table = index.vectors or self._new_table(db, index, rows.shape[1])
-                db.copy(f"{table} (row, vector)", _copied(first_row, rows))
-            db.execute("UPDATE indexes SET passages = passages + ? WHERE id = ?", (len(nodes), index.id_))
-            self._database.after_commit(partial(self._take_in, TAKEN_IN * len(nodes)))
-        return len(nodes)
+                db.copy(f"{table} (row, vector)", _as_records(first_row, rows))
+            db.execute("UPDATE indexes SET passages = passages + ? WHERE id = ?", (len(rows), index.id_))
+            self._database.after_commit(partial(self._add_to_hnsw, HNSW_STEPS * len(rows)))
+        return len(rows)
 
     def delete(self, document_id: str) -> int:
         with self._database.transaction() as db:
@@ -137,54 +124,6 @@ class PostgresStore(TableStore):
             if passages is None:
                 raise UnknownDocumentError(document_id)
         return passages
-
-    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
-        def read(db: PostgresConnection) -> list[TextNode]:
-            index = self._index(db)
-            if index is None or index.vectors is None or not ids:
-                return []
-            rows = db.execute(
-                "SELECT p.id, p.row, p.length FROM passages p JOIN documents d ON d.seq = p.document"
-                " WHERE p.id = ANY(?) AND d.index_id = ?",
-                (list(set(ids)), index.id_),
-            )
-            found = {row["id"]: row for row in rows}
-            places = sorted(row["row"] for row in found.values())
-            nodes = passages_at(db, places)
-            vectors = dict(zip(places, self._vectors(db, index, places), strict=True))
-            there = [found[id_] for id_ in ids if id_ in found]
-            return [nodes[row["row"]].with_embedding(vectors[row["row"]] * np.float32(length_of(row))) for row in there]
-
-        return self._at_one_moment(read)
-
-    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
-        def found(db: PostgresConnection) -> list[NodeWithScore]:
-            index = self._index(db)
-            if index is None or index.dimension is None:
-                return []
-            vector = unit_query(query, index.dimension)
-            if top_k <= 0:
-                return []
-            among = None if scope == EVERYTHING else self._rows_within(db, scope)
-            places = self._near(db, index, vector, top_k, among)
-            best, scores = nearest(self._vectors(db, index, places), vector, top_k)
-            return self._scored(db, [places[place] for place in best.tolist()], scores)
-
-        return self._at_one_moment(found)
-
-    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
-        def found(db: PostgresConnection) -> Candidates:
-            index = self._index(db)
-            rows = [] if index is None else self._within(db, index, scope)
-            if index is None or index.vectors is None:
-                return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
-            return Candidates(
-                ids=[row["id"] for row in rows],
-                rows=self._vectors(db, index, [row["row"] for row in rows]),
-                lengths=np.array([length_of(row) for row in rows], np.float32),
-            )
-
-        return self._at_one_moment(found)
 
     def close(self) -> None:
         """A database that was given is its owner's to close."""
@@ -197,7 +136,7 @@ class PostgresStore(TableStore):
             index = self._index(db)
             if index is not None:
                 self._postings.compact(db, index.id_)
-        self._take_in(len(self))
+        self._add_to_hnsw(len(self))
 
     def drop(self) -> None:
         """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name."""
@@ -229,44 +168,9 @@ class PostgresStore(TableStore):
 
     # --- rows -----------------------------------------------------------------------------------------------------------
 
-    def _index(self, db: PostgresConnection) -> _Index | None:
-        row = db.execute("SELECT id, terms, dimension, vectors, passages FROM indexes WHERE name = ?", (self._name,)).fetchone()
-        return _Index(*row) if row else None
-
-    def _index_now(self, db: PostgresConnection) -> _Index:
-        index = self._index(db)
-        assert index is not None  # made in this transaction
-        return index
-
     def _new_index(self, db: PostgresConnection) -> _Index:
         db.execute("INSERT INTO indexes (name, terms) VALUES (?, ?)", (self._name, terms_version()))
         return self._index_now(db)
-
-    def _refuse_foreign(self, db: PostgresConnection, index: _Index, document: Document, nodes: Sequence[TextNode]) -> None:
-        row = db.execute(
-            "SELECT p.id, d.id AS document_id FROM passages p JOIN documents d ON d.seq = p.document"
-            " WHERE p.id = ANY(?) AND d.index_id = ? LIMIT 1",
-            ([node.id_ for node in nodes], index.id_),
-        ).fetchone()
-        if row is not None:
-            raise ValueError(f"node {row['id']!r} of {document.id_!r} is already a node of {row['document_id']!r}")
-
-    def _insert(self, db: PostgresConnection, index: _Index, given: Incoming) -> int:
-        """Gives the row of the first passage; the others follow."""
-        (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchall()[0]
-        (seq,) = db.execute(
-            f"INSERT INTO documents (index_id, first_row, {DOCUMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-            (index.id_, first_row, *given.columns),
-        ).fetchall()[0]
-        db.executemany("INSERT INTO texts (document, block, data) VALUES (?, ?, ?)", ((seq, *each) for each in given.blocks))
-        db.executemany(
-            "INSERT INTO passages (row, document, id, first_char, end_char, text, metadata, hidden, links, length)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ((first_row + i, seq, *fields) for i, fields in enumerate(given.passages)),
-        )
-        for contents in given.words:
-            self._postings.put(db, index.id_, contents, first_row)
-        return int(first_row)
 
     def _remove(self, db: PostgresConnection, index: _Index, document_id: str) -> int | None:
         """Take a document out; gives its passages, None when there is no such document."""
@@ -285,45 +189,22 @@ class PostgresStore(TableStore):
         db.execute("UPDATE indexes SET passages = passages - ? WHERE id = ?", (passages, index.id_))
         return int(passages)
 
-    def _within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[Row]:
-        """The passages that may be found, in order of insertion, as row, id and length; their texts are not read."""
-        conditions, values = ["d.index_id = ?"], [index.id_]
-        for column, ids in (("d.id", scope.document_ids), ("p.id", scope.node_ids)):
-            if ids is not None:
-                conditions.append(f"{column} = ANY(?)")
-                values.append(list(ids))  # type: ignore[arg-type]
-        metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
-        rows = db.execute(
-            f"SELECT p.row, p.id, p.length, {metadata} AS metadata FROM documents d JOIN passages p ON p.document = d.seq"
-            f" WHERE {' AND '.join(conditions)} ORDER BY p.row",
-            values,
-        ).fetchall()
-        return passing(rows, scope)
+    def _list_parameter(self, ids: Iterable[str]) -> list[str]:
+        return list(ids)
 
-    def _rows_within(self, db: PostgresConnection, scope: Scope) -> list[int]:
-        return [row["row"] for row in self._within(db, self._index_now(db), scope)]
-
-    def _at_one_moment(self, work: Callable[[PostgresConnection], T]) -> T:
-        """`work` in a snapshot, and in a newer one when the table of vectors was given up before it could be read."""
-        missing = ""
-        while True:
-            try:
-                with self._database.snapshot() as db:
-                    return work(db)
-            except MissingTableError as error:
-                if error.what == missing or self._database.connection().in_transaction:
-                    raise
-                missing = error.what
+    def _rows_within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[int]:
+        return [row["row"] for row in self._within(db, index, scope)]
 
     # --- keywords -------------------------------------------------------------------------------------------------------
 
     def _renew_terms(self) -> None:
-        """Make the keyword index anew where an earlier version's rules made it: at the first search alone, as a machine with
-        other rules, such as an earlier Python's, does the same. Others write meanwhile: what takes long is done before the
-        transaction. That takes 2 KB of memory for each passage."""
-        with self._renewing:
-            if not self._renewed:
-                self._renewed = self._has_our_terms()
+        """Rebuild the keyword index where an earlier version's rules made it.
+
+        This is checked at the first search only: a machine with other rules, such as those of an earlier Python, would rebuild
+        it too. The slow part runs before the transaction, so that others can write. It takes 2 KB of memory for each passage.
+        """
+        with self._terms_lock:
+            self._terms_checked = self._terms_checked or self._has_our_terms()
 
     def _has_our_terms(self) -> bool:
         """Whether the keyword index is there, and then it is made by these rules."""
@@ -333,7 +214,7 @@ class PostgresStore(TableStore):
             return index is not None
         with self._database.snapshot() as db:
             before = self._rows_of_documents(db, index)
-            words = list(gathered((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
+            words = list(contents_of((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None or index.terms == terms_version():
@@ -403,15 +284,23 @@ class PostgresStore(TableStore):
         data = db.copy_out(query)[len(COPY_HEAD) : -len(COPY_END)]
         return np.frombuffer(data, _record(dimension))["vector"].astype(np.float32)
 
-    def _near(self, db: PostgresConnection, index: _Index, query: Vector, k: int, among: list[int] | None) -> list[int]:
-        """Rows among which are the `k` nearest of all, or of these, ascending."""
-        if not query.any():  # everything is as near
-            return [row for row, _ in self._first(db, index, "row", (), k, [], among)]
-        searched = index.passages if among is None else len(among)
-        if searched <= EXACT or (index.dimension or 0) > MOST_INDEXED:
-            return sorted(self._closest(db, index, query, k, [], among))
-        waiting, taken_in = self._closest(db, index, query, k, ["NOT indexed"], among), self._likely(db, index, query, k, among)
-        return sorted([*waiting, *taken_in])
+    def _vectors_of(self, db: PostgresConnection, index: _Index, passages: list[Row]) -> tuple[list[Row], Vectors]:
+        return passages, self._vectors(db, index, [passage["row"] for passage in passages])
+
+    def _nearest(
+        self, db: PostgresConnection, index: _Index, query: Vector, top_k: int, scope: Scope
+    ) -> tuple[list[int], Iterable[float]]:
+        among = None if scope == EVERYTHING else self._rows_within(db, index, scope)
+        if not query.any():  # every passage is equally near
+            rows = [row for row, _ in self._first(db, index, "row", (), top_k, [], among)]
+        elif (index.passages if among is None else len(among)) <= EXACT or (index.dimension or 0) > MOST_INDEXED:
+            rows = self._closest(db, index, query, top_k, [], among)
+        else:
+            waiting = self._closest(db, index, query, top_k, ["NOT indexed"], among)
+            rows = [*waiting, *self._closest_by_hnsw(db, index, query, top_k, among)]
+        rows.sort()
+        best, scores = nearest(self._vectors(db, index, rows), query, top_k)
+        return [rows[place] for place in best.tolist()], scores
 
     def _closest(
         self, db: PostgresConnection, index: _Index, query: Vector, k: int, conditions: list[str], among: list[int] | None
@@ -419,16 +308,18 @@ class PostgresStore(TableStore):
         """The `k` nearest, and all that may be as near as the last of them."""
         limit = k + SPARE
         while True:
-            found = self._first(db, index, "vector <#> ?", (_written(query),), limit, conditions, among)
+            found = self._first(db, index, "vector <#> ?", (_vector_text(query),), limit, conditions, among)
             if len(found) < limit or found[-1][1] > found[k - 1][1] + 2 * ROUNDING:
                 return [row for row, _ in found]
             limit *= 4
 
-    def _likely(self, db: PostgresConnection, index: _Index, query: Vector, k: int, among: list[int] | None) -> list[int]:
+    def _closest_by_hnsw(
+        self, db: PostgresConnection, index: _Index, query: Vector, k: int, among: list[int] | None
+    ) -> list[int]:
         """Those that the HNSW index finds."""
         db.execute(f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {HNSW_CANDIDATES}")
         distance = f"vector::halfvec({index.dimension}) <#> ?"
-        found = self._first(db, index, distance, (_written(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among)
+        found = self._first(db, index, distance, (_vector_text(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among)
         return self._closest(db, index, query, k, [], [row for row, _ in found])
 
     def _first(
@@ -448,7 +339,7 @@ class PostgresStore(TableStore):
         found = db.execute(f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit))
         return [(row, rank) for row, rank in found]
 
-    def _take_in(self, least: int) -> None:
+    def _add_to_hnsw(self, least: int) -> None:
         """Take so many vectors, or the next BATCH above it, into the HNSW index, if it is used. Others go on meanwhile."""
         with self._database.snapshot() as db:
             index = self._index(db)
@@ -458,11 +349,7 @@ class PostgresStore(TableStore):
         some = f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE SKIP LOCKED"
         with contextlib.suppress(StoreError):  # what is left is compared one by one, and the next put comes back to it
             for _ in range(0, least, BATCH):
-                if (
-                    not self._database.connection()
-                    .execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})")
-                    .rowcount
-                ):
+                if not db.execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})").rowcount:
                     return
 
 
@@ -484,7 +371,7 @@ def _record(dimension: int) -> np.dtype[Any]:
     )
 
 
-def _copied(first_row: int, rows: Vectors) -> bytes:
+def _as_records(first_row: int, rows: Vectors) -> bytes:
     """The vectors as COPY takes them, numbered from `first_row` on."""
     count, dimension = rows.shape
     records = np.zeros(count, _record(dimension))
@@ -493,5 +380,5 @@ def _copied(first_row: int, rows: Vectors) -> bytes:
     return COPY_HEAD + records.tobytes() + COPY_END
 
 
-def _written(vector: Vector) -> str:
+def _vector_text(vector: Vector) -> str:
     return "[" + ",".join(map(str, vector.tolist())) + "]"

@@ -36,14 +36,14 @@ class Contents:
     counts: Array
 
 
-def gathered(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
+def contents_of(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
     """The words of passages by row, as `Postings.add` takes them, for `Postings.put`, one after the other."""
     remaining = iter(passages)
     while batch := list(islice(remaining, BATCH)):
-        yield _gathered(batch)
+        yield _pack_contents(batch)
 
 
-def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
+def _pack_contents(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
     numbers: dict[str, int] = {}
     said = array("q")
     for _, terms in passages:

@@ -128,7 +128,7 @@ class BasePydanticVectorStore(Fields, ABC):
         """Write the store into a file, where it does not keep itself."""
 
 
-class Queried:
+class LlamaIndexMethods:
     """The methods of a store under LlamaIndex's names.
 
     >>> from ragcore.vector_stores import SimpleVectorStore

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ragcore.errors import DimensionError
 from ragcore.schema import Document, Metadata, TextNode
+from ragcore.vector_stores.base import StoredDocument
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
@@ -90,6 +92,12 @@ def are_unit(rows: Vectors) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def metadata_json(metadata: Metadata) -> str:
     """The metadata as it is stored; its keys keep their order. TypeError for a value that is not a plain one."""
     return _encoder.encode(dict(metadata))
+
+
+def describe(document: Document, passages: int) -> StoredDocument:
+    """A document that is added now."""
+    name = shown_name(document)
+    return StoredDocument(document.id_, name, document.hash, passages, len(document.text), time.time())
 
 
 def shown_name(document: Document) -> str:
