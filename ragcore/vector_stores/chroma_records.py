@@ -1,4 +1,4 @@
-"""What a Chroma collection holds of a passage or a document: the text as such, all else as JSON."""
+"""The records of a Chroma collection: the text of a passage or document, and the rest as JSON."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ BATCH = 1000  # records in one request
 
 
 @dataclass(frozen=True)
-class Found:
-    """A passage's record as Chroma gave it; `row` and `distance` where they were asked for."""
+class Record:
+    """A record of a passage. `row` and `distance` have values only if they were requested."""
 
     metadata: Mapping[str, Any]
     text: str = ""
@@ -32,41 +32,42 @@ class Found:
     def order(self) -> tuple[str, int]:
         return self.metadata["_version"], self.metadata["_place"]
 
+    @property
+    def original_vector(self) -> Vector:
+        """The vector before it was scaled to length 1."""
+        assert self.row is not None  # it was requested
+        return self.row * np.float32(self.metadata["_length"])
+
     @cached_property
     def node(self) -> TextNode:
-        node = item_of(self.metadata["_record"], self.text)
+        node = item_from_json(self.metadata["_record"], self.text)
         assert isinstance(node, TextNode)
         return node
 
 
-def record_of(item: Item) -> str:
-    """Everything but text and vector; the text too where Chroma cannot hold it as it is."""
+def item_to_json(item: Item) -> str:
+    """Everything but text and vector; with the text where Chroma cannot store it unchanged."""
     return encoded(replace(item, text="") if writable(item.text) == item.text else item)
 
 
-def item_of(record: str, text: str) -> Item:
+def item_from_json(record: str, text: str) -> Item:
     item = decoded(record)
     return item if item.text else replace(item, text=text)
 
 
-def as_put(found: Found) -> Vector:
-    assert found.row is not None  # it was asked for
-    return found.row * np.float32(found.metadata["_length"])
-
-
-def everything(collection: Any, where: Where | None, include: list[str]) -> list[Found]:
-    """All records that pass. Many are read by their ids: while others write, an offset would skip some."""
-    found = founds_of(collection.get(where=where, limit=BATCH, include=include))
-    if len(found) < BATCH:
-        return found
+def read_all(collection: Any, where: Where | None, include: list[str]) -> list[Record]:
+    """All records that match. Many are read by their ids: an offset would skip some while others write."""
+    records = records_of(collection.get(where=where, limit=BATCH, include=include))
+    if len(records) < BATCH:
+        return records
     ids = collection.get(where=where, include=[])["ids"]
     parts = (collection.get(ids=ids[start : start + BATCH], include=include) for start in range(0, len(ids), BATCH))
-    return [each for part in parts for each in founds_of(part)]
+    return [record for part in parts for record in records_of(part)]
 
 
-def founds_of(part: Mapping[str, Any]) -> list[Found]:
-    count = len(part["ids"])
-    texts = [""] * count if part["documents"] is None else part["documents"]
-    rows = [None] * count if part["embeddings"] is None else np.asarray(part["embeddings"], np.float32)
-    columns = (part["metadatas"], texts, rows, part.get("distances") or [0.0] * count)
-    return [Found(told or {}, text or "", row, distance) for told, text, row, distance in zip(*columns, strict=True)]
+def records_of(answer: Mapping[str, Any]) -> list[Record]:
+    count = len(answer["ids"])
+    texts = [""] * count if answer["documents"] is None else answer["documents"]
+    rows = [None] * count if answer["embeddings"] is None else np.asarray(answer["embeddings"], np.float32)
+    columns = (answer["metadatas"], texts, rows, answer.get("distances") or [0.0] * count)
+    return [Record(metadata or {}, text or "", row, distance) for metadata, text, row, distance in zip(*columns, strict=True)]

@@ -1,4 +1,4 @@
-"""A filter of metadata as far as Chroma can tell by itself, and the metadata that it can compare."""
+"""The part of a metadata filter that Chroma can check itself, and the metadata that it can compare."""
 
 from __future__ import annotations
 
@@ -18,54 +18,52 @@ _COMPARED = {
     FilterOperator.GTE: "$gte",
     FilterOperator.LTE: "$lte",
 }
-# Chroma cuts off the fraction of a bound before it compares a whole number with it: it says that 2 is not below 2.5.
+# Chroma drops the fraction of a bound before it compares a whole number with it: for Chroma 2 is not below 2.5.
 _OR_EQUAL = {"$gt": "$gte", "$lt": "$lte"}
 LARGEST = sys.float_info.max
 
 
-def where_of(wanted: MetadataFilters | MetadataFilter) -> Where | None:
-    """A condition that everything passes which passes the filter, and as little else as Chroma can tell; None: no condition."""
-    if isinstance(wanted, MetadataFilter):
-        return _compared(wanted)
-    parts = [where_of(each) for each in wanted.filters]
-    told = [part for part in parts if part is not None]
-    if (
-        wanted.condition is FilterCondition.NOT
-        or not told
-        or (wanted.condition is FilterCondition.OR and len(told) < len(parts))
-    ):
+def where_of(filters: MetadataFilters | MetadataFilter) -> Where | None:
+    """A condition that everything passes which passes the filter, and little else. None: no condition."""
+    if isinstance(filters, MetadataFilter):
+        return _comparison(filters)
+    parts = [where_of(each) for each in filters.filters]
+    conditions = [part for part in parts if part is not None]
+    incomplete = filters.condition is FilterCondition.OR and len(conditions) < len(parts)
+    if filters.condition is FilterCondition.NOT or not conditions or incomplete:
         return None
-    return told[0] if len(told) == 1 else {f"${wanted.condition.value}": told}
+    return conditions[0] if len(conditions) == 1 else {f"${filters.condition.value}": conditions}
 
 
-def _compared(wanted: MetadataFilter) -> Where | None:
-    values = list(wanted.value) if is_list(wanted.value) else [wanted.value]
-    if not _is_own(wanted.key) or not values or not all(_is_native(value) for value in values):
+def _comparison(condition: MetadataFilter) -> Where | None:
+    key, operator = condition.key, condition.operator
+    values = list(condition.value) if is_list(condition.value) else [condition.value]
+    if not _is_own(key) or not values or not all(_is_native(value) for value in values):
         return None
-    if wanted.operator is FilterOperator.IN:
-        each = [{wanted.key: {"$eq": value}} for value in values]
+    if operator is FilterOperator.IN:
+        each = [{key: {"$eq": value}} for value in values]
         return each[0] if len(each) == 1 else {"$or": each}
-    sign = _COMPARED.get(wanted.operator)
+    sign = _COMPARED.get(operator)
     if isinstance(values[0], float):
         sign = _OR_EQUAL.get(sign or "", sign)
     numbers_only = sign in (None, "$eq") or (isinstance(values[0], int | float) and not isinstance(values[0], bool))
-    return {wanted.key: {sign: values[0]}} if sign and numbers_only and not is_list(wanted.value) else None
+    return {key: {sign: values[0]}} if sign and numbers_only and not is_list(condition.value) else None
 
 
-def native(node: TextNode) -> dict[str, Any]:
-    """The metadata that Chroma can compare by itself; a number beyond those it holds as the nearest that it does."""
-    told = ((key, _held(value)) for key, value in node.metadata.items() if _is_own(key))
-    return {key: value for key, value in told if _is_native(value)}
+def native_metadata(node: TextNode) -> dict[str, Any]:
+    """The metadata that Chroma can compare. A number outside its range becomes the nearest in it."""
+    values = ((key, _clip(value)) for key, value in node.metadata.items() if _is_own(key))
+    return {key: value for key, value in values if _is_native(value)}
 
 
-def _held(value: object) -> object:
+def _clip(value: object) -> object:
     if isinstance(value, int | float) and not _is_native(value):
         return float(min(max(value, -LARGEST), LARGEST))
     return value
 
 
 def _is_own(key: str) -> bool:
-    """Whether Chroma takes the key, and it is none of ours."""
+    """Whether Chroma accepts the key, and it is not one that this store uses itself."""
     return key.isidentifier() and key.isascii() and not key.startswith("_")
 
 
@@ -78,5 +76,5 @@ def _is_native(value: object) -> bool:
 
 
 def writable(text: str) -> str:
-    """Without half characters, which cannot be sent."""
+    """The text with lone surrogates replaced, which cannot be sent."""
     return text.encode("utf-8", "replace").decode("utf-8")

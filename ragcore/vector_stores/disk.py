@@ -1,12 +1,12 @@
 """The store on disk: rows, text and keyword index in the library's SQLite file, vectors in one raw float32 file per index.
 
-The database is the truth. The vector file is only ever appended to, and made safe on disk, before the transaction that
-records its new length; whatever stands beyond the recorded length was never committed and is written over. A document's
-passages stand side by side, in the file (`first_slot`) as in the table (`first_row`), so that no table from slot to passage is
-needed, and opening a store costs the same whatever it holds. Deleted slots become gaps until they are more than half; then
-the file is written anew under another name, and the name is changed in the same transaction.
+The database decides what exists. The vector file only grows, and is flushed to disk before the transaction that records its new
+length; rows beyond the recorded length were never committed and are overwritten. The passages of a document are consecutive in
+the file (`first_slot`) and in the table (`first_row`), so that no table from slot to passage is needed, and opening a store
+takes the same time whatever its size. Deleted slots are gaps until they are more than half of the file; then the file is
+written again under another name, which the same transaction records.
 
-A change gives the index a new stamp. Every search compares it, so that what another thread or process did is seen at once.
+Every change gives the index a new stamp. Every search compares it, so that it sees changes by other threads and processes.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 SCHEMA = TABLES + POSTINGS_SCHEMA
 
 
-LATER = ""  # in the place of the rules: no words have been collected yet
-COPIED = 200  # documents copied at one go from another store
-COMPACT_SHARE = 0.5  # of the slots being gaps
+LATER = ""  # instead of the version of the rules: the words are not collected yet
+COPIED = 200  # documents of another store copied in one transaction
+COMPACT_SHARE = 0.5  # share of gaps among the slots above which the file is rewritten
 
 
 class DiskStore(TableStore[DiskIndex]):
     """One index of a library. See `ragcore.vector_stores.base.Store` for what every method promises.
 
-    `vectors` is the folder for vector files. `database` must have been given `SCHEMA`; it is the caller's to close. Two
-    stores of one library, in one process or several, may be used at the same time. With `words_when_asked` a new index has
-    its words collected when they are first searched for, which then takes longer, and putting is several times as quick.
+    `vectors` is the folder for vector files. `database` must have `SCHEMA`; the caller closes it. Several stores of one library
+    may be used at the same time, in one process or several. With `words_when_asked` the first keyword search builds the
+    keyword index of a new index: that search takes longer, and `put` is several times faster.
     """
 
     _database: SQLiteDatabase
@@ -72,7 +72,7 @@ class DiskStore(TableStore[DiskIndex]):
         self._postings = Postings()
 
     def copy(self, source: Store) -> None:
-        """Put everything that another store holds. ValueError where a passage there has no embedding."""
+        """Store copies of all documents of another store. ValueError where a passage there has no embedding."""
         every = source.documents()
         for start in range(0, len(every), COPIED):
             self._put_all(copies_from(source, every[start : start + COPIED]))
@@ -92,26 +92,26 @@ class DiskStore(TableStore[DiskIndex]):
         return passages
 
     def close(self) -> None:
-        """Let go of the mapped file. The database is its owner's to close."""
+        """Release the mapped file. The caller closes the database."""
         self._vectors.release()
 
     def compact(self) -> None:
-        """Write the vector file anew without gaps, and give the space of deleted rows back to the disk.
+        """Rewrite the vector file without gaps, and return the space of deleted rows to the disk.
 
-        Others who still read the old file keep it until their next search. Not inside a transaction.
+        Other readers use the old file until their next search. Not inside a transaction.
         """
         with self._database.transaction() as db:
             index = self._index(db)
             if index is not None:
                 self._rewrite(db, index)
-        self._vectors.release()  # while it is mapped, the disk does not have the room of the old file back
+        self._vectors.release()  # the disk cannot free the old file while it is mapped
         sweep(self._database, self._vectors.files)
         self._database.shrink()
 
     def drop(self) -> None:
-        """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name.
+        """Delete the index: its documents, passages, words and vectors. The next `put` creates it again.
 
-        Inside a transaction the space stays taken until `reclaim` is called after it.
+        Inside a transaction the space is only freed by a later `reclaim`.
         """
         outermost = not self._database.in_transaction
         with self._database.transaction() as db:
@@ -130,8 +130,10 @@ class DiskStore(TableStore[DiskIndex]):
             self.reclaim()
 
     def reclaim(self) -> None:
-        """Give back the space of deleted rows, of gaps when they are most of the file, and of vector files that no index of the
-        library has. Not in a transaction."""
+        """Free the space of deleted rows, of gaps if they are most of the file, and of vector files without an index.
+
+        Not inside a transaction.
+        """
         with self._database.snapshot() as db:
             needs_compacting = self._index(db) is not None and self._needs_compacting(db)
         if needs_compacting:
@@ -141,11 +143,11 @@ class DiskStore(TableStore[DiskIndex]):
         self._database.shrink()
 
     def verify(self) -> list[str]:
-        """Compare every document's vectors with their checksum; gives the ids of those that are damaged, oldest first.
+        """Compare the vectors of all documents with their checksums; returns the ids of damaged documents, oldest first.
 
-        From then on `search` and `candidates` leave these documents out, `nodes` gives their passages without embedding, and
-        everything else goes on, until `replace_vectors`. Reads the whole file; writing waits for it only when something is
-        found. A file that is missing or too short makes every search a DamagedStoreError until this has been called.
+        Until `replace_vectors`, `search` and `candidates` skip these documents, and `nodes` returns their passages without
+        embedding. This reads the whole file; writers wait only if something is damaged. If the file is missing or too short,
+        every search before this call is a DamagedStoreError.
         """
         with self._database.snapshot() as db:
             index = self._index(db)
@@ -165,10 +167,10 @@ class DiskStore(TableStore[DiskIndex]):
         return damaged
 
     def replace_vectors(self, document_id: str, vectors: Vectors) -> None:
-        """Put a damaged document's vectors right: one row for each of its passages in reading order, shape (n, d).
+        """Repair a damaged document: one vector for each of its passages in reading order, shape (n, d).
 
-        A document that is not damaged stays as it is: another process was quicker. UnknownDocumentError; DimensionError;
-        ValueError for another number of rows, or NaN or infinity in one.
+        A document that is not damaged, because another process repaired it, is not changed. UnknownDocumentError;
+        DimensionError; ValueError for another number of vectors, or NaN or infinity in one.
         """
         with self._database.transaction() as db:
             document = self._document_row(db, document_id)
@@ -183,7 +185,7 @@ class DiskStore(TableStore[DiskIndex]):
             db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (new_stamp(), index.id_))
 
     def bytes_on_disk(self) -> int:
-        """The library's database with its log, and the vectors of all its indexes."""
+        """The size of the library's database with its log, and of the vectors of all its indexes."""
         database = self._database.path
         return bytes_of((database, database.with_name(database.name + "-wal"))) + self._vectors.files.size()
 
@@ -223,14 +225,14 @@ class DiskStore(TableStore[DiskIndex]):
         return len(rows)
 
     def _remove_all(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Sequence[str]) -> bool:
-        """Take out those of these documents that there are; whether there were any."""
-        there = db.execute(
+        """Remove these documents if they exist; returns whether existing were any."""
+        existing = db.execute(
             "SELECT id FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
             (index.id_, json.dumps(document_ids)),
         ).fetchall()
-        for (id_,) in there:
+        for (id_,) in existing:
             self._remove(db, self._index_now(db), id_)
-        return bool(there)
+        return bool(existing)
 
     def _insert_all(self, db: sqlite3.Connection, index: DiskIndex, incoming: Sequence[Incoming], first_slot: int) -> None:
         slot, first_rows = first_slot, []
@@ -242,7 +244,7 @@ class DiskStore(TableStore[DiskIndex]):
             self._add_terms(db, index, words, first_rows[0])
 
     def _remove(self, db: sqlite3.Connection, index: DiskIndex, document_id: str) -> int | None:
-        """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
+        """Remove a document, which leaves a gap among the vectors; returns its number of passages, None for an unknown id."""
         row = db.execute(
             "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?", (index.id_, document_id)
         ).fetchone()
@@ -284,13 +286,13 @@ class DiskStore(TableStore[DiskIndex]):
         return [(row["slot"], 1) for row in self._within(db, index, scope)]
 
     def _rows_at(self, db: sqlite3.Connection, index: DiskIndex, slots: Array) -> list[int]:
-        """The passages that stand at these slots."""
-        found = db.execute(
+        """The rows of the passages at these slots."""
+        rows = db.execute(
             "SELECT slot.value + (SELECT first_row - first_slot FROM documents WHERE index_id = ? AND first_slot <= slot.value"
             " AND passages > 0 ORDER BY first_slot DESC LIMIT 1) FROM json_each(?) slot ORDER BY slot.key",
             (index.id_, json.dumps(slots.tolist())),
         )
-        return [row for (row,) in found.fetchall()]
+        return [row for (row,) in rows.fetchall()]
 
     # --- keywords -------------------------------------------------------------------------------------------------------
 
@@ -299,17 +301,17 @@ class DiskStore(TableStore[DiskIndex]):
             self._postings.put(db, index.id_, contents, first_row)
 
     def _drop_terms(self, db: sqlite3.Connection, index: DiskIndex) -> None:
-        db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # FTS5, in which earlier versions kept it
+        db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # the FTS5 table of earlier versions
         self._postings.clear(db, index.id_)
 
     def _renew_terms(self) -> None:
-        """Make the keyword index where it was put off, and anew where an earlier version's rules made it."""
+        """Build the keyword index if that is still to be done, and rebuild it if it has an earlier version's rules."""
         with self._database.snapshot() as db:
             index = self._index(db)
         if index is not None and index.terms != terms_version():
             with self._database.transaction() as db:
                 index = self._index(db)
-                if index is not None:  # another process may have given it up
+                if index is not None:  # another process may have deleted it
                     self._renew_terms_in(db, index)
 
     def _renew_terms_in(self, db: sqlite3.Connection, index: DiskIndex) -> None:
@@ -345,7 +347,7 @@ class DiskStore(TableStore[DiskIndex]):
         return [passage for passage, is_sound in zip(passages, sound.tolist(), strict=True) if is_sound], vectors[sound]
 
     def _renew_signs(self) -> None:
-        """Write all signs anew where some are not those of the vectors, which they are only made from."""
+        """Compute all signs again if some do not match the vectors."""
         with self._database.snapshot() as db:
             index = self._index(db)
             if index is None or index.file is None or index.dimension is None or index.slots < SIGNS_FROM:
@@ -374,7 +376,7 @@ class DiskStore(TableStore[DiskIndex]):
 
 
 def _stack(parts: Sequence[Vectors], dimension: int | None) -> Vectors:
-    """All rows, shape (n, d); n is 0 where there are no parts. DimensionError where one has another width."""
+    """All rows, shape (n, d), also for no parts. DimensionError where one has another width."""
     for part in parts:
         if part.shape[1] != (dimension or parts[0].shape[1]):
             raise DimensionError(part.shape[1], dimension or parts[0].shape[1])

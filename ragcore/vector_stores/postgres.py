@@ -1,9 +1,9 @@
 """The store on a PostgreSQL server with pgvector: documents, passages, words and vectors in tables that many machines share.
 
-Each index has a table of vectors of its own, which is given up with the last passage. New vectors stand outside of its HNSW
-index (Malkov and Yashunin 2018, https://arxiv.org/abs/1603.09320), where putting them costs a bulk copy and nothing else, and
-are compared one by one; once there are many, every put is followed by taking some of them in, a few hundred at a time, while
-everybody goes on. What the index finds is ranked anew by the exact cosines, so only what it misses is lost.
+Each index has its own table of vectors, which is dropped with the last passage. New vectors are not yet in its HNSW index
+(Malkov and Yashunin 2018, https://arxiv.org/abs/1603.09320), so that adding them is only a bulk copy; a search compares them
+one by one. Once there are many, every `put` adds some of them to the HNSW index, a few hundred at a time, while others read and
+write. The results of the index are ranked again by their exact cosines, so that only passages it misses are lost.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
 
-BATCH = 500  # passages read, or taken into the HNSW index, at a time
-EXACT = 20_000  # passages up to which all are compared one by one
+BATCH = 500  # passages added to the HNSW index in one transaction
+EXACT = 20_000  # passages; a smaller index is compared completely
 HNSW_STEPS = 2  # passages added to the HNSW index for each new passage, so that none waits forever
-SPARE = 32  # candidates beyond those asked for, among which ties are looked for
-HNSW_CANDIDATES = 200  # hnsw.ef_search, and the least number whose exact cosines are taken
-MOST_INDEXED = 4000  # dimensions that pgvector can index as half-precision numbers; wider vectors are compared one by one
-WIDEST = 16_000  # numbers of a vector that pgvector takes
+SPARE = 32  # candidates beyond the requested number, to find ties
+HNSW_CANDIDATES = 200  # hnsw.ef_search, and the minimum number of results to rank by exact cosines
+MOST_INDEXED = 4000  # dimensions that pgvector can index in half precision; wider vectors are all compared
+WIDEST = 16_000  # numbers in a vector of pgvector
 MOST_INLINE = 1900  # dimensions of a vector that fits a page of a table
 
 OURS = "pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"  # the tables of a library
@@ -126,12 +126,12 @@ class PostgresStore(TableStore[_Index]):
         return passages
 
     def close(self) -> None:
-        """A database that was given is its owner's to close."""
+        """Closes the connection of `from_params`; another database is closed by its owner."""
         if self._owned:
             self._database.close()
 
     def compact(self) -> None:
-        """Take all vectors into the HNSW index, and leave removed passages out of the keyword index. Not in a transaction."""
+        """Add all vectors to the HNSW index, and drop removed passages from the keyword index. Not in a transaction."""
         with self._database.transaction() as db:
             index = self._index(db)
             if index is not None:
@@ -139,29 +139,29 @@ class PostgresStore(TableStore[_Index]):
         self._add_to_hnsw(len(self))
 
     def drop(self) -> None:
-        """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name."""
+        """Delete the index: its documents, passages, words and vectors. The next `put` creates it again."""
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None:
                 return
             self._drop_table(db, index)
             self._postings.clear(db, index.id_)
-            db.execute("DELETE FROM documents WHERE index_id = ?", (index.id_,))  # and with them what refers to them
+            db.execute("DELETE FROM documents WHERE index_id = ?", (index.id_,))  # and with them their texts and passages
             db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
 
     def reclaim(self) -> None:
-        """Have the server use the space of deleted rows again, and give back what is at the ends of its files.
+        """Let the server reuse the space of deleted rows, and free the space at the ends of its files.
 
-        It does so by itself within minutes, and alone with vectors in an HNSW index, which take it long, and with a table that
-        it is at just now. Not in a transaction.
+        The server does so itself within minutes. Skipped are vectors in an HNSW index, which take long, and tables that the
+        server is working on. Not in a transaction.
         """
         with self._database.snapshot() as db:
             tables = [f'"{row["relname"]}"' for row in db.execute(f"SELECT relname FROM {OURS} AND oid NOT IN ({HNSW})")]
-        with contextlib.suppress(MissingTableError):  # given up meanwhile, with all of its space
+        with contextlib.suppress(MissingTableError):  # dropped meanwhile, with all of its space
             self._database.connection().execute(f"VACUUM (SKIP_LOCKED) {', '.join(tables)}")
 
     def bytes_on_disk(self) -> int:
-        """The library's tables on the server, with their indexes."""
+        """The size of the library's tables on the server, with their indexes."""
         with self._database.snapshot() as db:
             rows = db.execute(f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM {OURS}")
             return int(rows.fetchall()[0][0])
@@ -173,7 +173,7 @@ class PostgresStore(TableStore[_Index]):
         return self._index_now(db)
 
     def _remove(self, db: PostgresConnection, index: _Index, document_id: str) -> int | None:
-        """Take a document out; gives its passages, None when there is no such document."""
+        """Remove a document; returns its number of passages, None for an unknown id."""
         row = db.execute(
             "DELETE FROM documents WHERE index_id = ? AND id = ? RETURNING first_row, passages", (index.id_, document_id)
         ).fetchone()
@@ -207,7 +207,7 @@ class PostgresStore(TableStore[_Index]):
             self._terms_checked = self._terms_checked or self._has_our_terms()
 
     def _has_our_terms(self) -> bool:
-        """Whether the keyword index is there, and then it is made by these rules."""
+        """Whether there is an index; its keyword index then has the rules of this version."""
         with self._database.snapshot() as db:
             index = self._index(db)
         if index is None or index.terms == terms_version():
@@ -218,7 +218,7 @@ class PostgresStore(TableStore[_Index]):
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None or index.terms == terms_version():
-                return index is not None  # another process was quicker, or has given it up
+                return index is not None  # another process was faster, or has deleted the index
             now = self._rows_of_documents(db, index)
             self._postings.clear(db, index.id_)
             for contents in words:
@@ -231,7 +231,7 @@ class PostgresStore(TableStore[_Index]):
         return True
 
     def _rows_of_documents(self, db: PostgresConnection, index: _Index) -> dict[int, range]:
-        """By the documents' `seq`, which is never given twice, as rows are."""
+        """By `seq`, which is never used twice, unlike rows."""
         rows = db.execute("SELECT seq, first_row, passages FROM documents WHERE index_id = ?", (index.id_,))
         return {seq: range(first, first + passages) for seq, first, passages in rows}
 
@@ -244,7 +244,7 @@ class PostgresStore(TableStore[_Index]):
                 hint="Choose an embedding model that gives fewer, or a library in a folder, which takes vectors of any width.",
             )
         self._drop_unused(db)
-        # Another name each time: whoever still reads the old table must not take this one for it.
+        # A new name each time, so that a reader of the old table never reads this one.
         table = f"vectors_{index.id_}_{secrets.token_hex(4)}"
         db.execute(
             f"CREATE TABLE {table} (row BIGINT PRIMARY KEY, vector vector({dimension}) NOT NULL,"
@@ -264,8 +264,10 @@ class PostgresStore(TableStore[_Index]):
             self._drop_unused(db)
 
     def _drop_unused(self, db: PostgresConnection) -> None:
-        """Drop the tables of vectors that no index has. One that someone still reads, who may be copying the library, goes when
-        the next is made or given up: to wait for it would make every writer wait."""
+        """Drop the tables of vectors without an index.
+
+        A table that somebody still reads, perhaps to copy the library, is dropped later: waiting would block all writers.
+        """
         unused = db.execute(
             f"SELECT relname FROM {OURS} AND relname ~ '^vectors_[0-9]+_[0-9a-f]+$' AND relname NOT IN"
             " (SELECT vectors FROM indexes WHERE vectors IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM pg_locks"
@@ -275,7 +277,7 @@ class PostgresStore(TableStore[_Index]):
             db.execute(f"DROP TABLE {row['relname']}")
 
     def _vectors(self, db: PostgresConnection, index: _Index, rows: Sequence[int]) -> Vectors:
-        """The unit vectors of these rows, which ascend, shape (len(rows), d)."""
+        """The unit vectors of these ascending rows, shape (len(rows), d)."""
         dimension = index.dimension or 0
         if not rows:
             return np.empty((0, dimension), np.float32)
@@ -305,12 +307,12 @@ class PostgresStore(TableStore[_Index]):
     def _closest(
         self, db: PostgresConnection, index: _Index, query: Vector, k: int, conditions: list[str], among: list[int] | None
     ) -> list[int]:
-        """The `k` nearest, and all that may be as near as the last of them."""
+        """The rows of the `k` nearest, and of all that may be as near as the last of them."""
         limit = k + SPARE
         while True:
-            found = self._first(db, index, "vector <#> ?", (_vector_text(query),), limit, conditions, among)
-            if len(found) < limit or found[-1][1] > found[k - 1][1] + 2 * ROUNDING:
-                return [row for row, _ in found]
+            rows = self._first(db, index, "vector <#> ?", (_vector_text(query),), limit, conditions, among)
+            if len(rows) < limit or rows[-1][1] > rows[k - 1][1] + 2 * ROUNDING:
+                return [row for row, _ in rows]
             limit *= 4
 
     def _closest_by_hnsw(
@@ -319,8 +321,8 @@ class PostgresStore(TableStore[_Index]):
         """Those that the HNSW index finds."""
         db.execute(f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {HNSW_CANDIDATES}")
         distance = f"vector::halfvec({index.dimension}) <#> ?"
-        found = self._first(db, index, distance, (_vector_text(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among)
-        return self._closest(db, index, query, k, [], [row for row, _ in found])
+        rows = self._first(db, index, distance, (_vector_text(query),), max(HNSW_CANDIDATES, 2 * k), ["indexed"], among)
+        return self._closest(db, index, query, k, [], [row for row, _ in rows])
 
     def _first(
         self,
@@ -332,22 +334,22 @@ class PostgresStore(TableStore[_Index]):
         conditions: list[str],
         among: list[int] | None,
     ) -> list[tuple[int, float]]:
-        """The rows that come first in this order, of those that meet the conditions, each with what it is ordered by."""
+        """The first rows in this order that meet the conditions, each with its value in the order."""
         if among is not None:
             conditions, values = [*conditions, "row = ANY(?)"], (*values, among)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        found = db.execute(f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit))
-        return [(row, rank) for row, rank in found]
+        rows = db.execute(f"SELECT row, {order} AS rank FROM {index.vectors}{where} ORDER BY rank LIMIT ?", (*values, limit))
+        return [(row, rank) for row, rank in rows]
 
     def _add_to_hnsw(self, least: int) -> None:
-        """Take so many vectors, or the next BATCH above it, into the HNSW index, if it is used. Others go on meanwhile."""
+        """Add so many vectors, rounded up to whole batches, to the HNSW index if it is in use. Others may work meanwhile."""
         with self._database.snapshot() as db:
             index = self._index(db)
         if index is None or index.vectors is None or index.passages <= EXACT or (index.dimension or 0) > MOST_INDEXED:
             return
-        # Each a transaction of its own, and without the lock of writers, who change no vector that is there.
+        # Each statement is its own transaction without the write lock: writers do not change existing vectors.
         some = f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE SKIP LOCKED"
-        with contextlib.suppress(StoreError):  # what is left is compared one by one, and the next put comes back to it
+        with contextlib.suppress(StoreError):  # the rest is compared one by one until a later `put` adds it
             for _ in range(0, least, BATCH):
                 if not db.execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})").rowcount:
                     return
@@ -357,7 +359,7 @@ PGVectorStore = PostgresStore
 
 
 def _record(dimension: int) -> np.dtype[Any]:
-    """A row of a table of vectors as COPY has it: how many fields, and each field's bytes after their number."""
+    """A row of a table of vectors in the form of COPY: the number of fields, then the size and the bytes of each."""
     return np.dtype(
         [
             ("fields", ">i2"),
@@ -372,7 +374,7 @@ def _record(dimension: int) -> np.dtype[Any]:
 
 
 def _as_records(first_row: int, rows: Vectors) -> bytes:
-    """The vectors as COPY takes them, numbered from `first_row` on."""
+    """The vectors in the form of COPY, with rows from `first_row` on."""
     count, dimension = rows.shape
     records = np.zeros(count, _record(dimension))
     records["fields"], records["row_size"], records["vector_size"] = 2, 8, 4 + 4 * dimension
