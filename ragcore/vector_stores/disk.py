@@ -225,7 +225,7 @@ class DiskStore(TableStore[DiskIndex]):
         return len(rows)
 
     def _remove_all(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Sequence[str]) -> bool:
-        """Remove these documents if they exist; returns whether existing were any."""
+        """Remove these documents if they exist; returns whether there were any."""
         existing = db.execute(
             "SELECT id FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
             (index.id_, json.dumps(document_ids)),
