@@ -99,18 +99,17 @@ def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, 
     key = None if cache is None else fingerprint(step)
     known = _Known(step, key, cache) if cache is not None and key is not None else None
     groups = list(_groups(items, scope))
-    results: list[list[Item] | None] = [None] * len(groups)
+    results: dict[int, list[Item]] = {}
 
     def missing() -> list[int]:
-        return [place for place, result in enumerate(results) if result is None]
+        return [place for place in range(len(groups)) if place not in results]
 
     def compute(places: Sequence[int]) -> None:
         share = [groups[place] for place in places]
-        results_of_share = _call(step, share, scope)
+        computed = _call(step, share, scope)
         if known:
-            known.add(share, results_of_share)
-        for place, result in zip(places, results_of_share, strict=True):
-            results[place] = result
+            known.add(share, computed)
+        results.update(zip(places, computed, strict=True))
 
     def compute_all(places: Sequence[int]) -> None:
         shares = _shares(places, workers) if scope == "node" else [[place] for place in places]
@@ -120,17 +119,12 @@ def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, 
             for share in shares:
                 compute(share)
 
-    def look_up(known: _Known) -> None:
-        places = missing()
-        for place, result in zip(places, known.results([groups[place] for place in places]), strict=True):
-            results[place] = result
-
     if known:
-        look_up(known)
+        results.update(known.results(missing(), groups))
         compute_all(known.distinct(missing(), groups))  # equal groups are computed once,
-        look_up(known)  # and then looked up
+        results.update(known.results(missing(), groups))  # and then looked up
     compute_all(missing())
-    return [item for result in results for item in result or ()]
+    return [item for place in range(len(groups)) for item in results[place]]
 
 
 def works_on(step: Transformation) -> Scope:
@@ -187,15 +181,16 @@ class _Known:
         self._cache = cache
         self._sees: Callable[[Item], object] = getattr(step, "sees", _all_but_ids)
 
-    def results(self, groups: Sequence[list[Item]]) -> list[list[Item] | None]:
-        keys = [(self._key(group), self._key(group, with_ids=True)) for group in groups]
+    def results(self, places: Sequence[int], groups: Sequence[list[Item]]) -> dict[int, list[Item]]:
+        keys = [(self._key(groups[place]), self._key(groups[place], with_ids=True)) for place in places]
         cached = self._cache.get([key for pair in keys for key in pair])
-        results: list[list[Item] | None] = []
-        for group, (edits, whole) in zip(groups, keys, strict=True):
+        results: dict[int, list[Item]] = {}
+        for place, (edits, whole) in zip(places, keys, strict=True):
             if edits in cached:
-                results.append([_apply(item, edit) for item, edit in zip(group, json.loads(cached[edits]), strict=True)])
-            else:
-                results.append([_read(text) for text in json.loads(cached[whole])] if whole in cached else None)
+                pairs = zip(groups[place], json.loads(cached[edits]), strict=True)
+                results[place] = [_apply(item, edit) for item, edit in pairs]
+            elif whole in cached:
+                results[place] = [_read(text) for text in json.loads(cached[whole])]
         return results
 
     def distinct(self, places: Sequence[int], groups: Sequence[list[Item]]) -> list[int]:

@@ -28,6 +28,9 @@ class Ollama(ServedLLM):
     supports tools (`ollama show` lists it): agents then use tool calls, and without it plain text. Ollama cannot force a tool
     call: for a `tool_choice` that names a tool, the model gets only that tool. `calls_at_once` is 1 by default, because Ollama
     may have room for no more and does not report it; the setting in Ollama is OLLAMA_NUM_PARALLEL.
+
+    >>> Ollama("qwen3", "localhost", request_timeout=300.0)
+    Ollama(model='qwen3', base_url='http://localhost:11434')
     """
 
     provider = "ollama"

@@ -7,7 +7,7 @@ REAL, TEXT and BLOB, and may run twice without effect; `ragcore.sql.postgres.tra
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import Any, Protocol
 
@@ -94,12 +94,22 @@ def newer_version(what: str, version: int) -> StoreError:
     )
 
 
-def other_version(what: str, table: str, column: str) -> StoreError:
-    """The error for a database named `what` with a table that lacks a column which cannot be added."""
-    return StoreError(
-        f"{what} was made by another version of Lectern: its table {table} has no {column}.",
-        hint="Open it with the version that made it, or name another library, such as another folder in LECTERN_HOME.",
-    )
+def missing_columns(
+    what: str, expected: Mapping[tuple[str, str], str], present: Collection[tuple[str, str]]
+) -> list[tuple[str, str, str]]:
+    """(table, column, definition) of the expected columns that existing tables of the database named `what` lack.
+
+    StoreError for a column that must neither be NULL nor has a default, so that it cannot be added.
+    """
+    tables = {table for table, _ in present}
+    missing = [(*place, expected[place]) for place in expected if place[0] in tables and place not in present]
+    for table, column, definition in missing:
+        if not definition:
+            raise StoreError(
+                f"{what} was made by another version of Lectern: its table {table} has no {column}.",
+                hint="Open it with the version that made it, or name another library, such as another folder in LECTERN_HOME.",
+            )
+    return missing
 
 
 def columns_of(schemas: Iterable[str]) -> dict[tuple[str, str], str]:

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from ragcore.errors import StoreError
-from ragcore.sql.base import VERSION, columns_of, newer_version, other_version
+from ragcore.sql.base import VERSION, columns_of, missing_columns, newer_version
 from ragcore.sql.postgres_address import Address, address_of
 from ragcore.sql.postgres_errors import LostConnectionError, explain_failures, no_answer
 from ragcore.sql.postgres_values import Rows, encode, number_placeholders, rows_of, unescape
@@ -317,12 +317,8 @@ class PostgresDatabase:
             " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND attnum > 0 AND NOT attisdropped"
         )
         present = {(row["relname"], row["attname"]) for row in rows}
-        tables = {table for table, _ in present}
-        for (table, column), definition in columns_of(_EXTENSION.sub("", schema) for schema in self._schemas).items():
-            if table not in tables or (table, column) in present:
-                continue
-            if not definition:
-                raise other_version(f"The library in {self.address.shown}", table, column)
+        expected = columns_of(_EXTENSION.sub("", schema) for schema in self._schemas)
+        for table, column, definition in missing_columns(f"The library in {self.address.shown}", expected, present):
             connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translated(definition)}')
 
 

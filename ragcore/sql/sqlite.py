@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ragcore.errors import DamagedStoreError, StoreError
-from ragcore.sql.base import VERSION, BusyError, columns_in, columns_of, newer_version, other_version
+from ragcore.sql.base import VERSION, BusyError, columns_in, columns_of, missing_columns, newer_version
 
 BUSY_SECONDS = 30.0  # a writer's maximum wait for another process's transaction
 WAL_LIMIT = 4 << 20  # bytes of the log on disk after its contents are in the file
@@ -262,21 +262,12 @@ class SQLiteDatabase:
 
     def _add_new_columns(self, connection: sqlite3.Connection) -> None:
         """Add the columns that a file of an earlier version lacks. They must allow NULL or have a default."""
-        tables = {table for table, _ in columns_in(connection)}
-        if not tables:
-            return
-        expected = {place: definition for place, definition in self._expected.items() if place[0] in tables}
-        if expected.keys() <= columns_in(connection).keys():
-            return
-        connection.execute("BEGIN IMMEDIATE")  # another process may add them at the same time
-        present = columns_in(connection)
-        for (table, column), definition in expected.items():
-            if (table, column) in present:
-                continue
-            if not definition:
-                raise other_version(f"The library file {self.path}", table, column)
-            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
-        connection.execute("COMMIT")
+        name = f"The library file {self.path}"
+        if missing_columns(name, self._expected, columns_in(connection)):
+            connection.execute("BEGIN IMMEDIATE")  # another process may add them at the same time
+            for table, column, definition in missing_columns(name, self._expected, columns_in(connection)):
+                connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
+            connection.execute("COMMIT")
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

@@ -30,8 +30,18 @@ import numpy as np
 from ragcore.errors import MissingPackageError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.chroma_records import BATCH, Record, item_from_json, item_to_json, read_all, records_of
-from ragcore.vector_stores.chroma_where import Where, native_metadata, where_of, writable
+from ragcore.vector_stores.chroma_records import (
+    BATCH,
+    Record,
+    Where,
+    item_from_json,
+    item_to_json,
+    native_metadata,
+    read_all,
+    records_of,
+    where_of,
+    writable,
+)
 from ragcore.vector_stores.search import ROUNDING, KeywordIndex, nearest, passage_terms, query_terms, unit_query
 from ragcore.vector_stores.types import LlamaIndexMethods
 from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows

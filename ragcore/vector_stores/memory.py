@@ -37,7 +37,14 @@ class _Entry:
 
 
 class MemoryStore(LlamaIndexMethods):
-    """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises."""
+    """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises.
+
+    >>> store = MemoryStore()
+    >>> store.put(Document("A boat. A gull.", "d1"), [TextNode("A boat.", "n1", embedding=[1.0, 0.0])])
+    1
+    >>> [(hit.node.text, hit.score) for hit in store.search(np.array([0.6, 0.8]), top_k=1)]
+    [('A boat.', 0.6)]
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -25,7 +25,7 @@ from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores import chroma
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.chroma import ChromaVectorStore
-from ragcore.vector_stores.chroma_where import where_of
+from ragcore.vector_stores.chroma_records import where_of
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from tests.chroma import close_clients
 from tests.chroma import server as chroma_server
