@@ -283,7 +283,7 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
 
     def load(device: str) -> SentenceTransformer | BertEncoder:
         bundled = model_name in BUNDLED
-        model = _bundled(model_name, device) if bundled else _from_disk_or_hub(model_name, device, cache_folder)
+        model = _load_bundled(model_name, device) if bundled else _from_disk_or_hub(model_name, device, cache_folder)
         use_onednn(model)
         if max_length is not None and max_length < (model.max_seq_length or WINDOW):
             model.max_seq_length = max_length
@@ -292,7 +292,7 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
     return _LoadedModel(Placed(load, device))
 
 
-def _bundled(model_name: str, device: str) -> BertEncoder:
+def _load_bundled(model_name: str, device: str) -> BertEncoder:
     from ragcore.embeddings.bert import BertEncoder
 
     if model_name == multilingual_e5.NAME:

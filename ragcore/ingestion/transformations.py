@@ -101,7 +101,7 @@ def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, 
     groups = list(_groups(items, scope))
     results: dict[int, list[Item]] = {}
 
-    def missing() -> list[int]:
+    def missing_places() -> list[int]:
         return [place for place in range(len(groups)) if place not in results]
 
     def compute(places: Sequence[int]) -> None:
@@ -120,10 +120,10 @@ def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, 
                 compute(share)
 
     if known:
-        results.update(known.results(missing(), groups))
-        compute_all(known.distinct(missing(), groups))  # equal groups are computed once,
-        results.update(known.results(missing(), groups))  # and then looked up
-    compute_all(missing())
+        results.update(known.results(missing_places(), groups))
+        compute_all(known.distinct(missing_places(), groups))  # equal groups are computed once,
+        results.update(known.results(missing_places(), groups))  # and then looked up
+    compute_all(missing_places())
     return [item for place in range(len(groups)) for item in results[place]]
 
 
@@ -205,7 +205,7 @@ class _Known:
             if edits is not None:
                 entries[self._key(group)] = json.dumps(edits)
             elif not any(isinstance(item, IndexNode) for item in result):  # its object has no JSON form
-                entries[self._key(group, with_ids=True)] = json.dumps([_written(item) for item in result])
+                entries[self._key(group, with_ids=True)] = json.dumps([_to_json(item) for item in result])
         self._cache.put(entries)
 
     def _key(self, group: Sequence[Item], *, with_ids: bool = False) -> str:
@@ -225,7 +225,7 @@ def _all_but_ids(item: Item) -> list[object]:
     state += [item.template.text, item.template.entry, item.template.separator]
     if isinstance(item, Document):
         return [*state, item.page_word, [[page.label, page.start, page.end] for page in item.pages]]
-    return [*state, *(getattr(item, name) for name in _PLACES), _packed(vector)]
+    return [*state, *(getattr(item, name) for name in _PLACES), _pack_vector(vector)]
 
 
 def _ids(item: Item) -> list[object]:
@@ -252,8 +252,8 @@ def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]
             if [*_metadata(old, edit)] != [*new.metadata]:  # the order of keys is part of the text
                 return None
         if isinstance(new, TextNode) and isinstance(old, TextNode):
-            vector = _packed(new.embedding)
-            if vector != _packed(old.embedding):
+            vector = _pack_vector(new.embedding)
+            if vector != _pack_vector(old.embedding):
                 edit["embedding"] = vector
         edits.append(edit)
     return edits
@@ -264,7 +264,7 @@ def _apply(item: Item, edit: dict[str, Any]) -> Item:
     if "metadata" in edit:
         changed["metadata"] = _metadata(item, edit)
     if "embedding" in edit:
-        changed["embedding"] = _unpacked(edit["embedding"])
+        changed["embedding"] = _unpack_vector(edit["embedding"])
     return replace(item, **changed) if changed else item
 
 
@@ -272,22 +272,22 @@ def _metadata(item: Item, edit: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in item.metadata.items() if key not in edit["without"]}, **edit["metadata"]}
 
 
-def _written(item: Item) -> list[str | None]:
-    return [encoded(item), _packed(item.embedding if isinstance(item, TextNode) else None)]
+def _to_json(item: Item) -> list[str | None]:
+    return [encoded(item), _pack_vector(item.embedding if isinstance(item, TextNode) else None)]
 
 
 def _read(written: list[str]) -> Item:
     item = decoded(written[0])
-    return item if isinstance(item, Document) else replace(item, embedding=_unpacked(written[1]))
+    return item if isinstance(item, Document) else replace(item, embedding=_unpack_vector(written[1]))
 
 
-def _packed(vector: Vector | None) -> str | None:
+def _pack_vector(vector: Vector | None) -> str | None:
     import numpy as np
 
     return None if vector is None else base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode("ascii")
 
 
-def _unpacked(text: str | None) -> Vector | None:
+def _unpack_vector(text: str | None) -> Vector | None:
     import numpy as np
 
     return None if text is None else np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)

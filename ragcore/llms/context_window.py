@@ -37,7 +37,7 @@ def shortened(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[st
         return list(texts)
     most = max(fair_share(sizes, room), LEAST)
     step.note(shortened=sum(size > most for size in sizes))
-    return [text if size <= most else _beginning(llm, text, most) for text, size in zip(texts, sizes, strict=True)]
+    return [text if size <= most else _cut_text(llm, text, most) for text, size in zip(texts, sizes, strict=True)]
 
 
 def fair_share(sizes: Sequence[int], room: int) -> int:
@@ -51,7 +51,7 @@ def fair_share(sizes: Sequence[int], room: int) -> int:
     return room
 
 
-def _beginning(llm: LLM, text: str, tokens: int) -> str:
+def _cut_text(llm: LLM, text: str, tokens: int) -> str:
     end = len(text)
     while end and (size := llm.count_tokens(text[:end])) > tokens:
         end = min(end - 1, end * tokens // size)

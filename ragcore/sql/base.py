@@ -1,7 +1,7 @@
 """The contract of a library's database: a SQLite file (`ragcore.sql.sqlite`) or a PostgreSQL server (`ragcore.sql.postgres`).
 
 Statements use SQL that both understand, with `?` and `:name` for values. Schemas are written for SQLite with the types INTEGER,
-REAL, TEXT and BLOB, and may run twice without effect; `ragcore.sql.postgres.translated` converts them for PostgreSQL.
+REAL, TEXT and BLOB, and may run twice without effect; `ragcore.sql.postgres.translate_schema` converts them for PostgreSQL.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A library's database on a PostgreSQL server, shared by any number of machines. Needs the extra `postgres` (pg8000).
 
 Each thread has its own connection, which is closed when the thread ends and opened again after a restart of the server. Every
-module that uses tables has their schema in SQLite's types; `translated` converts it for PostgreSQL.
+module that uses tables has their schema in SQLite's types; `translate_schema` converts it for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _EXTENSION = re.compile(r"\bCREATE EXTENSION\b[^;]*;?")  # the only statement in
 _INSERT = re.compile(r"(\s*INSERT\b.*\bVALUES\s*)(\(\s*\?(?:\s*,\s*\?)*\s*\))(.*)", re.DOTALL | re.IGNORECASE)
 
 
-def translated(schema: str) -> str:
+def translate_schema(schema: str) -> str:
     """A schema written for SQLite, with PostgreSQL's names of types and collation of text."""
     schema = re.sub(r"--[^\n]*", "", schema)
     for sqlite, postgres in _TYPES:
@@ -82,7 +82,7 @@ class PostgresConnection:
         self._connect()
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
-        with self._talking():
+        with self._guard():
             if not parameters:
                 return rows_of(self._wire.execute_simple(sql))
             statement, names = number_placeholders(sql)
@@ -101,7 +101,7 @@ class PostgresConnection:
         count, rows = 0, iter(parameters)
         while batch := list(islice(rows, max(VALUES // row.count("?"), 1))):
             statement, _ = number_placeholders(head + ", ".join([row] * len(batch)) + tail)
-            with self._talking():
+            with self._guard():
                 values = encode([value for each in batch for value in each])
                 count += self._wire.execute_unnamed(statement, values).row_count
         return Rows((), count)
@@ -111,13 +111,13 @@ class PostgresConnection:
 
         `table` is its name with the columns.
         """
-        with self._talking():
+        with self._guard():
             self._wire.execute_unnamed(f"COPY {table} FROM STDIN WITH (FORMAT binary)", stream=BytesIO(data))
 
     def copy_out(self, query: str) -> bytes:
         """The result of a query in the binary form of COPY."""
         out = BytesIO()
-        with self._talking():
+        with self._guard():
             self._wire.execute_unnamed(f"COPY ({query}) TO STDOUT WITH (FORMAT binary)", stream=out)
         return out.getvalue()
 
@@ -182,7 +182,7 @@ class PostgresConnection:
         return rows_of(self._wire.execute_named(name, encode(values), columns, readers, statement))
 
     @contextmanager
-    def _talking(self) -> Iterator[None]:
+    def _guard(self) -> Iterator[None]:
         """Translates the driver's failures.
 
         After any failure that the server has not reported itself, the connection is not used again: either the network is down,
@@ -308,7 +308,7 @@ class PostgresDatabase:
                 raise newer_version(f"The library in {self.address.shown}", row["version"])
             self._add_new_columns(connection)
             for schema in self._schemas:
-                connection.execute(translated(schema))
+                connection.execute(translate_schema(schema))
 
     def _add_new_columns(self, connection: PostgresConnection) -> None:
         """Add missing columns. They must allow NULL or have a default."""
@@ -319,7 +319,7 @@ class PostgresDatabase:
         present = {(row["relname"], row["attname"]) for row in rows}
         expected = columns_of(_EXTENSION.sub("", schema) for schema in self._schemas)
         for table, column, definition in missing_columns(f"The library in {self.address.shown}", expected, present):
-            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translated(definition)}')
+            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translate_schema(definition)}')
 
 
 def _connect(address: Address) -> Wire:

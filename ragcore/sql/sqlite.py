@@ -241,12 +241,12 @@ class SQLiteDatabase:
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}").fetchall()
 
     @cached_property
-    def _expected(self) -> dict[tuple[str, str], str]:
+    def _expected_columns(self) -> dict[tuple[str, str], str]:
         return columns_of(self._schemas)
 
     def _prepare_to_read(self, connection: sqlite3.Connection, version: int) -> None:
         """Replace the tables that a file of an earlier version lacks by empty ones. StoreError where it lacks a column."""
-        expected, present = self._expected, columns_in(connection)
+        expected, present = self._expected_columns, columns_in(connection)
         tables = {table for table, _ in present}
         if version < VERSION or any(table in tables for table, _ in expected.keys() - present.keys()):
             raise StoreError(
@@ -263,9 +263,9 @@ class SQLiteDatabase:
     def _add_new_columns(self, connection: sqlite3.Connection) -> None:
         """Add the columns that a file of an earlier version lacks. They must allow NULL or have a default."""
         name = f"The library file {self.path}"
-        if missing_columns(name, self._expected, columns_in(connection)):
+        if missing_columns(name, self._expected_columns, columns_in(connection)):
             connection.execute("BEGIN IMMEDIATE")  # another process may add them at the same time
-            for table, column, definition in missing_columns(name, self._expected, columns_in(connection)):
+            for table, column, definition in missing_columns(name, self._expected_columns, columns_in(connection)):
                 connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
             connection.execute("COMMIT")
 

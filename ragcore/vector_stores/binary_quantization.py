@@ -31,7 +31,7 @@ class Signs:
     def __len__(self) -> int:
         return len(self.chunks) * CHUNK
 
-    def differing(self, query: Vector) -> Array:
+    def count_differing_bits(self, query: Vector) -> Array:
         """The number of bits in which each row differs from the query: shape (n,), uint16."""
         query_bits = sign_bits(query[None, :], self.mean)
         differing = np.empty(len(self), np.uint16)

@@ -263,7 +263,7 @@ class DiskStore(TableStore[DiskIndex]):
         db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (new_stamp(), passages, index.id_))
         return int(passages)
 
-    def _existing(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Collection[str]) -> list[sqlite3.Row]:
+    def _rows_of_documents(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Collection[str]) -> list[sqlite3.Row]:
         """The rows of these documents; ids without a document are skipped."""
         query = "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
@@ -275,13 +275,13 @@ class DiskStore(TableStore[DiskIndex]):
     def _rows_within(self, db: sqlite3.Connection, index: DiskIndex, scope: Scope) -> list[int]:
         if scope.node_ids is not None or scope.filters is not None:
             return [row["row"] for row in self._within(db, index, scope)]
-        documents = self._existing(db, index, scope.document_ids or ())
+        documents = self._rows_of_documents(db, index, scope.document_ids or ())
         return [row["first_row"] + i for row in documents for i in range(row["passages"])]
 
     def _spans(self, db: sqlite3.Connection, index: DiskIndex, scope: Scope) -> list[tuple[int, int]]:
         """The (first slot, count) of the passages in this scope."""
         if scope.node_ids is None and scope.filters is None:
-            documents = self._existing(db, index, scope.document_ids or ())
+            documents = self._rows_of_documents(db, index, scope.document_ids or ())
             return [(row["first_slot"], row["passages"]) for row in documents]
         return [(row["slot"], 1) for row in self._within(db, index, scope)]
 
@@ -326,7 +326,7 @@ class DiskStore(TableStore[DiskIndex]):
     def _nearest(
         self, db: sqlite3.Connection, index: DiskIndex, query: Vector, top_k: int, scope: Scope
     ) -> tuple[list[int], Iterable[float]]:
-        matrix = self._vectors.mapped(db, index)
+        matrix = self._vectors.map_rows(db, index)
         if scope != EVERYTHING:
             chosen = mask_of(self._spans(db, index, scope), len(matrix.rows))
             if matrix.sound is not None:
@@ -342,7 +342,7 @@ class DiskStore(TableStore[DiskIndex]):
         self, db: sqlite3.Connection, index: DiskIndex, passages: list[sqlite3.Row]
     ) -> tuple[list[sqlite3.Row], Vectors]:
         passages = [passage for passage in passages if not passage["damaged"]]
-        vectors = self._vectors.mapped(db, index).rows[[passage["slot"] for passage in passages]]
+        vectors = self._vectors.map_rows(db, index).rows[[passage["slot"] for passage in passages]]
         sound = are_unit(vectors)
         return [passage for passage, is_sound in zip(passages, sound.tolist(), strict=True) if is_sound], vectors[sound]
 

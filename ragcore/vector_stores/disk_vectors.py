@@ -47,7 +47,7 @@ class IndexVectors:
         """Release the mapped file."""
         self._matrix = None
 
-    def mapped(self, db: sqlite3.Connection, index: DiskIndex) -> Matrix:
+    def map_rows(self, db: sqlite3.Connection, index: DiskIndex) -> Matrix:
         matrix = self._matrix
         if matrix is not None and matrix.stamp == index.stamp:
             return matrix
@@ -55,7 +55,7 @@ class IndexVectors:
             if index.file is None or index.dimension is None or not index.slots:
                 matrix = Matrix(index.stamp, np.empty((0, index.dimension or 0), np.float32), None)
             else:
-                mapped = self.files.mapped(index.file, index.slots, index.dimension)
+                mapped = self.files.map_rows(index.file, index.slots, index.dimension)
                 spans = db.execute(
                     "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
                     " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
@@ -115,7 +115,7 @@ class IndexVectors:
         """Write a new file with the rows in use, in order, and update the slots of the documents."""
         if not index.passages:
             return None
-        rows = self.mapped(db, index).rows
+        rows = self.map_rows(db, index).rows
         documents = db.execute(
             "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq", (index.id_,)
         ).fetchall()

@@ -120,7 +120,7 @@ def _comparable(entry: Value, value: Value) -> bool:
     return numbers or (isinstance(entry, str) and isinstance(value, str))
 
 
-def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
+def _compare_by(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
     return lambda entry, value: _comparable(entry, value) and compare(entry, value)
 
 
@@ -137,10 +137,10 @@ _OF_LISTS = frozenset({FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY
 _COMPARE: dict[FilterOperator, Callable[[Value, Value], bool]] = {
     FilterOperator.EQ: _equal,
     FilterOperator.NE: lambda entry, value: not _equal(entry, value),
-    FilterOperator.GT: _ordering(operator.gt),
-    FilterOperator.LT: _ordering(operator.lt),
-    FilterOperator.GTE: _ordering(operator.ge),
-    FilterOperator.LTE: _ordering(operator.le),
+    FilterOperator.GT: _compare_by(operator.gt),
+    FilterOperator.LT: _compare_by(operator.lt),
+    FilterOperator.GTE: _compare_by(operator.ge),
+    FilterOperator.LTE: _compare_by(operator.le),
     FilterOperator.IN: _among,
     FilterOperator.NIN: lambda entry, values: not _among(entry, values),
     FilterOperator.ANY: lambda entry, values: is_list(values) and any(_among(value, entry) for value in values),

@@ -82,7 +82,7 @@ def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -
     exact = np.empty(len(candidates))
     for start in range(0, len(candidates), BLOCK):
         block = candidates[start : start + BLOCK]
-        exact[start : start + BLOCK] = _undamaged((rows[block].astype(np.float64) * wide).sum(axis=1))
+        exact[start : start + BLOCK] = _mask_damaged((rows[block].astype(np.float64) * wide).sum(axis=1))
     # float32 has noise after the sixth digit, which must not decide between two equally near rows.
     cosines = np.where(exact > -np.inf, np.clip(np.round(exact, 6), -1.0, 1.0), -np.inf)
     best = top_k(cosines, k)
@@ -98,7 +98,7 @@ def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen:
     count = CANDIDATES + CANDIDATES_EACH * k
     if not query.any():
         return nearest(rows, query, k, chosen)
-    differing = signs.differing(query)
+    differing = signs.count_differing_bits(query)
     known = differing if chosen is None else differing[chosen[: len(signs)]]
     if count >= len(known):
         return nearest(rows, query, k, chosen)
@@ -129,10 +129,10 @@ def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         if chosen is None:
-            products = _undamaged(block @ query)  # (step, d) @ (d,) -> (step,)
+            products = _mask_damaged(block @ query)  # (step, d) @ (d,) -> (step,)
         else:
             inside = np.flatnonzero(chosen[start : start + step])
-            products = _undamaged(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
+            products = _mask_damaged(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
         if least == -np.inf:
             least = _kth(products, k)
         near = np.flatnonzero(products >= least - ROUNDING)  # excludes most of the later rows
@@ -142,7 +142,7 @@ def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
     return np.concatenate(places)[all_scores >= _kth(all_scores, k) - ROUNDING]
 
 
-def _undamaged(cosines: Array) -> Array:
+def _mask_damaged(cosines: Array) -> Array:
     """The cosines with impossible values, NaN or far above 1, replaced by -inf, which is never a result."""
     return np.where(np.abs(cosines) <= 1 + STORED_ROUNDING, cosines, -np.inf)
 

@@ -46,7 +46,7 @@ CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 def layout_of(document: Document) -> str:
     """The column `layout` of a document: everything but its text and metadata."""
     pages = [[page.label, page.start, page.end] for page in document.pages]
-    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden(document), "block": BLOCK}
+    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden_keys(document), "block": BLOCK}
     return json.dumps(layout, separators=(",", ":"))
 
 
@@ -73,7 +73,7 @@ def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Seque
             end,
             None if exact else _bytes(node.text),
             None if metadata == own_metadata else metadata,
-            None if _hides_the_same(node, document) else json.dumps(_hidden(node)),
+            None if _hides_the_same(node, document) else json.dumps(_hidden_keys(node)),
             None if neighbours_only else json.dumps(_links(node)),
             None if length == 1.0 else length,
         )
@@ -185,7 +185,7 @@ def _links(node: TextNode) -> list[Any]:
     return links if index_id is None else [*links, index_id]
 
 
-def _hidden(item: Document | TextNode) -> list[list[str]]:
+def _hidden_keys(item: Document | TextNode) -> list[list[str]]:
     """The metadata keys hidden from the embedder and from the model, and the template where it is not the plain one."""
     template = item.template
     hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
@@ -193,7 +193,7 @@ def _hidden(item: Document | TextNode) -> list[list[str]]:
 
 
 def _hides_the_same(node: TextNode, document: Document) -> bool:
-    """Compares the results of `_hidden` without computing them for every passage."""
+    """Compares the results of `_hidden_keys` without computing them for every passage."""
     return (
         node.excluded_embed_metadata_keys == document.excluded_embed_metadata_keys
         and node.excluded_llm_metadata_keys == document.excluded_llm_metadata_keys

@@ -62,7 +62,7 @@ class VectorFolder:
     def new_name(self, index_id: int) -> str:
         return f"{index_id}-{secrets.token_hex(8)}{SUFFIX}"
 
-    def mapped(self, name: str, slots: int, dimension: int) -> MappedRows:
+    def map_rows(self, name: str, slots: int, dimension: int) -> MappedRows:
         """The first `slots` rows of a file. MissingFileError; DamagedStoreError for a file that is shorter."""
         path, size = self.path / name, 4 * slots * dimension
         pages = _pages(path, size)
@@ -89,12 +89,12 @@ class VectorFolder:
 
         They can be computed from the vectors again at any time, so losing their file is harmless.
         """
-        mapped, path, whole = self.mapped(name, slots, dimension), self._signs_path(name), slots // CHUNK * CHUNK
+        mapped, path, whole = self.map_rows(name, slots, dimension), self._signs_path(name), slots // CHUNK * CHUNK
         known = self.signs(name, done, dimension) if done else None
         first = done if known else 0
         mean = known.mean if known else mapped.rows[: whole : whole // CHUNK].mean(axis=0)
         path.touch()
-        with self._writing(path, new=False) as out:
+        with self._open_for_writing(path, new=False) as out:
             out.write(mean.tobytes())
             out.seek(_header(dimension) + 8 * first * words_of(dimension))
             for start in range(first, whole, CHUNK):
@@ -105,7 +105,7 @@ class VectorFolder:
 
     def signs_are_sound(self, name: str, rows: int, slots: int, dimension: int) -> bool:
         """Whether the signs of the first `rows` of `slots` rows match the vectors, and no further chunk is complete."""
-        known, mapped = self.signs(name, rows, dimension), self.mapped(name, slots, dimension)
+        known, mapped = self.signs(name, rows, dimension), self.map_rows(name, slots, dimension)
         if known is None or slots - rows >= CHUNK:
             return False
         for number, chunk in enumerate(known.chunks):
@@ -121,7 +121,7 @@ class VectorFolder:
     def append(self, name: str, slots: int, rows: Vectors) -> None:
         """Write `rows` after the first `slots` of a file, a new one at 0 slots. Not yet safe on disk: see `sync`."""
         path = self.path / name
-        with self._writing(path, new=slots == 0, safe=False) as out:
+        with self._open_for_writing(path, new=slots == 0, safe=False) as out:
             start = 4 * slots * rows.shape[1]
             if out.seek(0, os.SEEK_END) < start:
                 raise DamagedStoreError(f"The file {path} is shorter than what was written to it.", hint=HINT)
@@ -131,19 +131,19 @@ class VectorFolder:
 
     def sync(self, name: str, *, new: bool) -> None:
         """Flush a file to disk, and the folder if the file is new."""
-        with self._writing(self.path / name, new=False):
+        with self._open_for_writing(self.path / name, new=False):
             if new:
                 _sync_folder(self.path)
 
     def write(self, name: str, parts: Iterable[Vectors]) -> None:
         """Write a new file with the rows of all parts in order, and flush it to disk."""
-        with self._writing(self.path / name, new=True) as out:
+        with self._open_for_writing(self.path / name, new=True) as out:
             for rows in parts:
                 out.write(rows.tobytes())
 
     def overwrite(self, name: str, first_slot: int, rows: Vectors) -> None:
         """Replace as many rows from `first_slot` on, and flush the file to disk."""
-        with self._writing(self.path / name, new=False) as out:
+        with self._open_for_writing(self.path / name, new=False) as out:
             out.seek(4 * first_slot * rows.shape[1])
             out.write(rows.tobytes())
 
@@ -151,7 +151,7 @@ class VectorFolder:
         """Extend a file that is missing or too short to its former length, so that it can be mapped and written again."""
         path, size = self.path / name, 4 * slots * dimension
         if not path.exists() or path.stat().st_size < size:
-            with self._writing(path, new=not path.exists()) as out:
+            with self._open_for_writing(path, new=not path.exists()) as out:
                 out.truncate(size)
 
     def checksums(self, name: str, spans: Iterable[tuple[int, int]], dimension: int) -> Iterator[int | None]:
@@ -176,7 +176,7 @@ class VectorFolder:
         return bytes_of(self.path.glob("*"))
 
     @contextmanager
-    def _writing(self, path: Path, *, new: bool, safe: bool = True) -> Iterator[BinaryIO]:
+    def _open_for_writing(self, path: Path, *, new: bool, safe: bool = True) -> Iterator[BinaryIO]:
         try:
             if new:
                 self.path.mkdir(parents=True, exist_ok=True)

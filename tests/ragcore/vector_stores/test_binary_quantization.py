@@ -49,7 +49,7 @@ def test_the_differing_signs_are_those_of_a_plain_count() -> None:
     rows = clustered(2 * CHUNK, 100)
     signs = signs_of(rows)
     query = clustered(1, 100, seed=5)[0]
-    assert signs.differing(query).tolist() == ((rows > signs.mean) != (query > signs.mean)).sum(axis=1).tolist()
+    assert signs.count_differing_bits(query).tolist() == ((rows > signs.mean) != (query > signs.mean)).sum(axis=1).tolist()
 
 
 def in_any_direction(count: int, width: int = WIDTH, seed: int = 0) -> Any:
