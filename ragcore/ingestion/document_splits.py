@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from reprlib import repr as shortened
 
 from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
@@ -51,16 +50,20 @@ def joined_to(before: Split, split: Split) -> Split:
 
 def by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
     """The nodes with their documents, as far as nodes show them."""
-    order = {source: place for place, source in reversed(list(enumerate(_source(node) for node in nodes)))}
-    ranked = sorted(nodes, key=lambda node: order[_source(node)])  # stable: reading order inside
-    above: dict[str, list[TextNode]] = {}
-    for node in inner:
-        above.setdefault(_source(node), []).append(node)
+    ancestors = _group(inner)
     splits = []
-    for source, group in groupby(ranked, key=_source):
+    for source, group in _group(nodes).items():
         members = _unique(group)
-        splits.append(Split(rebuilt(source, members), members, tuple(above.get(source, ()))))
+        splits.append(Split(rebuilt(source, members), members, tuple(ancestors.get(source, ()))))
     return splits
+
+
+def _group(nodes: Iterable[TextNode]) -> dict[str, list[TextNode]]:
+    """The nodes by the id of their document, or their own."""
+    groups: dict[str, list[TextNode]] = {}
+    for node in nodes:
+        groups.setdefault(node.id_ if node.ref_doc_id is None else node.ref_doc_id, []).append(node)
+    return groups
 
 
 def _unique(nodes: Iterable[TextNode]) -> tuple[TextNode, ...]:
@@ -87,10 +90,6 @@ def rebuilt(id_: str, nodes: Sequence[TextNode]) -> Document:
 
 def _stands_in(node: TextNode, document: Document) -> bool:
     return node.start_char_idx is not None and document.text[node.start_char_idx : node.end_char_idx] == node.text
-
-
-def _source(node: TextNode) -> str:
-    return node.id_ if node.ref_doc_id is None else node.ref_doc_id
 
 
 def _text_of(nodes: Sequence[TextNode]) -> str:

@@ -180,9 +180,7 @@ class ModelServer:
         data = self._parse(text)
         if error := data.get("error"):
             detail, code = explanation(json.dumps({"error": error}))
-            raise self._explain(
-                Refusal(500, detail=self._clean(detail), code=code, retry_after=None, location="", is_page=False)
-            )
+            raise self._explain(Refusal(500, self._clean(detail), code))
         return data
 
     def _parse(self, text: str) -> dict[str, Any]:
@@ -232,11 +230,9 @@ class ModelServer:
         return self._explain(refusal)
 
     def wrong_server(self, location: str = "") -> WrongServerError:
-        hint = (
-            f"It points to {location}. Try that address in Settings."
-            if location
-            else "Check the address and the kind of server in Settings."
-        )
+        hint = "Check the address and the kind of server in Settings."
+        if location:
+            hint = f"It points to {location}. Try that address in Settings."
         return WrongServerError(f"Something answers at {self.place}, but it is not {self.kind}.", hint=hint)
 
     @contextmanager
@@ -275,14 +271,8 @@ class ModelServer:
     def _refusal(self, response: httpx.Response) -> Refusal:
         is_page = _is_page(response)
         detail, code = ("", "") if is_page else explanation(_text(_body(response)))
-        return Refusal(
-            response.status_code,
-            detail=self._clean(detail),
-            code=code,
-            retry_after=seconds_of(response.headers.get("retry-after", "")),
-            location=response.headers.get("location", ""),
-            is_page=is_page,
-        )
+        retry_after, location = (response.headers.get(name, "") for name in ("retry-after", "location"))
+        return Refusal(response.status_code, self._clean(detail), code, seconds_of(retry_after), location, is_page)
 
     def _clean(self, detail: str) -> str:
         """A message of the server for use in a sentence: short, on one line, without the key."""
@@ -331,12 +321,10 @@ class ModelServer:
                     hint="Add credit to the account, or use another key.",
                 )
             )
-        wait = (
-            f"It asks to wait {refusal.retry_after:.0f} seconds."
-            if refusal.retry_after is not None
-            else "Wait a minute and ask again."
-        )
-        return RateLimitError(f"{self.name} at {self.place} is getting too many requests.", hint=wait)
+        hint = "Wait a minute and ask again."
+        if refusal.retry_after is not None:
+            hint = f"It asks to wait {refusal.retry_after:.0f} seconds."
+        return RateLimitError(f"{self.name} at {self.place} is getting too many requests.", hint=hint)
 
     def _explain_transport(self, error: httpx.HTTPError, silence: float) -> LLMError:
         if isinstance(error, httpx.ConnectTimeout):

@@ -47,20 +47,19 @@ class NoToolsError(LLMError):
     """The model, or its server, does not support tools."""
 
 
+@dataclass(eq=False)
 class Refusal(Exception):
-    """A status that is not success. It is not an error yet: a client may send another request.
+    """A status that is not success. It is not an error yet: a client may send another request."""
 
-    `detail` is the server's explanation, without the key.
-    """
+    status: int
+    detail: str  # the server's explanation, without the key
+    code: str = ""
+    retry_after: float | None = None  # seconds
+    location: str = ""
+    is_page: bool = False  # HTML and the like: from a proxy, or another kind of server
 
-    def __init__(self, status: int, *, detail: str, code: str, retry_after: float | None, location: str, is_page: bool) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
-        self.detail = detail
-        self.code = code
-        self.retry_after = retry_after  # seconds
-        self.location = location
-        self.is_page = is_page  # HTML and the like: from a proxy, or another kind of server
+    def __str__(self) -> str:
+        return f"status {self.status}"
 
 
 Error = TypeVar("Error", bound=LLMError)

@@ -149,7 +149,7 @@ class Postings:
             self.put(db, index_id, contents)
 
     def put(self, db: Connection, index_id: int, contents: Contents, first_row: int = 0) -> None:
-        """Add what was contents_of, as `add`; `first_row` is that of its row 0."""
+        """Add the result of `contents_of`, as `add`; `first_row` is the row of its row 0."""
         self._write(db, index_id, replace(contents, rows=contents.rows + first_row))
         self._merge_newest(db, index_id)
 

@@ -58,12 +58,7 @@ class DiskStore(TableStore[DiskIndex]):
     _place = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
 
     def __init__(
-        self,
-        database: SQLiteDatabase,
-        *,
-        index: str = "documents",
-        vectors: Path,
-        words_when_asked: bool = False,
+        self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path, words_when_asked: bool = False
     ) -> None:
         self._database = database
         self._name = index
@@ -119,11 +114,7 @@ class DiskStore(TableStore[DiskIndex]):
             if index is None:
                 return
             self._drop_terms(db, index)
-            for table in ("passages", "texts"):
-                db.execute(
-                    f"DELETE FROM {table} WHERE document IN (SELECT seq FROM documents WHERE index_id = ?)", (index.id_,)
-                )
-            for table in ("documents", "gaps"):
+            for table in ("documents", "gaps"):  # texts and passages are deleted with their documents
                 db.execute(f"DELETE FROM {table} WHERE index_id = ?", (index.id_,))
             db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
         if outermost:
@@ -245,16 +236,14 @@ class DiskStore(TableStore[DiskIndex]):
 
     def _remove(self, db: sqlite3.Connection, index: DiskIndex, document_id: str) -> int | None:
         """Remove a document, which leaves a gap among the vectors; returns its number of passages, None for an unknown id."""
-        row = db.execute(
-            "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?", (index.id_, document_id)
-        ).fetchone()
-        if row is None:
+        rows = db.execute(
+            "DELETE FROM documents WHERE index_id = ? AND id = ? RETURNING first_row, first_slot, passages",
+            (index.id_, document_id),
+        ).fetchall()
+        if not rows:
             return None
-        seq, first_row, first_slot, passages = row
+        first_row, first_slot, passages = rows[0]
         self._postings.remove(db, index.id_, range(first_row, first_row + passages))
-        db.execute("DELETE FROM passages WHERE document = ?", (seq,))
-        db.execute("DELETE FROM texts WHERE document = ?", (seq,))
-        db.execute("DELETE FROM documents WHERE seq = ?", (seq,))
         if passages == index.passages:
             db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
             db.execute("UPDATE indexes SET dimension = NULL, file = NULL, slots = 0, signs = 0 WHERE id = ?", (index.id_,))
@@ -308,18 +297,16 @@ class DiskStore(TableStore[DiskIndex]):
         """Build the keyword index if that is still to be done, and rebuild it if it has an earlier version's rules."""
         with self._database.snapshot() as db:
             index = self._index(db)
-        if index is not None and index.terms != terms_version():
-            with self._database.transaction() as db:
-                index = self._index(db)
-                if index is not None:  # another process may have deleted it
-                    self._renew_terms_in(db, index)
-
-    def _renew_terms_in(self, db: sqlite3.Connection, index: DiskIndex) -> None:
-        if index.terms == terms_version():
+        if index is None or index.terms == terms_version():
             return
-        self._drop_terms(db, index)
-        self._add_terms(db, index, contents_of((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
-        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), new_stamp(), index.id_))
+        with self._database.transaction() as db:
+            index = self._index(db)
+            if index is None or index.terms == terms_version():  # another process has deleted it, or was faster
+                return
+            self._drop_terms(db, index)
+            passages = ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_))
+            self._add_terms(db, index, contents_of(passages))
+            db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), new_stamp(), index.id_))
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 
