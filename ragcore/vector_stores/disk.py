@@ -54,7 +54,6 @@ class DiskStore(TableStore[DiskIndex]):
     _database: SQLiteDatabase
     _row_type = DiskIndex
     _missing = MissingFileError
-    _is_one_of = "IN (SELECT value FROM json_each(?))"
     _place = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
 
     def __init__(
@@ -217,10 +216,8 @@ class DiskStore(TableStore[DiskIndex]):
 
     def _remove_all(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Sequence[str]) -> bool:
         """Remove these documents if they exist; returns whether there were any."""
-        existing = db.execute(
-            "SELECT id FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
-            (index.id_, json.dumps(document_ids)),
-        ).fetchall()
+        condition, value = self._is_among("id", document_ids)
+        existing = db.execute(f"SELECT id FROM documents WHERE index_id = ? AND {condition}", (index.id_, value)).fetchall()
         for (id_,) in existing:
             self._remove(db, self._index_now(db), id_)
         return bool(existing)
@@ -258,8 +255,8 @@ class DiskStore(TableStore[DiskIndex]):
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
         return [row for row in rows if row is not None]
 
-    def _list_parameter(self, ids: Iterable[str]) -> str:
-        return json.dumps(list(ids))
+    def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, str]:
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
 
     def _rows_within(self, db: sqlite3.Connection, index: DiskIndex, scope: Scope) -> list[int]:
         if scope.node_ids is not None or scope.filters is not None:

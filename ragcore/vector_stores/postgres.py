@@ -71,7 +71,6 @@ class PostgresStore(TableStore[_Index]):
     _database: PostgresDatabase
     _row_type = _Index
     _missing = MissingTableError
-    _is_one_of = "= ANY(?)"
 
     def __init__(self, database: PostgresDatabase, *, index: str = "documents") -> None:
         self._database = database
@@ -189,8 +188,8 @@ class PostgresStore(TableStore[_Index]):
         db.execute("UPDATE indexes SET passages = passages - ? WHERE id = ?", (passages, index.id_))
         return int(passages)
 
-    def _list_parameter(self, ids: Iterable[str]) -> list[str]:
-        return list(ids)
+    def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, list[str]]:
+        return f"{column} = ANY(?)", list(ids)
 
     def _rows_within(self, db: PostgresConnection, index: _Index, scope: Scope) -> list[int]:
         return [row["row"] for row in self._within(db, index, scope)]

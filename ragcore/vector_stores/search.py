@@ -11,7 +11,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -166,12 +166,7 @@ def passage_terms(node: TextNode) -> list[str]:
     So a question that names the file finds passages without the name.
     """
     title, name = node.metadata.get("title"), node.metadata.get("file_name")
-    return words("\n".join([str(title or ""), _stem(str(name or "")), node.text]))
-
-
-@lru_cache(maxsize=16)  # passages of a file come one after another
-def _stem(file_name: str) -> str:
-    return PurePath(file_name).stem
+    return words("\n".join([str(title or ""), PurePath(str(name or "")).stem, node.text]))
 
 
 def query_terms(query: str) -> list[str]:

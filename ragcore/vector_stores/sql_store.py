@@ -120,7 +120,6 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
 
     _row_type: type[Index]
     _missing: ClassVar[type[DamagedStoreError]]  # raised where the vectors were replaced while somebody looked for them
-    _is_one_of: ClassVar[str]  # the condition that a column is in a list, which is one parameter
     _place: ClassVar[str] = ""  # more columns of a passage, of the tables p and d
 
     _database: Database
@@ -132,8 +131,8 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     def _put(self, incoming: Incoming) -> int: ...
 
     @abstractmethod
-    def _list_parameter(self, ids: Iterable[str]) -> Any:
-        """The value for `_is_one_of`."""
+    def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, Any]:
+        """The condition that a column has one of these values, and its parameter."""
 
     @abstractmethod
     def _renew_terms(self) -> None:
@@ -285,8 +284,9 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         conditions, values = ["p.document = d.seq", "d.index_id = ?"], [index.id_]
         for column, ids in (("d.id", scope.document_ids), ("p.id", scope.node_ids)):
             if ids is not None:
-                conditions.append(f"{column} {self._is_one_of}")
-                values.append(self._list_parameter(ids))
+                condition, value = self._is_among(column, ids)
+                conditions.append(condition)
+                values.append(value)
         # In SQLite CROSS JOIN fixes the order: from few passages to their documents, or from documents to all their passages.
         tables = "documents d CROSS JOIN passages p" if scope.node_ids is None else "passages p CROSS JOIN documents d"
         metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
