@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import StoreError
 from ragcore.sql.base import VERSION, columns_of, missing_columns, newer_version
@@ -85,11 +85,12 @@ class PostgresConnection:
         with self._guard():
             if not parameters:
                 return rows_of(self._wire.execute_simple(sql))
-            statement, names = number_placeholders(sql)
-            if names is None:
-                values = list(cast("Sequence[Any]", parameters))
+            if isinstance(parameters, Mapping):
+                statement, names = number_placeholders(sql, named=True)
+                values = [parameters[name] for name in names]
             else:
-                values = [cast("Mapping[str, Any]", parameters)[name] for name in names]
+                statement, _ = number_placeholders(sql, named=False)
+                values = list(parameters)
             return self._run(statement, values)
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Rows:
@@ -100,7 +101,7 @@ class PostgresConnection:
         head, row, tail = insert.groups()
         count, rows = 0, iter(parameters)
         while batch := list(islice(rows, max(VALUES // row.count("?"), 1))):
-            statement, _ = number_placeholders(head + ", ".join([row] * len(batch)) + tail)
+            statement, _ = number_placeholders(head + ", ".join([row] * len(batch)) + tail, named=False)
             with self._guard():
                 values = encode([value for each in batch for value in each])
                 count += self._wire.execute_unnamed(statement, values).row_count

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
-
-_TOKENS = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|::|\?|:[A-Za-z_]\w*")
 
 
 class Row:
@@ -52,25 +49,20 @@ class Rows:
         return self._rows
 
 
+class _Names(dict[str, str]):
+    """Every name is its own value."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
 @lru_cache(1024)
-def number_placeholders(sql: str) -> tuple[str, list[str] | None]:
-    """The statement with $1, $2... as placeholders, and the names of its :name placeholders in that order, if any."""
-    names: list[str] = []
-    count = 0
+def number_placeholders(sql: str, *, named: bool) -> tuple[str, Iterable[str]]:
+    """The statement with $1, $2... as placeholders, and the names of its :name placeholders in that order."""
+    from pg8000.dbapi import convert_paramstyle
 
-    def number(match: re.Match[str]) -> str:
-        nonlocal count
-        token = match[0]
-        if token == "?":
-            count += 1
-            return f"${count}"
-        if token.startswith(":") and token != "::":
-            if token[1:] not in names:
-                names.append(token[1:])
-            return f"${names.index(token[1:]) + 1}"
-        return token
-
-    return _TOKENS.sub(number, sql), names or None
+    statement, names = convert_paramstyle("named" if named else "qmark", sql, _Names())
+    return statement, names
 
 
 def encode(values: Iterable[Any]) -> list[str | None]:
