@@ -69,13 +69,8 @@ class IngestionCache:
     def put(self, entries: Mapping[str, str]) -> None:
         with self._lock, _translate_errors(self.path):
             self._rows.execute("BEGIN IMMEDIATE")
-            try:
+            with self._rows:  # commits, or rolls back after an error
                 self._rows.executemany("INSERT OR REPLACE INTO computed VALUES (?, ?)", entries.items())
-                self._rows.execute("COMMIT")
-            except BaseException:
-                if self._rows.in_transaction:
-                    self._rows.execute("ROLLBACK")
-                raise
 
     def clear(self) -> None:
         with self._lock, _translate_errors(self.path):

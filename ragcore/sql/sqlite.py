@@ -163,14 +163,10 @@ class SQLiteDatabase:
             with opened.work():
                 connection.execute(begin)
                 try:
-                    yield connection
-                    for work in opened.before_commit.values():
-                        work()
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:  # SQLite may have ended it itself, for example on a full disk
-                        connection.execute("ROLLBACK")
-                    raise
+                    with connection:  # commits, or rolls back after an error
+                        yield connection
+                        for work in opened.before_commit.values():
+                            work()
                 finally:
                     opened.before_commit.clear()
 

@@ -233,7 +233,7 @@ class ChromaVectorStore(LlamaIndexMethods):
         return self._current_view().passages
 
     def close(self) -> None:
-        """Close the embedded Chroma that `from_params` opened; one whose collection was given is its owner's."""
+        """Close the embedded Chroma of `from_params`. The client of another collection stays open."""
         if self._own_client is not None:
             self._own_client.close()
             self._own_client = None
