@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from ragcore.errors import LLMError
 from ragcore.llms.call_stages import CallStage
 from ragcore.observe import set_stage
+
+T = TypeVar("T")
 
 
 class OvertakenError(LLMError):
@@ -104,24 +107,23 @@ _background: ContextVar[bool] = ContextVar("ragcore_background", default=False)
 _cancellation: ContextVar[Cancellation | None] = ContextVar("ragcore_cancellation", default=None)
 
 
-@contextmanager
-def in_background() -> Iterator[None]:
+def in_background() -> AbstractContextManager[None]:
     """Calls inside end with OvertakenError, waiting or running, as soon as a question has to wait."""
-    token = _background.set(True)
-    try:
-        yield
-    finally:
-        _background.reset(token)
+    return _set(_background, True)
+
+
+def cancellable(cancellation: Cancellation) -> AbstractContextManager[None]:
+    """Calls inside end with CallCancelledError when it is cancelled."""
+    return _set(_cancellation, cancellation)
 
 
 @contextmanager
-def cancellable(cancellation: Cancellation) -> Iterator[None]:
-    """Calls inside end with CallCancelledError when it is cancelled."""
-    token = _cancellation.set(cancellation)
+def _set(variable: ContextVar[T], value: T) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _cancellation.reset(token)
+        variable.reset(token)
 
 
 class CallQueue:

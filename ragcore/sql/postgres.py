@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -240,17 +240,13 @@ class PostgresDatabase:
     def in_transaction(self) -> bool:
         return self.connection().in_transaction
 
-    @contextmanager
-    def transaction(self) -> Iterator[PostgresConnection]:
+    def transaction(self) -> AbstractContextManager[PostgresConnection]:
         """See `Database.transaction`. It begins with the first statement: work before that makes nobody wait."""
-        with self._begin(f"BEGIN; {WRITE_LOCK}") as connection:
-            yield connection
+        return self._begin(f"BEGIN; {WRITE_LOCK}")
 
-    @contextmanager
-    def snapshot(self) -> Iterator[PostgresConnection]:
+    def snapshot(self) -> AbstractContextManager[PostgresConnection]:
         """See `Database.snapshot`."""
-        with self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
-            yield connection
+        return self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def clock(self) -> float:
         """Seconds since the epoch by the server's clock: the clocks of the machines that share it differ."""

@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -97,17 +97,13 @@ class SQLiteDatabase:
         opened: _Opened | None = getattr(self._local, "opened", None)
         return opened is not None and opened.at_work
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
         """See `Database.transaction`. Acquires the write lock at once."""
-        with self._begin("BEGIN IMMEDIATE") as connection:
-            yield connection
+        return self._begin("BEGIN IMMEDIATE")
 
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
+    def snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
         """See `Database.snapshot`."""
-        with self._begin("BEGIN") as connection:
-            yield connection
+        return self._begin("BEGIN")
 
     def revision(self) -> int:
         """See `Database.revision`. Commits of this thread do not change it."""

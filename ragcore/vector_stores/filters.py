@@ -124,12 +124,8 @@ def _compare_by(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value],
     return lambda entry, value: _comparable(entry, value) and compare(entry, value)
 
 
-def _contains_text(entry: Value, value: Value) -> bool:
-    return isinstance(entry, str) and isinstance(value, str) and value in entry
-
-
-def _contains_text_insensitive(entry: Value, value: Value) -> bool:
-    return isinstance(entry, str) and isinstance(value, str) and value.casefold() in entry.casefold()
+def _contains_text(entry: Value, value: Value, fold: Callable[[str], str] = str) -> bool:
+    return isinstance(entry, str) and isinstance(value, str) and fold(value) in fold(entry)
 
 
 _OF_LISTS = frozenset({FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL})
@@ -147,6 +143,6 @@ _COMPARE: dict[FilterOperator, Callable[[Value, Value], bool]] = {
     FilterOperator.ALL: lambda entry, values: is_list(entry) and is_list(values) and all(_among(v, entry) for v in values),
     FilterOperator.CONTAINS: lambda entry, value: _among(value, entry),
     FilterOperator.TEXT_MATCH: _contains_text,
-    FilterOperator.TEXT_MATCH_INSENSITIVE: _contains_text_insensitive,
+    FilterOperator.TEXT_MATCH_INSENSITIVE: lambda entry, value: _contains_text(entry, value, str.casefold),
     FilterOperator.IS_EMPTY: lambda entry, _: entry is None or entry == "" or (is_list(entry) and not entry),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -56,17 +56,8 @@ class Incoming:
     @cached_property
     def columns(self) -> dict[str, object]:
         """The row in `documents`, without its places."""
-        stored = self.stored
-        return {
-            "id": stored.id_,
-            "name": stored.name,
-            "hash": stored.hash,
-            "metadata": metadata_json(self.document.metadata),
-            "layout": layout_of(self.document),
-            "characters": stored.characters,
-            "added": stored.added,
-            "passages": stored.passages,
-        }
+        columns = {name.rstrip("_"): value for name, value in asdict(self.stored).items()}
+        return {**columns, "metadata": metadata_json(self.document.metadata), "layout": layout_of(self.document)}
 
     @cached_property
     def blocks(self) -> list[tuple[int, bytes]]:
