@@ -1,4 +1,4 @@
-"""A language model that repeats what it is asked, to see what would be sent to another."""
+"""A language model that repeats its prompt, to see what another would receive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, Messag
 
 
 class MockLLM(CustomLLM):
-    """Says the prompt again, in a stream word by word; with `max_tokens` so many times "text"."""
+    """Answers with the prompt, in a stream word by word; with `max_tokens` with so many times "text".
+
+    >>> MockLLM().complete("A boat").text
+    'A boat'
+    """
 
     def __init__(self, max_tokens: int | None = None) -> None:
         if max_tokens is not None and max_tokens < 1:
@@ -28,12 +32,12 @@ class MockLLM(CustomLLM):
         return CompletionResponse(prompt if self.max_tokens is None else " ".join(["text"] * self.max_tokens))
 
     def stream_complete(self, prompt: str) -> Generator[CompletionResponse, None, None]:
-        said = ""
+        text = ""
         if not prompt:
             yield CompletionResponse("", "")
         for word in re.findall(r"\s*\S+\s*$|\s*\S+|\s+", self.complete(prompt).text):
-            said += word
-            yield CompletionResponse(said, word)
+            text += word
+            yield CompletionResponse(text, word)
 
 
 class MockFunctionCallingLLM(LLM):
