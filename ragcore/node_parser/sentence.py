@@ -1,12 +1,13 @@
-"""Chunks of whole sentences, as many as fit, each beginning with the last sentences of the one before."""
+"""Chunks of as many whole sentences as fit. Each begins with the last sentences of the previous one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence, Sized
+from functools import partial
 
 from ragcore.node_parser.node_building import IdFunction
-from ragcore.node_parser.text_pieces import AtMatches, AtPieces, BeforeEach, Cutter, at_sentences
+from ragcore.node_parser.text_pieces import Cutter, cut_at_matches, cut_at_pieces, cut_at_sentences, cut_before
 from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
@@ -14,12 +15,16 @@ PHRASES = r"[^,.;。？！]+[,.;。？！]?|[,.;。？！]"
 
 
 class SentenceSplitter(TokenSplitter):
-    """Cuts at paragraphs where they fit, then sentences, phrases, words, and characters at last.
+    """Cuts at paragraphs where they fit, then at sentences, phrases, words, and at last between characters.
 
-    No chunk has more than `chunk_size` tokens; only a single character that has more stands alone in one. Consecutive
-    chunks share at most `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
-    `chunking_tokenizer_fn` is a function from text to its sentences, used in place of the rules for sentences.
-    With `keep_headings` a heading, or a question answered below it, goes with what follows it.
+    >>> splitter = SentenceSplitter(chunk_size=8, chunk_overlap=0, tokenizer=str.split)
+    >>> splitter.split_text("The boat sails at nine. It returns at five. Tickets cost four pounds.")
+    ['The boat sails at nine.', 'It returns at five. Tickets cost four pounds.']
+
+    No chunk has more than `chunk_size` tokens, except a single character that is longer. Consecutive chunks share at most
+    `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
+    `chunking_tokenizer_fn` is a function from text to its sentences, which replaces the rules for sentences.
+    With `keep_headings` a heading, or a question with its answer below, stays with the text that follows it.
     """
 
     def __init__(
@@ -37,14 +42,14 @@ class SentenceSplitter(TokenSplitter):
         id_func: IdFunction | None = None,
         keep_headings: bool = False,
     ) -> None:
-        sentences: Cutter = AtPieces(chunking_tokenizer_fn) if chunking_tokenizer_fn else at_sentences
-        cutters: list[Cutter] = [BeforeEach(paragraph_separator), sentences]
+        sentences: Cutter = partial(cut_at_pieces, chunking_tokenizer_fn) if chunking_tokenizer_fn else cut_at_sentences
+        cutters: list[Cutter] = [cut_before(paragraph_separator), sentences]
         if secondary_chunking_regex:
-            cutters.append(AtMatches(re.compile(secondary_chunking_regex)))
+            cutters.append(partial(cut_at_matches, re.compile(secondary_chunking_regex)))
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            cutters=[*cutters, BeforeEach(separator)],
+            cutters=[*cutters, cut_before(separator)],
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
@@ -53,4 +58,4 @@ class SentenceSplitter(TokenSplitter):
         )
 
 
-SimpleNodeParser = SentenceSplitter  # as LlamaIndex named it before
+SimpleNodeParser = SentenceSplitter  # an older name in LlamaIndex

@@ -1,17 +1,21 @@
-"""Chunks of as many words as fit, whatever sentences they belong to."""
+"""Chunks of as many words as fit, without regard to sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
 
 from ragcore.node_parser.node_building import IdFunction
-from ragcore.node_parser.text_pieces import BeforeEach
+from ragcore.node_parser.text_pieces import cut_before
 from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
 
 class TokenTextSplitter(TokenSplitter):
-    """Cuts at `separator`, then at each of `backup_separators`, and at last between characters."""
+    """Cuts at `separator`. A piece that is still too long is cut at each of `backup_separators`, then between characters.
+
+    >>> TokenTextSplitter(chunk_size=3, chunk_overlap=0, tokenizer=str.split).split_text("The boat sails at nine.")
+    ['The boat sails', 'at nine.']
+    """
 
     def __init__(
         self,
@@ -28,7 +32,7 @@ class TokenTextSplitter(TokenSplitter):
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            cutters=[BeforeEach(each) for each in (separator, *backup_separators)],
+            cutters=[cut_before(each) for each in (separator, *backup_separators)],
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,
