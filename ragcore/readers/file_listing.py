@@ -148,11 +148,11 @@ def passed_over_error(folder: str, files: Mapping[str, Sequence[str]]) -> Passed
     sentences = []
     for kind, places in files.items():
         one, many = _KINDS[kind]
-        names = _list_some(list(dict.fromkeys(_skipped_part(place, kind) for place in places)))
+        listed = _list_some(list(dict.fromkeys(_skipped_part(place, kind) for place in places)))
         if len(places) == 1:
-            sentences.append(f"One file in {folder} was skipped, as it {one}: {names}.")
+            sentences.append(f"One file in {folder} was skipped, as it {one}: {listed}.")
         else:
-            sentences.append(f"{len(places):,} files in {folder} were skipped, as they {many}: {names}.")
+            sentences.append(f"{len(places):,} files in {folder} were skipped, as they {many}: {listed}.")
     return PassedOverError(" ".join(sentences), hint="To read one of them, add it by itself.") if sentences else None
 
 

@@ -1,4 +1,4 @@
-"""A file's text exactly as it stands, marks and all, for splitters that read HTML, JSON or Markdown themselves."""
+"""The text of a file without conversion, for splitters that parse HTML, JSON or Markdown themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcore.schema import Document
 
 class FlatReader:
     def load_data(self, file: str | Path) -> list[Document]:
-        """One document, with its `filename` and `extension` in the metadata. UnreadableFileError where it is no text."""
+        """One document with `filename` and `extension` in its metadata. UnreadableFileError if the file is not text."""
         path = Path(file)
         text = decode(path.read_bytes(), path.name, declares=True)
         return [Document(text, metadata={"filename": path.name, "extension": suffix_of(path.name)})]

@@ -1,5 +1,5 @@
-"""JSON and JSON lines: each value with the path of names that leads to it, so that it still means something alone. Lines that
-are broken, such as the last of a log that is still written, are named, and the others are read.
+"""JSON and JSON lines: each value with its path of names, so that it makes sense alone. Broken lines, such as the last one of a
+growing log, are reported, and the others are read.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.base import ReadOptions, read_text
 from ragcore.readers.encodings import clean
 from ragcore.schema import Document
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
 OF_LINES = (".jsonl", ".ndjson")
 _BLANKS = re.compile(r"\s*")
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # as written: 1.10 stays 1.10, 10**5000 is no error
-LISTED = 20  # numbers of broken lines
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # keeps 1.10 as 1.10, and reads 10**5000
+LISTED = 20  # numbers of broken lines in a message
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = text_in(path, options)
+    text = read_text(path, options)
     try:
-        records = [_loads(text)]
+        records = [_DECODER.decode(text)]
     except RecursionError as error:
         raise _too_deep(options.name) from error
     except json.JSONDecodeError as error:
@@ -38,47 +38,42 @@ def read(path: Path, options: ReadOptions) -> Document:
         if broken:
             options.left_out(_broken_lines(broken, options.name))
     try:
-        found = "\n\n".join("\n".join(_lines(record, "")) for record in records)
+        lines = "\n\n".join("\n".join(_lines(record, "")) for record in records)
     except RecursionError as error:
         raise _too_deep(options.name) from error
-    if not found.strip():
+    if not lines.strip():
         raise NoTextError(f"{options.name} contains no text.", hint="It is valid JSON with nothing in it.")
-    return Document(clean(found), metadata={"file_name": options.name})
-
-
-def _loads(text: str) -> Any:
-    return _DECODER.decode(text)
+    return Document(clean(lines), metadata={"file_name": options.name})
 
 
 def _records(text: str) -> tuple[list[Any], list[int]]:
-    """One value a line, and the numbers of the lines that are something else."""
-    found: list[Any] = []
+    """The values, one per line, and the numbers of the lines that are not JSON."""
+    values: list[Any] = []
     broken: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                found += _values(line.strip().lstrip("\x1e"))  # which begins each record of RFC 7464
+                values += _values(line.strip().lstrip("\x1e"))  # the first character of a record (RFC 7464)
             except (ValueError, RecursionError):
                 broken.append(number)
-    return found, broken
+    return values, broken
 
 
 def _values(line: str) -> list[Any]:
-    """Of a line, which may hold several, one behind the other. ValueError where some of it is none."""
-    found, place = [], 0
+    """The values of a line, which may have several. ValueError if a part of it is not JSON."""
+    values, place = [], 0
     while place < len(line):
         value, place = _DECODER.raw_decode(line, place)
-        found.append(value)
-        place = _BLANKS.match(line, place).end()  # type: ignore[union-attr]  # it matches nothing, too
-    return found
+        values.append(value)
+        place = _BLANKS.match(line, place).end()  # type: ignore[union-attr]  # it also matches ""
+    return values
 
 
 def _is_of_lines(records: list[Any], broken: list[int], name: str) -> bool:
-    """Whether it is a value a line, and no single one with an error: a bracket or a number fills a line of that by chance."""
+    """Whether the file has one value per line. A bracket or a number may fill a line of broken JSON by chance."""
     whole = sum(isinstance(record, dict | list) and bool(record) for record in records)
-    if PurePosixPath(name).suffix.lower() in OF_LINES and (whole or len(records) > len(broken)):
-        return True
-    return whole > len(broken)
+    is_named_so = PurePosixPath(name).suffix.lower() in OF_LINES
+    return whole > len(broken) or (is_named_so and (whole > 0 or len(records) > len(broken)))
 
 
 def _broken_lines(numbers: list[int], name: str) -> DamagedFileError:

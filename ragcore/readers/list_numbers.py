@@ -1,4 +1,4 @@
-"""Numbers of list items as HTML, Office and OpenDocument write them: 3, iv, B."""
+"""Numbers of list items in the forms of HTML, Office and OpenDocument: 3, iv, B."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ROMAN = (
 
 
 def list_number(number: int, form: str) -> str:
-    """`number` in the form "1", "01", "a", "A", "i" or "I", as HTML calls them; in digits where that form has none for it.
+    """`number` in the form "1", "01", "a", "A", "i" or "I" of HTML, or in digits if the form does not have it.
 
     >>> list_number(4, "i"), list_number(28, "A"), list_number(0, "a")
     ('iv', 'AB', '0')

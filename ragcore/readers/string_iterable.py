@@ -1,4 +1,4 @@
-"""Texts that are at hand already, as documents."""
+"""Strings as documents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from ragcore.schema import Document
 
 
 class StringIterableReader:
+    """
+    >>> [document.text for document in StringIterableReader().load_data(["A boat.", "A gull."])]
+    ['A boat.', 'A gull.']
+    """
+
     def load_data(self, texts: Iterable[str]) -> list[Document]:
-        """One document for each text, in order, each with a random id."""
+        """One document per text, in order, with random ids."""
         return [Document(text) for text in texts]
