@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence, Sized
-from functools import partial
 
 from ragcore.node_parser.node_building import IdFunction
-from ragcore.node_parser.text_pieces import Cutter, cut_at_matches, cut_at_pieces, cut_at_sentences, cut_before
+from ragcore.node_parser.text_pieces import AtMatches, AtPieces, BeforeEach, Cutter, at_sentences
 from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
@@ -42,14 +41,14 @@ class SentenceSplitter(TokenSplitter):
         id_func: IdFunction | None = None,
         keep_headings: bool = False,
     ) -> None:
-        sentences: Cutter = partial(cut_at_pieces, chunking_tokenizer_fn) if chunking_tokenizer_fn else cut_at_sentences
-        cutters: list[Cutter] = [cut_before(paragraph_separator), sentences]
+        sentences: Cutter = AtPieces(chunking_tokenizer_fn) if chunking_tokenizer_fn else at_sentences
+        cutters: list[Cutter] = [BeforeEach(paragraph_separator), sentences]
         if secondary_chunking_regex:
-            cutters.append(partial(cut_at_matches, re.compile(secondary_chunking_regex)))
+            cutters.append(AtMatches(re.compile(secondary_chunking_regex)))
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            cutters=[*cutters, cut_before(separator)],
+            cutters=[*cutters, BeforeEach(separator)],
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

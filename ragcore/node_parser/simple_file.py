@@ -33,17 +33,11 @@ class SimpleFileNodeParser(NodeParser):
     """
 
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
-        parser = _PARSERS.get(_suffix(source))
+        names = (str(source.metadata.get(key) or "") for key in ("extension", "file_name", "file_path"))
+        name = next(filter(None, names), "")
+        parser = _PARSERS.get(suffix_of(f"a{name}" if name.startswith(".") else name))
         try:
             cuts = parser.cuts(source) if parser else ()
         except InputError:  # a reader has converted the JSON to text
             cuts = ()
         return cuts or ([Cut(0, len(source.text))] if source.text.strip() else [])
-
-
-def _suffix(source: Document | TextNode) -> str:
-    for key in ("extension", "file_name", "file_path"):
-        if value := source.metadata.get(key):
-            name = str(value)
-            return suffix_of(f"a{name}" if name.startswith(".") else name)
-    return ""

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TypeAlias
 
@@ -26,31 +26,48 @@ FEW = 8  # tokens that a span may have more without the white space around it
 FAR = 8  # characters per token; a text of longer tokens is counted to its end
 
 
-# A cutter with a setting is a partial, not a closure: a splitter must be picklable to be sent to another process.
-def cut_at_sentences(text: str) -> Iterator[int]:
+def at_sentences(text: str) -> Iterator[int]:
     return (start for start, _ in sentence_spans(text))
 
 
-def cut_at_matches(pattern: re.Pattern[str], text: str) -> Iterator[int]:
-    """Where each match begins. The text between two matches stays with the first."""
-    return (match.start() for match in pattern.finditer(text))
+# Dataclasses and not closures: a splitter must be picklable, and the cache of ingestion compares their fields.
+@dataclass(frozen=True, slots=True)
+class BeforeEach:
+    """Cuts before every `separator`, so that it stays with what follows."""
+
+    separator: str
+
+    def __post_init__(self) -> None:
+        if not self.separator:
+            raise ValueError("A separator cannot be empty; leave it out instead.")
+
+    def __call__(self, text: str) -> Iterator[int]:
+        return (match.start() for match in re.finditer(re.escape(self.separator), text))
 
 
-def cut_before(separator: str) -> Cutter:
-    """A cutter that cuts before every `separator`, so that it stays with what follows."""
-    if not separator:
-        raise ValueError("A separator cannot be empty; leave it out instead.")
-    return partial(cut_at_matches, re.compile(re.escape(separator)))
+@dataclass(frozen=True, slots=True)
+class AtPieces:
+    """Cuts where each piece that `split` returns begins. A piece that is not in the text word for word is ignored."""
+
+    split: Callable[[str], Sequence[str]]
+
+    def __call__(self, text: str) -> Iterator[int]:
+        end = 0
+        for piece in self.split(text):
+            start = text.find(piece, end) if piece else -1
+            if start >= 0:
+                yield start
+                end = start + len(piece)
 
 
-def cut_at_pieces(split: Callable[[str], Sequence[str]], text: str) -> Iterator[int]:
-    """Where each piece that `split` returns begins. A piece that is not in the text word for word is ignored."""
-    end = 0
-    for piece in split(text):
-        start = text.find(piece, end) if piece else -1
-        if start >= 0:
-            yield start
-            end = start + len(piece)
+@dataclass(frozen=True, slots=True)
+class AtMatches:
+    """Cuts where each match of `pattern` begins. The text between two matches stays with the first."""
+
+    pattern: re.Pattern[str]
+
+    def __call__(self, text: str) -> Iterator[int]:
+        return (match.start() for match in self.pattern.finditer(text))
 
 
 def is_lead(piece: str) -> bool:

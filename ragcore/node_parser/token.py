@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 
 from ragcore.node_parser.node_building import IdFunction
-from ragcore.node_parser.text_pieces import cut_before
+from ragcore.node_parser.text_pieces import BeforeEach
 from ragcore.node_parser.text_splitter import TokenSplitter
 from ragcore.text.tokens import Tokenizer
 
@@ -32,7 +32,7 @@ class TokenTextSplitter(TokenSplitter):
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            cutters=[cut_before(each) for each in (separator, *backup_separators)],
+            cutters=[BeforeEach(each) for each in (separator, *backup_separators)],
             tokenizer=tokenizer,
             include_metadata=include_metadata,
             include_prev_next_rel=include_prev_next_rel,

@@ -22,7 +22,7 @@ from ragcore.node_parser import (
     get_deeper_nodes,
     get_leaf_nodes,
 )
-from ragcore.node_parser.text_pieces import Cutter, chunk_spans, cut_before
+from ragcore.node_parser.text_pieces import BeforeEach, Cutter, chunk_spans
 from ragcore.schema import Document, TextNode
 from tests.word_tokenizer import WordTokenizer
 
@@ -139,7 +139,7 @@ def test_d10_each_place_to_cut_is_looked_at_once() -> None:
 
         return places
 
-    chunk_spans(PROSE, size=20, overlap=5, tokenizer=WordTokenizer(), cutters=[watched(cut_before(" "))])
+    chunk_spans(PROSE, size=20, overlap=5, tokenizer=WordTokenizer(), cutters=[watched(BeforeEach(" "))])
     assert looked == [len(PROSE)]
 
 
