@@ -84,18 +84,14 @@ def _window(data: bytes, encoding: str, *, is_last: bool) -> tuple[str, int]:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         text = decoder.decode(data, final=is_last)
-        if len(data) == WINDOW and _rare_share(text, encoding) < RARE_SHARE and not _UNASSIGNED.search(text):
-            return text, len(data) - len(decoder.getstate()[0])
     except UnicodeDecodeError:
-        pass
+        text = ""
+    if text and len(data) == WINDOW and not _UNASSIGNED.search(text):
+        counts = Counter(sign for sign in text if sign > "\x7f").items()
+        if sum(count for sign, count in counts if sign.encode(encoding)[0] not in DAILY[encoding]) < RARE_SHARE * len(text):
+            return text, len(data) - len(decoder.getstate()[0])
     text, _cost = _decode_line(data, encoding)
     return (text[:-1], len(data) - 1) if text.endswith("�") and not is_last else (text, len(data))
-
-
-def _rare_share(text: str, encoding: str) -> float:
-    counts = Counter(text)
-    rare = (count for sign, count in counts.items() if sign > "\x7f" and sign.encode(encoding)[0] not in DAILY[encoding])
-    return sum(rare) / max(len(text), 1)
 
 
 @lru_cache(200_000)

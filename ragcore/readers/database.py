@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.errors import ConfigError, InputError, MissingPackageError
-from ragcore.schema import Document, Scalar
+from ragcore.schema import Document
 
 if TYPE_CHECKING:
     from sqlalchemy import Dialect, Engine
@@ -35,6 +35,7 @@ _TIMEOUTS = {  # the connection parameters of each driver for timeouts in second
     "mysqlconnector": ("connection_timeout",),
     "mariadbconnector": ("connect_timeout", "read_timeout"),
 }
+_SCALARS = (str, int, float, bool, type(None))
 _LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")  # to SQLAlchemy, even in a string such as '{"a":1}'
 
 
@@ -120,7 +121,7 @@ class DatabaseReader:
             ) from error
         except SQLAlchemyError as error:
             raise InputError(
-                f"The database could not answer the query: {_database_message(error)}",
+                f"The database could not answer the query: {_message(error)}",
                 hint="Check the query, and that its tables are in there.",
             ) from error
 
@@ -134,7 +135,11 @@ class DatabaseReader:
             yield Document(
                 ", ".join(f"{name}: {value}" for name, value in entries),
                 hashlib.sha256(json.dumps([place, columns, key]).encode()).hexdigest()[:32],
-                {name: _scalar(value) for name, value in entries if name in metadata_cols},
+                {
+                    name: value if isinstance(value, _SCALARS) else str(value)
+                    for name, value in entries
+                    if name in metadata_cols
+                },
             )
 
 
@@ -152,7 +157,7 @@ def keep_to(engine: Engine, address: str | None) -> None:
     sqlalchemy.event.listen(engine, "do_connect", set_limits)
 
 
-def _database_message(error: SQLAlchemyError) -> str:
+def _message(error: SQLAlchemyError) -> str:
     """The message of the database. pg8000 has all fields of the error by their type (PostgreSQL, 54.8)."""
     original = getattr(error, "orig", None) or error
     fields = original.args[0] if original.args else None
@@ -191,7 +196,3 @@ def _create_engine(
         ) from error
     except ImportError as error:
         raise ConfigError(f"The driver of this database is not installed: {error}", hint=f"pip install {error.name}") from error
-
-
-def _scalar(value: object) -> Scalar:
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

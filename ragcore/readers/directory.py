@@ -111,7 +111,13 @@ class SimpleDirectoryReader:
         """
         with ExitStack() as stack:
             results: Iterator[list[Document] | RagError] | None = None
-            if (workers := _limit_to_processors(num_workers or 1)) > 1:
+            workers, processors = num_workers or 1, os.cpu_count() or 1
+            if workers > processors:
+                warnings.warn(
+                    f"num_workers is {num_workers}; {processors}, all processors there are, will be used.", stacklevel=2
+                )
+                workers = processors
+            if workers > 1:
                 import multiprocessing
                 from concurrent.futures import ProcessPoolExecutor
 
@@ -232,13 +238,6 @@ def _list_files(
     if not paths:
         raise ValueError(f"No files found in {folder}.")
     return tuple(paths)
-
-
-def _limit_to_processors(num_workers: int) -> int:
-    processors = os.cpu_count() or 1
-    if num_workers > processors:
-        warnings.warn(f"num_workers is {num_workers}; {processors}, all processors there are, will be used.", stacklevel=3)
-    return min(num_workers, processors)
 
 
 def _extract(local: Path, name: str, extractor: FileExtractor) -> list[Document]:

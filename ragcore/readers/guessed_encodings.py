@@ -68,14 +68,11 @@ def _east_asian(sample: bytes) -> str | None:
     for encoding in sorted(costs, key=lambda encoding: costs[encoding]):  # the first of equal ones
         if costs[encoding] > EAST_ASIAN:
             return None
-        if encoding != "cp949" or _is_korean(sample):
+        syllables = [sign for sign in sample.decode("cp949", "replace") if "가" <= sign <= "힣"]
+        is_korean = sum(sign not in HANGUL for sign in syllables) <= RARE_SYLLABLES * len(syllables)
+        if encoding != "cp949" or is_korean:
             return encoding
     return None
-
-
-def _is_korean(sample: bytes) -> bool:
-    syllables = [sign for sign in sample.decode("cp949", "replace") if "가" <= sign <= "힣"]
-    return sum(sign not in HANGUL for sign in syllables) <= RARE_SYLLABLES * len(syllables)
 
 
 def _cyrillic(sample: bytes) -> str | None:

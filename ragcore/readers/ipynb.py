@@ -22,10 +22,12 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 def read(path: Path, options: ReadOptions) -> Document:
     try:
         notebook = json.loads(read_text(path, options))
+        if not isinstance(notebook, dict):
+            raise ValueError(f"the file contains a {type(notebook).__name__}")
     except (ValueError, RecursionError) as error:
-        raise _damaged(options.name) from error
-    if not isinstance(notebook, dict):
-        raise _damaged(options.name)
+        raise DamagedFileError(
+            f"{options.name} is not a notebook: its content is not what Jupyter writes.", hint="Save it again in Jupyter."
+        ) from error
     # Version 3 has the cells in worksheets.
     sheets = [notebook] if notebook.get("cells") is not None else _dicts(notebook.get("worksheets"))
     parts = [part for sheet in sheets for cell in _dicts(sheet.get("cells")) for part in _cell(cell)]
@@ -62,9 +64,3 @@ def _text(source: Any) -> str:
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _damaged(name: str) -> DamagedFileError:
-    return DamagedFileError(
-        f"{name} is not a notebook: its content is not what Jupyter writes.", hint="Save it again in Jupyter."
-    )

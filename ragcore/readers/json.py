@@ -25,25 +25,28 @@ LISTED = 20  # numbers of broken lines in a message
 def read(path: Path, options: ReadOptions) -> Document:
     text = read_text(path, options)
     try:
-        records = [_DECODER.decode(text)]
+        lines = "\n\n".join("\n".join(_lines(value, "")) for value in _parse(text, options))
     except RecursionError as error:
-        raise _too_deep(options.name) from error
+        raise DamagedFileError(f"{options.name} is nested too deeply to be read.", hint="Save it in a flatter form.") from error
+    if not lines.strip():
+        raise NoTextError(f"{options.name} contains no text.", hint="It is valid JSON with nothing in it.")
+    return Document(clean(lines), metadata={"file_name": options.name})
+
+
+def _parse(text: str, options: ReadOptions) -> list[Any]:
+    """The value of the file, or its values if it has one per line."""
+    try:
+        return [_DECODER.decode(text)]
     except json.JSONDecodeError as error:
-        records, broken = _records(text)
-        if not _is_of_lines(records, broken, options.name):
+        values, broken = _records(text)
+        if not _is_of_lines(values, broken, options.name):
             raise DamagedFileError(
                 f"{options.name} is not valid JSON at line {error.lineno}, column {error.colno}.",
                 hint="Correct the file, or save it as .txt to have it read as plain text.",
             ) from error
         if broken:
             options.left_out(_broken_lines(broken, options.name))
-    try:
-        lines = "\n\n".join("\n".join(_lines(record, "")) for record in records)
-    except RecursionError as error:
-        raise _too_deep(options.name) from error
-    if not lines.strip():
-        raise NoTextError(f"{options.name} contains no text.", hint="It is valid JSON with nothing in it.")
-    return Document(clean(lines), metadata={"file_name": options.name})
+        return values
 
 
 def _records(text: str) -> tuple[list[Any], list[int]]:
@@ -90,27 +93,12 @@ def _lines(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _lines(item, f"{path}.{key}" if path else str(key))
-        return
-    if isinstance(value, list):
-        if value and all(not isinstance(item, dict | list) for item in value):
-            joined = ", ".join(_scalar(item) for item in value)
-            yield f"{path}: {joined}" if path else joined
-            return
+    elif isinstance(value, list) and (not value or any(isinstance(item, dict | list) for item in value)):
         for number, item in enumerate(value, 1):
             yield from _lines(item, f"{path} {number}" if path else "")
             if isinstance(item, dict):
                 yield ""
-        return
-    yield f"{path}: {_scalar(value)}" if path else _scalar(value)
-
-
-def _scalar(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
-
-
-def _too_deep(name: str) -> DamagedFileError:
-    return DamagedFileError(f"{name} is nested too deeply to be read.", hint="Save it in a flatter form.")
+    else:
+        items = value if isinstance(value, list) else [value]
+        text = ", ".join(str({None: "none", True: "yes", False: "no"}.get(item, item)) for item in items)
+        yield f"{path}: {text}" if path else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 
@@ -29,7 +30,7 @@ _COMMANDS = {sign: f"\\{name}" for sign, name in _SIGNS.items()} | {
     **{"−": "-", "\u2061": "", "\u2062": "", "\u2063": "", "\u200b": "", "\xa0": " "},
     **{"{": "\\{", "}": "\\}", "%": "\\%", "#": "\\#", "&": "\\&", "$": "\\$", "_": "\\_", "\\": "\\backslash"},
 }
-_ACCENTS = _table("""
+ACCENTS = _table("""
     ^ hat ˆ hat ~ tilde ˜ tilde ∼ tilde ¯ bar ˉ bar ‾ overline ― overline _ underline ˙ dot ¨ ddot ˇ check ˘ breve
     → vec ← overleftarrow ⏞ overbrace ⏟ underbrace ︷ overbrace ︸ underbrace ⎴ overline ⎵ underline
 """) | {
@@ -48,20 +49,13 @@ _STRUCTURE = re.compile(r"[\\^_]")
 def symbols(text: str) -> str:
     """Letters and signs with their LaTeX names."""
     out = ""
-    for sign in _plain_letters(text):
+    for sign in text:
+        if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ":  # a letter of a mathematical alphabet, such as bold or italic
+            sign = unicodedata.normalize("NFKC", sign)
         if sign.isalpha() and re.search(r"\\[A-Za-z]+\Z", out):
             out += " "
         out += _COMMANDS.get(sign, sign)
     return out
-
-
-def _plain_letters(text: str) -> str:
-    """Replace letters of mathematical alphabets, such as bold or italic, by plain letters."""
-    import unicodedata
-
-    return "".join(
-        unicodedata.normalize("NFKC", sign) if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ" else sign for sign in text
-    )
 
 
 def name(text: str) -> str:
@@ -102,13 +96,9 @@ def root(inner: str, degree: str = "") -> str:
     return f"\\sqrt[{degree}]{{{inner}}}" if degree else f"\\sqrt{{{inner}}}"
 
 
-def is_accent(sign: str) -> bool:
-    return sign in _ACCENTS
-
-
 def accent(base: str, sign: str, *, below: bool = False) -> str:
     """A base with an accent, or with any other sign above or below it."""
-    command = _ACCENTS.get(sign.strip())
+    command = ACCENTS.get(sign.strip())
     if below and command in ("bar", "overline"):
         command = "underline"
     if command is None:

@@ -17,23 +17,13 @@ def list_number(number: int, form: str) -> str:
     """
     text = f"{number:02}" if form == "01" else str(number)
     if form in ("a", "A") and number > 0:
-        text = _letters(number)
+        text = ""
+        while number:
+            number, place = divmod(number - 1, 26)
+            text = chr(ord("a") + place) + text
     elif form in ("i", "I") and 0 < number <= LARGEST_ROMAN:
-        text = _roman(number)
+        text = ""
+        for value, sign in _ROMAN:
+            text += sign * (number // value)
+            number %= value
     return text.upper() if form.isupper() else text
-
-
-def _letters(number: int) -> str:
-    letters = ""
-    while number:
-        number, place = divmod(number - 1, 26)
-        letters = chr(ord("a") + place) + letters
-    return letters
-
-
-def _roman(number: int) -> str:
-    letters = ""
-    for value, sign in _ROMAN:
-        letters += sign * (number // value)
-        number %= value
-    return letters

@@ -151,18 +151,19 @@ def _part_of_sheet(
     block: Iterator[list[str]], above: _Above | None, name_rows: int | None, gap: int
 ) -> Generator[str, None, _Above]:
     """The lines of a block between empty rows of a sheet: a table, tables side by side, or more rows of the table above."""
-    seen = list(islice(block, SIDE_BY_SIDE))
-    if groups := _side_by_side(seen):
+    head = list(islice(block, SIDE_BY_SIDE))
+    rows = chain(head, block)
+    if groups := _side_by_side(head):
         others: list[list[list[str]]] = [[] for _ in groups[1:]]
-        yield from lines(_split_off(others, groups, chain(seen, block)), names_first=True)
-        for rows in others:
-            yield from lines(rows, names_first=True)
+        yield from lines(_split_off(others, groups, rows), names_first=True)
+        for other in others:
+            yield from lines(other, names_first=True)
         return _Above()
-    head = seen[:HEAD]
+    head = head[:HEAD]
     if above is not None and _continues(head, above, gap):
-        return (yield from _block(chain(seen, block), above, name_rows, names_first=False))
-    is_clear = above is not None and (_name_rows(head, names_first=False) != (0, 0) or bool(_labelled(head, ())))
-    return (yield from _block(chain(seen, block), _Above(), name_rows, names_first=not is_clear))
+        return (yield from _block(rows, above, name_rows, names_first=False))
+    is_clear = above is not None and (_find_names(head, names_first=False) != (0, 0) or bool(_labelled(head, ())))
+    return (yield from _block(rows, _Above(), name_rows, names_first=not is_clear))
 
 
 def _split_off(others: Sequence[list[list[str]]], groups: Sequence[int], rows: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -190,7 +191,7 @@ def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
     alike = bool(heads[0][0][0]) and len({head[0][0] for head in heads}) == 1
     if not (far or alike) and len({(each[0], each[-1]) for each in filled}) == 1:
         return []
-    if not all(_name_rows(head, names_first=True) != (0, 0) or _labelled(head, ()) for head in heads):
+    if not all(_find_names(head, names_first=True) != (0, 0) or _labelled(head, ()) for head in heads):
         return []
     return [0, *(run[0] for run in runs[1:])]
 
@@ -239,10 +240,12 @@ def _block(
     """The lines of a block of rows. If it has no header and is not wider than the table above, it has that table's header."""
     head = list(islice(block, HEAD))
     if name_rows is not None:
-        first = sum(1 for _ in takewhile(_is_title, head[:name_rows]))
+        # A title is one cell over all columns, and not only their unit.
+        titles = takewhile(lambda row: {*row[1:]} == {LEFT} and not _UNIT.fullmatch(row[0]), head[:name_rows])
+        first = len(list(titles))
         last = min(name_rows, len(head))
     if name_rows is None or 0 < last == first:
-        first, last = _name_rows(head, names_first)
+        first, last = _find_names(head, names_first)
     top = head[first:last]
     if not name_rows and (places := _labelled(head, top, names_first)):
         for row in chain(head, block):
@@ -259,27 +262,22 @@ def _block(
     return _Above(header, _kinds_of_columns(head[last:])) if top else above
 
 
-def _name_rows(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
+def _find_names(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
     """The first row with names of columns, and the end of these rows; (0, 0) for none. The rows above are titles."""
-    width = max(len(_filled(row)) for row in head)
-    first = next((number for number, row in enumerate(head) if _may_begin(row, width)), len(head))
-    last = first
+    counts = [len(_filled(row)) for row in head]
+    width = max(counts)
+    # A row of names is neither a title nor one of a few facts above the table.
+    may_begin = (
+        number
+        for number, (row, count) in enumerate(zip(head, counts, strict=True))
+        if (2 * count > width and count > 1) or (count > 0 and not row[0] and width > 1)
+    )
+    first = last = next(may_begin, len(head))
     while last < min(len(head) - 1, first + NAME_ROWS) and _may_name(head[last], head[first:last]):
         last += 1
     if first == last or not _is_sure(head[first:last], head[last:], names_first):
         return 0, 0
     return first, last
-
-
-def _is_title(row: Sequence[str]) -> bool:
-    """Whether the row is one cell over all columns, and not only their unit."""
-    return len(row) > 1 and {*row[1:]} == {LEFT} and not _UNIT.fullmatch(row[0])
-
-
-def _may_begin(row: Sequence[str], width: int) -> bool:
-    """Whether the row could be the first with names: not a title, nor one of a few facts above the table."""
-    filled = len(_filled(row))
-    return (2 * filled > width and filled > 1) or (filled > 0 and not row[0] and width > 1)
 
 
 def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:

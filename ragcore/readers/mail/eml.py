@@ -146,7 +146,11 @@ def _choose_alternative(contents: list[tuple[str, _Content]]) -> list[_Content]:
     """From parts with their types that should have the same content, the one with most content, preferably plain text, and an
     invitation."""
     invitations = [content for kind, content in contents if kind == "text/calendar"]
-    texts = [(kind, content, _words_of(content)) for kind, content in contents if kind != "text/calendar"]
+    texts = [
+        (kind, content, set(_WORD.findall(_LINK.sub("", content.body).lower())))
+        for kind, content in contents
+        if kind != "text/calendar"
+    ]
     texts = [(kind, content, words) for kind, content, words in texts if words]
     if not texts:
         return [content for _, content in contents[-1:]]
@@ -156,10 +160,6 @@ def _choose_alternative(contents: list[tuple[str, _Content]]) -> list[_Content]:
         if _weight(more - words) > _weight(words - more) + max(2, len(words) // 10):
             best, words = content, more
     return [best, *invitations[:1]]
-
-
-def _words_of(content: _Content) -> set[str]:
-    return set(_WORD.findall(_LINK.sub("", content.body).lower()))
 
 
 def _weight(words: set[str]) -> int:

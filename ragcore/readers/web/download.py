@@ -209,9 +209,15 @@ def _request(
     client: httpx.Client, url: httpx.URL, limits: Limits, trace: Callable[[str, dict[str, Any]], None]
 ) -> httpx.Request:
     """A request to an allowed address of the link's host. Its name is still used for the Host header and for TLS."""
+    allowed = [address for address in _resolve(url.host) if limits.allows(address)]
+    if not allowed:
+        raise InputError(
+            f"{url.host} is an address of this computer or its network, where links may not lead.",
+            hint="Add the file itself. The administrator of this server can allow it with LECTERN_PRIVATE_NETWORK.",
+        )
     return client.build_request(
         "GET",
-        url.copy_with(host=_address(url, limits)),
+        url.copy_with(host=allowed[0]),
         headers={
             "Host": url.netloc.decode("ascii"),
             "User-Agent": AGENT,
@@ -220,16 +226,6 @@ def _request(
         },
         extensions={"sni_hostname": url.host, "trace": trace},
     )
-
-
-def _address(url: httpx.URL, limits: Limits) -> str:
-    allowed = [address for address in _resolve(url.host) if limits.allows(address)]
-    if not allowed:
-        raise InputError(
-            f"{url.host} is an address of this computer or its network, where links may not lead.",
-            hint="Add the file itself. The administrator of this server can allow it with LECTERN_PRIVATE_NETWORK.",
-        )
-    return allowed[0]
 
 
 def public_address(host: str) -> str | None:

@@ -52,7 +52,8 @@ def write_marks(tree: LexborHTMLParser, css: str = "") -> int:
 
     Returns how many pieces of text are hidden, without those in menus, headers and footers.
     """
-    sheets = "\n".join(style.text() for style in tree.css("style") if _is_for_screens(style))
+    media = ((style, (style.attributes.get("media") or "").strip().lower()) for style in tree.css("style"))
+    sheets = "\n".join(style.text() for style, medium in media if medium in ("", "all", "screen"))
     styles = _Styles(tree, css[:MAX_CSS] + sheets[:MAX_CSS])
     _write_equations(tree)  # first, as an equation may be hidden behind its picture
     hidden = _remove_hidden(tree, styles)
@@ -65,7 +66,10 @@ def write_marks(tree: LexborHTMLParser, css: str = "") -> int:
         if node.tag != "img":
             _shift(node, typography.RAISED if match[1].lower() == "super" else typography.LOWERED)
     for node in _by_id([*tree.css("del, s, strike"), *(node for node, _ in styles.nodes(_STRIKES))]).values():
-        _surround(node, *typography.around(typography.STRUCK))
+        if node.child is not None:
+            before, after = typography.around(typography.STRUCK)
+            node.child.insert_before(before)
+            node.insert_child(after)
     forms = {node.mem_id: match[1].lower() for node, match in styles.nodes(_LIST_STYLE)}
     for node in tree.css("ol"):
         _number(node, forms.get(node.mem_id, ""))
@@ -156,10 +160,6 @@ def _remove_hidden(tree: LexborHTMLParser, styles: _Styles) -> int:
     return count
 
 
-def _is_for_screens(style: LexborNode) -> bool:
-    return not (media := (style.attributes.get("media") or "").strip().lower()) or media in ("all", "screen")
-
-
 def _shown_by_a_click(tree: LexborHTMLParser, hidden: dict[int, LexborNode]) -> list[LexborNode]:
     """The hidden nodes that a reader can open, such as tabs and answers: a link or button names them, or their class does."""
     named = {
@@ -213,9 +213,7 @@ def _write_reading(node: LexborNode) -> None:
     for child in node.iter(include_text=True):
         if child.tag == "rt":
             out, base = out + typography.ruby(base, child.text()), ""
-        elif child.tag == "rtc":
-            continue
-        elif child.tag != "rp":
+        elif child.tag not in ("rtc", "rp"):
             base += child.text()
     node.replace_with(out + base)
 
@@ -231,12 +229,6 @@ def _shift(node: LexborNode, kind: str) -> None:
         text = f"[{text.strip()}]"  # the mark of a footnote
     if node.parent is not None and node.css_first("img, br, p, div, table") is None:
         node.replace_with(typography.mark(kind, text))
-
-
-def _surround(node: LexborNode, before: str, behind: str) -> None:
-    if node.child is not None:
-        node.child.insert_before(before)
-        node.insert_child(behind)
 
 
 def _number(node: LexborNode, style: str) -> None:

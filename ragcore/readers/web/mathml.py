@@ -89,7 +89,7 @@ def _over_or_under(element: _Element, parts: list[str]) -> str:
     large = "".join(map(str, element[0].itertext())).strip() if len(element) else ""
     if large in _LARGE or large in latex.FUNCTIONS:
         return latex.scripts(base, sign) if below else latex.scripts(base, "", sign)
-    if latex.is_accent(drawn):
+    if drawn in latex.ACCENTS:
         return latex.accent(base, drawn, below=below)
     return f"\\{'under' if below else 'over'}set{{{sign}}}{{{base}}}"
 

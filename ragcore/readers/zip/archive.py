@@ -158,7 +158,10 @@ class _Unpacker:
                 written = 0
                 while block := source.read(BLOCK):
                     written += len(block)
-                    self._count(len(block))
+                    self._bytes += len(block)
+                    self._options.progress(min(self._bytes, self._total), self._total)
+                    if self._bytes > MAX_BYTES:
+                        raise _bomb(name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
                     if written > RATIO_FROM and written > MAX_RATIO * max(entry.compress_size, 1):
                         raise _bomb(name, "holds a file that unpacks to many times its size")
                     file.write(block)
@@ -169,12 +172,6 @@ class _Unpacker:
                     hint="Check that the disk has space and that you can write to this folder, then try again.",
                 ) from error
             raise _translate(error, entry, filename, name) from error
-
-    def _count(self, count: int) -> None:
-        self._bytes += count
-        self._options.progress(min(self._bytes, self._total), self._total)
-        if self._bytes > MAX_BYTES:
-            raise _too_many_bytes(self._options.name)
 
 
 def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:
@@ -194,7 +191,7 @@ def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
     packed = sum(entry.compress_size for entry in entries)
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_BYTES:
-        raise _too_many_bytes(name)
+        raise _bomb(name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
     if unpacked > RATIO_FROM and unpacked > MAX_RATIO * max(packed, 1):
         raise _bomb(name, f"would unpack to {unpacked // max(packed, 1):,} times its size")
 
@@ -212,10 +209,6 @@ def _unsupported(filename: str) -> UnsupportedFileError:
         f"{filename} is packed or encrypted in a way that cannot be read here.",
         hint="Unpack the archive yourself and add the files in it.",
     )
-
-
-def _too_many_bytes(name: str) -> UnsafeArchiveError:
-    return _bomb(name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
 
 
 def _bomb(name: str, why: str) -> UnsafeArchiveError:
