@@ -45,39 +45,33 @@ class Losses:
 
     def report(self, options: ReadOptions) -> None:
         name = options.name
-        reports = (
-            (
+        reports: dict[str, tuple[object, str]] = {
+            f"Hidden text in {name} was left out (places: {self.hidden}).": (
                 self.hidden,
-                f"Hidden text in {name} was left out (places: {self.hidden}).",
                 "If it is meant to be found, show it in the program it comes from, save the file and add it again.",
             ),
-            (
+            f"Hidden sheets of {name} were left out: {', '.join(self.sheets)}.": (
                 self.sheets,
-                f"Hidden sheets of {name} were left out: {', '.join(self.sheets)}.",
                 "If they are meant to be found, show them in the program it comes from, save it and add it again.",
             ),
-            (
+            f"Formulas of {name} have no results in the file and were not read (cells: {self.formulas}).": (
                 self.formulas,
-                f"Formulas of {name} have no results in the file and were not read (cells: {self.formulas}).",
                 "Open it in a spreadsheet program, save it there and add it again.",
             ),
-            (
+            f"Cells of {name} beyond column {MAX_COLUMNS:,} were not read (cells: {self.far_cells}).": (
                 self.far_cells,
-                f"Cells of {name} beyond column {MAX_COLUMNS:,} were not read (cells: {self.far_cells}).",
                 "Move them to the first columns or to another sheet, save the file and add it again.",
             ),
-            (
+            f"Text in pictures of {name} was not read (pictures: {len(self._pictures)}).": (
                 self._pictures,
-                f"Text in pictures of {name} was not read (pictures: {len(self._pictures)}).",
                 "If they hold text, save the file as PDF and add that: pictures in a PDF are read.",
             ),
-            (
+            f"Files and objects inside {name} were not read (number: {len(self.objects)}).": (
                 self.objects,
-                f"Files and objects inside {name} were not read (number: {len(self.objects)}).",
                 "Open them in the program it comes from, save each as a file of its own, and add that.",
             ),
-        )
-        for count, what, hint in reports:
+        }
+        for what, (count, hint) in reports.items():
             if count:
                 options.left_out(UnreadableFileError(what, hint=hint))
 

@@ -146,17 +146,15 @@ def _choose_alternative(contents: list[tuple[str, _Content]]) -> list[_Content]:
     """From parts with their types that should have the same content, the one with most content, preferably plain text, and an
     invitation."""
     invitations = [content for kind, content in contents if kind == "text/calendar"]
-    texts = [
-        (kind, content, set(_WORD.findall(_LINK.sub("", content.body).lower())))
-        for kind, content in contents
-        if kind != "text/calendar"
-    ]
-    texts = [(kind, content, words) for kind, content, words in texts if words]
+    texts = []
+    for kind, content in sorted(contents, key=lambda each: each[0] != "text/plain"):  # a stable sort
+        words = set(_WORD.findall(_LINK.sub("", content.body).lower()))
+        if words and kind != "text/calendar":
+            texts.append((content, words))
     if not texts:
         return [content for _, content in contents[-1:]]
-    texts.sort(key=lambda each: each[0] != "text/plain")  # a stable sort
-    _, best, words = texts[0]
-    for _, content, more in texts[1:]:
+    best, words = texts[0]
+    for content, more in texts[1:]:
         if _weight(more - words) > _weight(words - more) + max(2, len(words) // 10):
             best, words = content, more
     return [best, *invitations[:1]]

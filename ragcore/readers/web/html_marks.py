@@ -148,19 +148,22 @@ def _remove_hidden(tree: LexborHTMLParser, styles: _Styles) -> int:
     for node, _ in styles.nodes(_SHOWS):
         if not HIDES.search(node.attributes.get("style") or ""):
             hidden.pop(node.mem_id, None)
-    for node in _shown_by_a_click(tree, hidden):
+    for node in _opens_by_click(tree, hidden):
         hidden.pop(node.mem_id)
     outer = [node for node in hidden.values() if not any(each.mem_id in hidden for each in _ancestors(node))]
     whole = _length(tree.root)
     if whole - sum(map(_length, outer)) < LEAST_VISIBLE * whole:
         return 0
-    count = sum(any(map(str.isalnum, node.text())) and not _is_frame(node) for node in outer)
+    count = 0
+    for node in outer:
+        is_frame = node.attributes.get("class") == "katex-html" or any(each.tag in _FRAME for each in (node, *_ancestors(node)))
+        count += any(map(str.isalnum, node.text())) and not is_frame
     for node in hidden.values():
         _remove(node)
     return count
 
 
-def _shown_by_a_click(tree: LexborHTMLParser, hidden: dict[int, LexborNode]) -> list[LexborNode]:
+def _opens_by_click(tree: LexborHTMLParser, hidden: dict[int, LexborNode]) -> list[LexborNode]:
     """The hidden nodes that a reader can open, such as tabs and answers: a link or button names them, or their class does."""
     named = {
         (each.attributes.get(name) or "").lstrip("#")
@@ -181,10 +184,6 @@ def _remove(node: LexborNode) -> None:
     """Remove the node from the page but not from memory, as nodes within it may still be used."""
     if node.parent is not None:
         node.replace_with("")
-
-
-def _is_frame(node: LexborNode) -> bool:
-    return node.attributes.get("class") == "katex-html" or any(each.tag in _FRAME for each in (node, *_ancestors(node)))
 
 
 def _ancestors(node: LexborNode) -> Iterator[LexborNode]:
