@@ -65,9 +65,16 @@ class TokenSplitter(NodeParser):
         """Like `split_text`, with room for `metadata_str` and a blank line above each chunk. ValueError if there is none."""
         return self._texts(text, self._room_beside([metadata_str], "The metadata"))
 
-    def split_spans(self, text: str) -> list[Span]:
+    def split_spans(self, text: str, *, chunk_size: int | None = None) -> list[Span]:
         """Where the chunks text[start:end] are, in order. They may overlap, and only white space lies outside them."""
-        return self._split(text, self.chunk_size)
+        return chunk_spans(
+            text,
+            size=chunk_size or self.chunk_size,
+            overlap=self.chunk_overlap,
+            tokenizer=self.tokenizer,
+            cutters=self._cutters,
+            stays_with_next=is_lead if self.keep_headings else None,
+        )
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
         """With `include_metadata` a chunk fits together with the metadata. ValueError if the metadata leaves no room."""
@@ -77,7 +84,7 @@ class TokenSplitter(NodeParser):
             room = self._room_beside(heads, f"The metadata of document {source.id_!r}")
         if room < min(FEW, self.chunk_size):
             logger.warning("metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size)
-        return [Cut(start, end) for start, end in self._split(source.text, room)]
+        return [Cut(start, end) for start, end in self.split_spans(source.text, chunk_size=room)]
 
     def _room_beside(self, heads: Sequence[str], what: str) -> int:
         """How many tokens the longest of `heads` leaves for text. ValueError, about `what`, if it leaves none."""
@@ -90,14 +97,4 @@ class TokenSplitter(NodeParser):
         return self.chunk_size - longest
 
     def _texts(self, text: str, size: int) -> list[str]:
-        return [text[start:end] for start, end in self._split(text, size)] if text else [text]
-
-    def _split(self, text: str, size: int) -> list[Span]:
-        return chunk_spans(
-            text,
-            size=size,
-            overlap=self.chunk_overlap,
-            tokenizer=self.tokenizer,
-            cutters=self._cutters,
-            stays_with_next=is_lead if self.keep_headings else None,
-        )
+        return [text[start:end] for start, end in self.split_spans(text, chunk_size=size)] if text else [text]
