@@ -107,7 +107,7 @@ def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_
     above: _Above | None = None
     gap = 0
     tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {LEFT})
-    for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_filled(row))):
+    for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_texts(row))):
         if not filled:
             gap = sum(1 for _ in block)
         elif names_first:
@@ -162,7 +162,7 @@ def _part_of_sheet(
     head = head[:HEAD]
     if above is not None and _continues(head, above, gap):
         return (yield from _block(rows, above, name_rows, names_first=False))
-    is_clear = above is not None and (_find_names(head, names_first=False) != (0, 0) or bool(_labelled(head, ())))
+    is_clear = above is not None and (_find_names(head, names_first=False) != (0, 0) or bool(_find_facts(head, ())))
     return (yield from _block(rows, _Above(), name_rows, names_first=not is_clear))
 
 
@@ -180,18 +180,18 @@ def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
     Each of several tables has its own names or facts, and they begin or end in different rows, are far apart or look alike.
     """
     width = max(map(len, rows))
-    used = [any(_filled(row[place : place + 1]) for row in rows) for place in range(width)]
+    used = [any(_texts(row[place : place + 1]) for row in rows) for place in range(width)]
     runs = [list(run) for is_used, run in groupby(range(width), key=used.__getitem__) if is_used]
     if len(runs) < 2 or any(len(run) < 2 for run in runs):
         return []
     parts = [[list(row[run[0] : run[-1] + 1]) for row in rows] for run in runs]
-    filled = [[number for number, row in enumerate(part) if _filled(row)] for part in parts]
+    filled = [[number for number, row in enumerate(part) if _texts(row)] for part in parts]
     far = min(after[0] - before[-1] - 1 for before, after in pairwise(runs)) >= FAR
-    heads = [[row for row in part if _filled(row)][:HEAD] for part in parts]
+    heads = [[row for row in part if _texts(row)][:HEAD] for part in parts]
     alike = bool(heads[0][0][0]) and len({head[0][0] for head in heads}) == 1
     if not (far or alike) and len({(each[0], each[-1]) for each in filled}) == 1:
         return []
-    if not all(_find_names(head, names_first=True) != (0, 0) or _labelled(head, ()) for head in heads):
+    if not all(_find_names(head, names_first=True) != (0, 0) or _find_facts(head, ()) for head in heads):
         return []
     return [0, *(run[0] for run in runs[1:])]
 
@@ -217,11 +217,11 @@ def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
     last: list[str] = []
     above = 0  # rows since the last empty row
     for row in rows:
-        if _filled(row):
+        if _texts(row):
             above, last = above + 1, row
             yield row
             continue
-        names = len(_filled(last)) > 1 and _may_name(last, ()) and (not last[0] or (above == 1 and len(_filled(last)) > 2))
+        names = len(_texts(last)) > 1 and _may_name(last, ()) and (not last[0] or (above == 1 and len(_texts(last)) > 2))
         if not names:
             yield row
             above, last = 0, []
@@ -247,11 +247,11 @@ def _block(
     if name_rows is None or 0 < last == first:
         first, last = _find_names(head, names_first)
     top = head[first:last]
-    if not name_rows and (places := _labelled(head, top, names_first)):
+    if not name_rows and (places := _find_facts(head, top, names_first)):
         for row in chain(head, block):
             yield from _facts(row, places)
         return above
-    width = max(map(len, map(_filled, head)))
+    width = max(map(len, map(_texts, head)))
     header = _join_names(top) if top else above.header if 2 <= width <= len(above.header.names) else _Header()
     yield from map(plain, head[:first])
     if top:
@@ -264,7 +264,7 @@ def _block(
 
 def _find_names(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
     """The first row with names of columns, and the end of these rows; (0, 0) for none. The rows above are titles."""
-    counts = [len(_filled(row)) for row in head]
+    counts = [len(_texts(row)) for row in head]
     width = max(counts)
     # A row of names is neither a title nor one of a few facts above the table.
     may_begin = (
@@ -283,7 +283,7 @@ def _find_names(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, 
 def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     """Whether the row could be names: no numbers except years. Below other names only years, units, or cells that are empty
     above."""
-    cells = _filled(row)
+    cells = _texts(row)
     if len(cells) > 2 and cells[0] == row[0] and cells[0].endswith(":") and all(map(_PERIOD.fullmatch, cells[1:])):
         return True  # "At 31 December:" followed by years
     if any((_NUMBER.fullmatch(cell) and not _PERIOD.fullmatch(cell)) or cell.endswith(":") for cell in cells):
@@ -296,7 +296,7 @@ def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     key = "" if row[0] == above[-1][0] else row[0]  # the same text is one cell over both rows
     if not any(each[0] for each in above) and (gaps or not key or _UNIT.fullmatch(key)):
         return True
-    return (gaps and not key) or all(_PERIOD.fullmatch(cell) for cell in _filled(row[1:]))
+    return (gaps and not key) or all(_PERIOD.fullmatch(cell) for cell in _texts(row[1:]))
 
 
 def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_first: bool) -> bool:
@@ -330,7 +330,9 @@ def _shape(cell: str) -> str:
     return "@" if "@" in cell else re.sub(r"\d+", "9", cell)
 
 
-def _labelled(head: Sequence[Sequence[str]], top: Sequence[Sequence[str]], names_first: bool = False) -> list[tuple[int, int]]:
+def _find_facts(
+    head: Sequence[Sequence[str]], top: Sequence[Sequence[str]], names_first: bool = False
+) -> list[tuple[int, int]]:
     """(column of labels, column of their values), one or two pairs; [] if the rows are not facts.
 
     If `top` or the first row could be names of columns, the rows are facts only if all labels end with a colon, or if their
@@ -338,14 +340,14 @@ def _labelled(head: Sequence[Sequence[str]], top: Sequence[Sequence[str]], names
     """
     width = max(map(len, head))
     rows = [[*row, *[""] * (width - len(row))] for row in head]
-    filled = [place for place, cells in enumerate(zip(*rows, strict=True)) if _filled(cells)]
+    filled = [place for place, cells in enumerate(zip(*rows, strict=True)) if _texts(cells)]
     places = list(zip(filled[::2], filled[1::2], strict=False))
     if len(filled) not in (2, 4):
         return []
-    labels = [row[label] for row in rows for label, value in places if _filled([row[value]])]
+    labels = [row[label] for row in rows for label, value in places if _texts([row[value]])]
     if len(labels) < FACTS or len(set(labels)) < len(labels) or not all(map(_LABEL.fullmatch, labels)):
         return []
-    values = [_filled([row[value] for row in rows]) for _, value in places]
+    values = [_texts([row[value] for row in rows]) for _, value in places]
     if all(label.endswith(":") for label in labels):
         return places
     kinds = [Counter(map(_kind, column)) for column in values]
@@ -369,7 +371,7 @@ def _kind(value: str) -> str:
 
 def _facts(row: Sequence[str], places: Sequence[tuple[int, int]]) -> Iterator[str]:
     """`label: value` for each pair of the row. A row with cells in other columns is `a | b | c`."""
-    if len(_filled(row)) > sum(len(_filled([row[place] for place in pair if place < len(row)])) for pair in places):
+    if len(_texts(row)) > sum(len(_texts([row[place] for place in pair if place < len(row)])) for pair in places):
         yield plain(row)
         return
     for pair in places:
@@ -389,7 +391,7 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
     common: list[str] = []
     for number, row in enumerate(top):
         cells = [*row, *[""] * (width - len(row))]
-        filled = _filled(cells)
+        filled = _texts(cells)
         for place in range(1, width):
             if cells[place] == LEFT or (not cells[place] and place > 1 and number < len(top) - 1):
                 cells[place] = cells[place - 1]
@@ -407,12 +409,12 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
     return _Header([" ".join(name) for name in names], f"({note})" if note else "")
 
 
-def _filled(row: Sequence[str]) -> list[str]:
+def _texts(row: Sequence[str]) -> list[str]:
     return [cell for cell in row if cell not in ("", LEFT)]
 
 
 def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:
-    return _filled([row[place] for row in rows if place < len(row)])
+    return _texts([row[place] for row in rows if place < len(row)])
 
 
 def _short(name: str) -> str:

@@ -129,7 +129,7 @@ def fetch(link: str, target: Path, limits: Limits, progress: Callable[[int, int]
                     _refuse_failure(response, url)
                     last = _file_name(response, url)
                     suffix = _suffix(response, url, suffix_of(last))
-                    encoding = _encoding(response.charset_encoding) if suffix == ".html" else ""
+                    encoding = _charset(response.charset_encoding) if suffix == ".html" else ""
                     _save(_read_body(response, url, limits, deadline, progress), target, encoding)
                     return Fetched(target, _title_or_name(target, url, last, suffix), str(start))
             except httpx.InvalidURL as error:
@@ -322,7 +322,7 @@ def _save(body: Iterator[bytes], target: Path, encoding: str) -> None:
         file.writelines(body)
 
 
-def _encoding(name: str | None) -> str:
+def _charset(name: str | None) -> str:
     """The name of the encoding to convert from; "" for UTF-8, for None and for an unknown encoding."""
     try:
         b"a".decode(name or "utf-8", "replace")

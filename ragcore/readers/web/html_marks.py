@@ -242,13 +242,13 @@ def _number(node: LexborNode, style: str) -> None:
     for item in items:
         number = _whole(item.attributes.get("value"), number)
         mark = f"{list_number(number, form)}."
-        text = _beginning(item)
+        text = _first_words(item)
         if text and not text.startswith(mark):  # the page may repeat it in its text
             item.attrs[MARK] = mark
         number += step
 
 
-def _beginning(node: LexborNode) -> str:
+def _first_words(node: LexborNode) -> str:
     """The first words of an item, "" for none."""
     texts = (child.text(deep=False) or "" for child in node.traverse(include_text=True) if child.tag == "-text")
     return next(filter(None, map(str.strip, texts)), "")
@@ -275,7 +275,7 @@ def _join_first_letters(tree: LexborHTMLParser, styles: _Styles) -> None:
             following = following.next
         if node.tag not in ("div", "p") or not letter.isalpha() or len(letter) > 1 or following is None:
             continue
-        rest = _beginning(following)
+        rest = _first_words(following)
         if rest[:1].islower() and following.child is not None:
             following.child.insert_before(letter)
             _remove(node)

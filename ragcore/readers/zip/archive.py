@@ -150,7 +150,7 @@ class _Unpacker:
     def _write(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, filename: str, target: Path) -> None:
         name, password = self._options.name, self._options.password
         if entry.compress_type == AES:
-            raise _unsupported(filename)
+            raise _packing_error(filename)
         if entry.flag_bits & 1 and password is None:
             raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
         try:
@@ -198,13 +198,13 @@ def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
 
 def _translate(error: Exception, entry: zipfile.ZipInfo, filename: str, name: str) -> RagError:
     if isinstance(error, NotImplementedError):
-        return _unsupported(filename)
+        return _packing_error(filename)
     if isinstance(error, RuntimeError) or (entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)):
         return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
     return DamagedFileError(f"{filename} is damaged inside {name}.", hint="Make the archive again.")
 
 
-def _unsupported(filename: str) -> UnsupportedFileError:
+def _packing_error(filename: str) -> UnsupportedFileError:
     return UnsupportedFileError(
         f"{filename} is packed or encrypted in a way that cannot be read here.",
         hint="Unpack the archive yourself and add the files in it.",
