@@ -18,7 +18,7 @@ CompletionResponseGen: TypeAlias = Generator[CompletionResponse, None, None]
 
 
 class CustomLLM(Fields, LLM):
-    """Subclasses implement `metadata` and `complete`, and `stream_complete` if they can, or `chat`; nothing else calls the model.
+    """Subclasses implement `metadata` and `complete`, and `stream_complete` if they can, or `chat`. Only these call the model.
 
     A prompt of one message is sent as its text. Several messages are sent as lines "role: content", ending with "assistant: ".
     Direct calls of `complete` by a script are not traced.
