@@ -163,7 +163,7 @@ class Library:
 
     def update_settings(self, settings: AppSettings) -> None:
         """Keep the settings; the next answer and the next file use them."""
-        self.rebuilds.remember_sizes(settings.ingest)
+        self.rebuilds.record_settings(settings.ingest)
         self._settings.write(settings)
 
     @property
@@ -216,10 +216,10 @@ class Library:
         with self._deleting:
             before = self._bytes()
             passages = 0
-            with self.files.forgetting(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
-                passages = self.store.take_out(file_id)
+            with self.files.remove_with(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
+                passages = self.store.delete_rows(file_id)
             if passages or file.done or self.shared:  # vectors of a file that was stopped; on a server its bytes, too
-                self.store.give_room_back()
+                self.store.free_space()
             return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
     def status(self) -> Status:
@@ -299,7 +299,7 @@ class Library:
         from lectern.ask.pipeline import plan_retrieval
 
         # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
-        name, embed_model = self.store.answering()
+        name, embed_model = self.store.read_current()
         quoting = ask.extractive or (self._given_llm is None and self.settings.llm.provider == "none")
         return plan_retrieval(ask, self.store.index(name), self._embedders.of(embed_model), quoting=quoting)
 

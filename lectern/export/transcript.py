@@ -1,10 +1,10 @@
-"""A conversation as a file to keep or to pass on: a Word file, Markdown, one HTML page that needs nothing else, or JSON.
+"""Exports a conversation as a Word file, Markdown, a single HTML page, or JSON.
 
-Whatever was typed, written by a model or quoted from a document is text in all of them: it neither runs nor loads anything.
+In all of them, text of a person, a model or a document is only text: it neither runs nor loads anything.
 
-A PDF is what the reader's browser prints from the HTML page. It has fonts for every script that the reader can see, and sets
-right-to-left text. A PDF library would have to bring them: the fonts of reportlab lack Polish, Greek, Cyrillic, Arabic and
-Chinese, and one font for Chinese and Japanese weighs 16 MB.
+For a PDF, the reader's browser prints the HTML page. The browser has fonts for every script of the reader, and sets
+right-to-left text. A PDF library would need its own fonts: those of reportlab lack Polish, Greek, Cyrillic, Arabic and Chinese,
+and one font for Chinese and Japanese has 16 MB.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAME_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """`verdicts`: by the ids of the answers that have one."""
+    """`verdicts`: by the ids of their answers."""
 
     conversation: Conversation
     messages: tuple[Message, ...]
@@ -41,7 +41,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The few words of its own that a transcript has, in the reader's language."""
+    """The words of a transcript in the reader's language."""
 
     question: str = "Question"
     answer: str = "Answer"
@@ -56,13 +56,13 @@ class Labels:
 
 
 def file_name(transcript: Transcript, suffix: str) -> str:
-    """From the title, as every system takes it; `suffix` without the dot."""
+    """The title as a file name for every system; `suffix` without the dot."""
     title = re.sub(r'[\x00-\x1f\x7f\\/:*?"<>|]', " ", transcript.conversation.title)
     return f"{' '.join(title.split())[:NAME_CHARS].strip('. ') or 'conversation'}.{suffix}"
 
 
 def as_json(transcript: Transcript, labels: Labels | None = None) -> str:
-    """All that is known but the traces; `from_json` reads it."""
+    """Everything but the traces; `from_json` reads it."""
     answers = [
         asdict(message) | ({"feedback": asdict(verdict)} if (verdict := transcript.verdicts.get(message.id)) else {})
         for message in transcript.messages
@@ -73,7 +73,7 @@ def as_json(transcript: Transcript, labels: Labels | None = None) -> str:
 
 
 def from_json(text: str) -> Transcript:
-    """What `as_json` wrote. InputError for anything else."""
+    """Read the output of `as_json`. InputError for anything else."""
     try:
         data = json.loads(text)
         if data["form"] != FORM:
@@ -99,12 +99,12 @@ def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
         parts += [f"*{plain_markdown(note)}*" for note in _notes(message, labels)]
         parts.append(listed_sources(labels.passages, message.cited or message.sources, labels.place))
         if verdict := transcript.verdicts.get(message.id):
-            parts.append(plain_markdown(_said(verdict, labels)))
+            parts.append(plain_markdown(_describe_verdict(verdict, labels)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
-    """One page; its own policy lets it load and run nothing."""
+    """One page, with a policy that forbids it to load or run anything."""
     labels = labels or Labels()
     title = escape(transcript.conversation.title or labels.untitled)
     day = datetime.fromtimestamp(transcript.conversation.created).strftime("%Y-%m-%d")
@@ -122,7 +122,7 @@ def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
 
 
 def as_docx(transcript: Transcript, labels: Labels | None = None) -> bytes:
-    """What `as_markdown` gives, as a Word file."""
+    """`as_markdown` as a Word file."""
     title = transcript.conversation.title or (labels or Labels()).untitled
     return as_word(as_markdown(transcript, labels), title=title, created=transcript.conversation.created)
 
@@ -133,15 +133,15 @@ FORMS: Mapping[str, tuple[Callable[[Transcript, Labels | None], str | bytes], st
     "html": (as_html, "text/html; charset=utf-8"),
     "json": (as_json, "application/json"),
 }
-"""By the suffix of the file: what makes the text, and the media type."""
+"""By the suffix of the file: the export function and the media type."""
 
 
 def _message(data: Mapping[str, object]) -> Message:
-    kept = {name: value for name, value in data.items() if name != "feedback"}
-    ask, facts, problem = kept.pop("ask"), kept.pop("facts"), kept.pop("problem")
-    sources = [Source(**source) for source in kept.pop("sources")]  # type: ignore[attr-defined]
+    values = {name: value for name, value in data.items() if name != "feedback"}
+    ask, facts, problem = values.pop("ask"), values.pop("facts"), values.pop("problem")
+    sources = [Source(**source) for source in values.pop("sources")]  # type: ignore[attr-defined]
     return Message(
-        **kept,  # type: ignore[arg-type]
+        **values,  # type: ignore[arg-type]
         ask=Ask.from_json(json.dumps(ask)) if ask else None,
         facts=AnswerFacts.from_json(json.dumps(facts)) if facts else None,
         sources=tuple(sources),
@@ -150,19 +150,19 @@ def _message(data: Mapping[str, object]) -> Message:
 
 
 def _marks(message: Message, labels: Labels) -> list[str]:
-    """What is said of an answer before it."""
+    """Notes above an answer."""
     return [labels.unsure] if message.facts is not None and message.facts.is_unsure else []
 
 
 def _notes(message: Message, labels: Labels) -> list[str]:
-    """What must be known of an answer to read it rightly."""
+    """Notes below an answer: doubts, a problem, or that it is incomplete."""
     notes = [labels.doubtful] if message.facts is not None and message.facts.is_doubtful else []
     if message.problem is not None:
         return [*notes, f"{message.problem.what} {message.problem.hint}".strip()]
     return notes if message.state == "done" else [*notes, labels.unfinished]
 
 
-def _said(verdict: Verdict, labels: Labels) -> str:
+def _describe_verdict(verdict: Verdict, labels: Labels) -> str:
     thumb = labels.good if verdict.good else labels.bad
     return f"{thumb}: {verdict.word}" if verdict.word else thumb
 
@@ -190,19 +190,19 @@ def _turn_html(number: int, message: Message, transcript: Transcript, labels: La
     if message.role == "user":
         return f'<section class="question" dir="auto" aria-label="{escape(labels.question)}">{escape(message.text)}</section>'
     sources = message.cited or message.sources
-    listed = "".join(
+    items = "".join(
         f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] {escape(labels.place(source))}</b>'
         f"<q>{escape(source.text.strip())}</q></li>"
         for source in sources
     )
     verdict = transcript.verdicts.get(message.id)
-    notes = [*_notes(message, labels), *([_said(verdict, labels)] if verdict else [])]
+    notes = [*_notes(message, labels), *([_describe_verdict(verdict, labels)] if verdict else [])]
     marks = "".join(f'<p class="note" dir="auto">{escape(mark)}</p>\n' for mark in _marks(message, labels))
     return (
         f'<section dir="auto" aria-label="{escape(labels.answer)}">\n{marks}'
         f"{_answer_html(message.text, number, {source.number for source in sources})}\n"
         + "".join(f'<p class="note" dir="auto">{escape(note)}</p>\n' for note in notes)
-        + (f'<ul class="passages" aria-label="{escape(labels.passages)}">{listed}</ul>\n' if listed else "")
+        + (f'<ul class="passages" aria-label="{escape(labels.passages)}">{items}</ul>\n' if items else "")
         + "</section>"
     )
 
@@ -212,20 +212,20 @@ def _anchor(turn: int, source: int) -> str:
 
 
 def _answer_html(text: str, turn: int, numbers: set[int]) -> str:
-    """The Markdown of an answer, whose citations lead to their passages."""
+    """The Markdown of an answer as HTML, with links from citations to passages."""
     tokens = _HTML.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h4"
 
-    def linked(number: int) -> str:
+    def link(number: int) -> str:
         return f'<a href="#{_anchor(turn, number)}">[{number}]</a>' if number in numbers else f"[{number}]"
 
-    return str(_HTML.renderer.render(tokens, _HTML.options, {"linked": linked})).strip()
+    return str(_HTML.renderer.render(tokens, _HTML.options, {"link": link})).strip()
 
 
 def _text_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, env: EnvType) -> str:
-    return recited(escape(tokens[at].content), env["linked"])
+    return recited(escape(tokens[at].content), env["link"])
 
 
 def _special_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:
@@ -233,7 +233,7 @@ def _special_html(_renderer: object, tokens: Sequence[Token], at: int, _options:
 
 
 def _code_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:
-    """Without its language, which may be anything."""
+    """Without the language of the code, which may be any text."""
     return f"<pre>{escape(tokens[at].content.rstrip(chr(10)))}</pre>\n"
 
 

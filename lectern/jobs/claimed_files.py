@@ -1,4 +1,4 @@
-"""What a worker does to the row of a file that it has claimed: it signs the row, says how far it is, and how it ended."""
+"""Changes that a worker makes to the rows of files that it has claimed: signatures, progress, and the end of the work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ragcore.sql.base import Connection, Database
 
 
 class ClaimedFiles:
-    """Rows that workers hold. A worker whose row was stopped, deleted or taken over is told so and changes nothing."""
+    """Rows that workers have claimed. If a row was stopped, deleted or claimed by another worker, its method returns False and
+    changes nothing."""
 
     def __init__(self, database: Database, file_bytes: FileBytes, clock: Callable[[], float]) -> None:
         self._database = database
@@ -24,18 +25,18 @@ class ClaimedFiles:
         self._clock = clock
 
     def advance(
-        self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, left: float | None
+        self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, seconds_left: float | None
     ) -> bool:
-        """Note progress and sign the row; False when the work is no longer wanted: stopped, deleted, or another's now.
+        """Record progress and sign the row; False if the file was stopped, deleted, or claimed by another worker.
 
-        `fraction` and `left` as in FileRow; a fraction below the one that is noted changes nothing of it.
+        `fraction` and `seconds_left` as in FileRow. A fraction never falls.
         """
         share = min(fraction, 0.99)
         with self._database.transaction() as db:
             changed = db.execute(
                 "UPDATE files SET stage = ?, done = ?, total = ?, share = CASE WHEN share < ? THEN ? ELSE share END,"
                 " seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
-                (stage.value, done, total, share, share, left, self._clock(), file_id, worker),
+                (stage.value, done, total, share, share, seconds_left, self._clock(), file_id, worker),
             ).rowcount
         return changed == 1
 
@@ -49,18 +50,14 @@ class ClaimedFiles:
         return changed == 1
 
     def sign_all(self, worker: str, stage: Stage) -> int:
-        """Sign every row of a worker, all of which are in this stage now, and halt those that were asked to stop.
-
-        Gives how many rows it still has.
-        """
+        """Sign all rows of a worker, with their stage, and stop those that a person has stopped. Returns how many remain."""
         mine = f"worker = ? AND stage IN ({WORKING_STAGES})"
         with self._database.transaction() as db:
             db.execute(
                 f"UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE {mine} AND stop_asked = 1", (worker,)
             )
-            return db.execute(
-                f"UPDATE files SET stage = ?, heartbeat = ? WHERE {mine}", (stage.value, self._clock(), worker)
-            ).rowcount
+            sign = f"UPDATE files SET stage = ?, heartbeat = ? WHERE {mine}"
+            return db.execute(sign, (stage.value, self._clock(), worker)).rowcount
 
     def finish(
         self,
@@ -73,10 +70,10 @@ class ClaimedFiles:
         left_out: Sequence[Problem] = (),
         paces: Sequence[tuple[str, float, float]] = (),
     ) -> bool:
-        """The file is ready; False when the row was deleted, stopped or taken over meanwhile.
+        """The file is ready; False as for `advance`.
 
-        Its drafts go, and so does its password, unless pages are to be drawn with it. `left_out`: why parts were not read;
-        it can be tried again. `paces`: what its work cost, see `lectern.jobs.time_left.remember`.
+        Its drafts are deleted, and its password, unless it is needed to draw pages. `left_out`: why parts were not read;
+        a person can try again. `paces`: arguments for `remember`.
         """
         with self._database.transaction() as db:
             changed = db.execute(
@@ -109,7 +106,7 @@ class ClaimedFiles:
             )
 
     def halt(self, file_id: str, worker: str) -> None:
-        """The work was given up because someone asked for it."""
+        """The work ended because a person stopped it."""
         with self._database.transaction() as db:
             db.execute(
                 "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?",
@@ -118,7 +115,7 @@ class ClaimedFiles:
 
     @contextmanager
     def long_transaction(self) -> Iterator[Connection]:
-        """A transaction for what may last as long as silence: workers who had to wait with signing are signed at its end."""
+        """A transaction that may take SILENT_SECONDS. At its end it signs for the workers that could not sign meanwhile."""
         with self._database.transaction() as db:
             began = self._clock()
             yield db
