@@ -1,4 +1,4 @@
-"""What became of a file that was taken in from a terminal: in words for people, and as JSON for programs."""
+"""Reports of added files on the terminal: in words for people, and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def added_in_words(added: Added) -> str:
-    """Of a file that is not read yet, whether it is there already, replaces another or stands beside it; "" for none."""
+    """Whether a new file is a duplicate, replaces a file, or got another name; "" for neither."""
     name, file = added.given, added.file
     if added.outcome == "duplicate":
         return f"{name} is already in the library{'' if name == file.name else f', as {file.name}'}."
@@ -22,7 +22,7 @@ def added_in_words(added: Added) -> str:
 
 
 def file_in_words(file: FileRow) -> str:
-    """One line, and a second for what was not read of it, or why it could not be read."""
+    """One line, and a second one with the first problem, if any."""
     passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
     lines = []
     if file.ready:
@@ -38,7 +38,7 @@ def file_in_words(file: FileRow) -> str:
 
 
 def file_as_json(file: FileRow) -> str:
-    """One line. `left_out` has a sentence for each thing that the file holds and that was not read."""
+    """One line. `left_out` has a sentence for each part of the file that was not read."""
     if file.problem is not None and file.problem.nothing_new:  # a folder or an archive
         return added_as_json(file.name, "passed over", left_out=[file.problem.what])
     left_out = [problem.what for problem in file.left_out]
@@ -55,8 +55,8 @@ def added_as_json(
     error: Problem | RagError | None = None,
     same_as: str = "",
 ) -> str:
-    """One line with the file's name, its state ("ready", "failed", "stopped", "passed over" or "duplicate") and what came of
-    it; for a duplicate also the name under which the library has the same content."""
+    """One line with the file's name, its state ("ready", "failed", "stopped", "passed over" or "duplicate") and its result; for
+    a duplicate also the name of the file with the same content."""
     problem = f"{error.what} {error.hint}".strip() if error is not None else None
     entry = {"file": name, "state": state, "passages": passages, "left_out": left_out or [], "error": problem}
     return json.dumps({**entry, "same_as": same_as} if same_as else entry, ensure_ascii=False)

@@ -217,7 +217,7 @@ class Evaluations(Tables):
         return [self._run(row) for row in self._read(f"{_SELECT_RUNS} WHERE set_id = ? ORDER BY created DESC, id", set_id)]
 
     def run(self, run_id: str) -> EvalRun | None:
-        row = self._read_one(f"{_SELECT_RUNS} WHERE id = ?", run_id)
+        row = self._read_one(_SELECT_RUNS + " WHERE id = ?", run_id)
         return self._run(row) if row else None
 
     def begin_run(self, set_id: str, setting: Setting, *, answering: bool, model: str) -> EvalRun:

@@ -94,7 +94,7 @@ def check(name: str, texts: Sequence[str]) -> None:
     if unknown or missing:
         wrong = [f"{_enumerate(unknown)} cannot be used here."] if unknown else []
         if missing:
-            wrong.append(f"{_enumerate(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
+            wrong.append(f"{_enumerate(missing)} is missing." if len(missing) == 1 else f"{_enumerate(missing)} are missing.")
         hint = (
             f"This prompt must contain {_enumerate(sorted(prompt.variables))} and nothing else in braces. Nothing "
             "was saved; your text is still here."

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from html import escape
+from pathlib import Path
 
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
@@ -116,7 +117,7 @@ def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
         '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{title}</title>\n<style>\n{_STYLE.read_text('utf-8')}</style>\n</head>\n"
         f'<body>\n<h1 dir="auto">{title}</h1>\n<p class="day">{day}</p>\n{body}\n</body>\n</html>\n'
     )
 
@@ -169,21 +170,7 @@ def _describe_verdict(verdict: Verdict, labels: Labels) -> str:
 
 # HTML.
 
-_STYLE = (
-    ":root{color-scheme:light dark}body{font:16px/1.6 Georgia,'Times New Roman',serif;max-width:46rem;margin:2.5rem auto;"
-    "padding:0 1.25rem;color:light-dark(#22201d,#e9e5de);background:light-dark(#fdfcfa,#191816);overflow-wrap:anywhere}"
-    "h1{font-size:1.6rem;line-height:1.25;margin-bottom:.2rem}h4{margin:.9rem 0 .2rem}.day,.note,li small{opacity:.7}"
-    ".question{margin:2.2rem 0 1rem;padding:.7rem 1rem;border-radius:.8rem;background:light-dark(#e3eeea,#1f3a35);"
-    "white-space:pre-wrap}.passages{list-style:none;margin:1rem 0;padding:0 0 0 1rem;border-left:2px solid "
-    "light-dark(#e0dace,#383531);font-size:.875rem}.passages li{margin:.6rem 0}.passages q{display:block;white-space:pre-line}"
-    "table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid light-dark(#e0dace,#383531);padding:.3rem .6rem;"
-    "text-align:start;vertical-align:top}blockquote{margin:1rem 0;padding-left:1rem;border-left:2px solid "
-    "light-dark(#e0dace,#383531)}q{quotes:none}pre{overflow:auto;padding:.8rem;background:light-dark(#f6f3ed,#1f1d1b)}a{color:light-dark(#0b6b5f,#62c6b6)}"
-    "p,li,h4,th,td,blockquote{unicode-bidi:plaintext}@page{margin:18mm}"
-    "@media print{:root{color-scheme:light}body{margin:0;padding:0;max-width:none}.question,h4{break-after:avoid}"
-    ".question{print-color-adjust:exact}"
-    ".passages li,tr{break-inside:avoid}pre{white-space:pre-wrap}}"
-)
+_STYLE = Path(__file__).with_suffix(".css")
 
 
 def _turn_html(number: int, message: Message, transcript: Transcript, labels: Labels) -> str:

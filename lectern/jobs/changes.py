@@ -17,12 +17,7 @@ LONGEST_SECONDS = 2.0  # for a wait without a change, because time also changes 
 
 
 class Changes:
-    """Changes of one database, for one thread, which reads the tables before each `wait`.
-
-    >>> changes = Changes(library.database)
-    >>> while not library.files.tally()[Stage.READY]:
-    ...     changes.wait()
-    """
+    """Changes of one database, for one thread, which reads the tables before each `wait`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 
+from lectern.db.tables import Tables
 from lectern.jobs.embedding_drafts import drop_drafts
 from lectern.jobs.file_rows import SILENT_SECONDS, WORKING_STAGES, Stage, require_row
 from lectern.jobs.file_storage import FileBytes
@@ -15,14 +16,13 @@ from ragcore.errors import Problem, RagError
 from ragcore.sql.base import Connection, Database
 
 
-class ClaimedFiles:
+class ClaimedFiles(Tables):
     """Rows that workers have claimed. If a row was stopped, deleted or claimed by another worker, its method returns False and
     changes nothing."""
 
     def __init__(self, database: Database, file_bytes: FileBytes, clock: Callable[[], float]) -> None:
-        self._database = database
+        super().__init__(database, clock)
         self._bytes = file_bytes
-        self._clock = clock
 
     def advance(
         self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, seconds_left: float | None
@@ -32,22 +32,17 @@ class ClaimedFiles:
         `fraction` and `seconds_left` as in FileRow. A fraction never falls.
         """
         share = min(fraction, 0.99)
-        with self._database.transaction() as db:
-            changed = db.execute(
-                "UPDATE files SET stage = ?, done = ?, total = ?, share = CASE WHEN share < ? THEN ? ELSE share END,"
-                " seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
-                (stage.value, done, total, share, share, seconds_left, self._clock(), file_id, worker),
-            ).rowcount
-        return changed == 1
+        update = (
+            "UPDATE files SET stage = ?, done = ?, total = ?, share = CASE WHEN share < ? THEN ? ELSE share END,"
+            " seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
+        )
+        now = self._clock()
+        return self._change(update, stage.value, done, total, share, share, seconds_left, now, file_id, worker) == 1
 
     def sign(self, file_id: str, worker: str) -> bool:
         """The heartbeat alone; False as for `advance`."""
-        with self._database.transaction() as db:
-            changed = db.execute(
-                "UPDATE files SET heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0",
-                (self._clock(), file_id, worker),
-            ).rowcount
-        return changed == 1
+        update = "UPDATE files SET heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
+        return self._change(update, self._clock(), file_id, worker) == 1
 
     def sign_all(self, worker: str, stage: Stage) -> int:
         """Sign all rows of a worker, with their stage, and stop those that a person has stopped. Returns how many remain."""
@@ -99,19 +94,13 @@ class ClaimedFiles:
         return changed == 1
 
     def fail(self, file_id: str, worker: str, error: RagError) -> None:
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE files SET stage = 'failed', problem = ?, worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?",
-                (json.dumps(asdict(Problem.of(error))), file_id, worker),
-            )
+        update = "UPDATE files SET stage = 'failed', problem = ?, worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?"
+        self._change(update, json.dumps(asdict(Problem.of(error))), file_id, worker)
 
     def halt(self, file_id: str, worker: str) -> None:
         """The work ended because a person stopped it."""
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?",
-                (file_id, worker),
-            )
+        update = "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?"
+        self._change(update, file_id, worker)
 
     @contextmanager
     def long_transaction(self) -> Iterator[Connection]:

@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ragcore.sql.base import Connection, Database
+from lectern.db.tables import Tables
+from ragcore.sql.base import Connection
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector
@@ -29,16 +30,12 @@ def content_of(embedder: str, text: str) -> str:
     return hashlib.sha256(f"{embedder}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Drafts:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Drafts(Tables):
     def vectors(self, owner: str) -> dict[str, Vector]:
         """The drafts of an owner, by content."""
         import numpy as np
 
-        with self._database.snapshot() as db:
-            rows = db.execute("SELECT content, vector FROM drafts WHERE owner = ?", (owner,)).fetchall()
+        rows = self._read("SELECT content, vector FROM drafts WHERE owner = ?", owner)
         return {row["content"]: np.frombuffer(row["vector"], "<f4").astype(np.float32) for row in rows}
 
     def keep(self, owner: str, vectors: Mapping[str, Vector]) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
@@ -15,6 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from lectern.db.tables import Tables
 from lectern.jobs.file_rows import (
     COLUMNS,
     FILE_LANES,
@@ -32,18 +33,14 @@ from lectern.jobs.file_rows import (
 )
 from lectern.jobs.time_left import read_costs
 from ragcore.errors import Problem, RagError
-from ragcore.sql.base import Connection, Database
+from ragcore.sql.base import Connection
 
 TOGETHER = 64  # Maximum number of files in one claim.
 TOGETHER_BYTES = 12_000  # Maximum size of these files together: about half a second's work of one core.
 
 
-class FileQueue:
+class FileQueue(Tables):
     """Rows that no worker has claimed, and rows whose worker has ended."""
-
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
 
     def claim(self, worker: str, *, link: bool = False) -> FileRow | None:
         """The file, or the link, that has waited longest, now claimed by this worker; None if none waits."""
@@ -134,25 +131,19 @@ class FileQueue:
     def release_ended(self) -> None:
         """`release` for every process of this machine that has ended, such as after all of them were killed at once."""
         query = f"SELECT DISTINCT worker FROM files WHERE worker IS NOT NULL AND stage IN ({WORKING_STAGES})"
-        with self._database.snapshot() as db:
-            processes = {row["worker"].rpartition("-")[0] for row in db.execute(query).fetchall()}
-        for process in processes:
+        for process in {row["worker"].rpartition("-")[0] for row in self._read(query)}:
             number, _, machine = process.partition("-")
             if machine == _machine() and _has_ended(int(number)):
                 self.release(process)
 
     def isolate(self, file_id: str) -> None:
         """Have a small file read alone, because it may have killed a worker."""
-        with self._database.transaction() as db:
-            db.execute("UPDATE files SET lane = ? WHERE id = ? AND lane = ?", (Lane.LARGE, file_id, Lane.SMALL))
+        self._change("UPDATE files SET lane = ? WHERE id = ? AND lane = ?", Lane.LARGE, file_id, Lane.SMALL)
 
     def give_up(self, file_id: str, error: RagError) -> None:
         """Mark a waiting file as failed."""
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'",
-                (json.dumps(asdict(Problem.of(error))), file_id),
-            )
+        update = "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'"
+        self._change(update, json.dumps(asdict(Problem.of(error))), file_id)
 
 
 def _select_first(db: Connection, lanes: Sequence[Lane], most: int, silent: tuple[float, float]) -> list[Any]:

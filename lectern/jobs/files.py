@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from lectern.db.tables import Tables
 from lectern.jobs.claimed_files import ClaimedFiles
 from lectern.jobs.embedding_drafts import SCHEMA as DRAFTS_SCHEMA
 from lectern.jobs.embedding_drafts import Drafts, drop_drafts
@@ -80,13 +81,13 @@ class Added:
     given: str
 
 
-class Files:
+class Files(Tables):
     """The table of files and the storage of their bytes. `queue`, `claimed` and `links` are views of the same rows."""
 
     def __init__(self, database: Database, storage: FileBytes, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(database, clock)
         self.database = database
         self.storage = storage
-        self._clock = clock
         self.drafts = Drafts(database)
         self.queue = FileQueue(database, clock)
         self.claimed = ClaimedFiles(database, storage, clock)
@@ -234,22 +235,19 @@ class Files:
     def versions(self, *, active: bool = False) -> set[tuple[str, float]]:
         """The id and time of all files, or of the active ones. The time changes when the bytes of a file are replaced."""
         where = f" WHERE stage IN ('queued', {WORKING_STAGES})" if active else ""
-        with self.database.snapshot() as db:
-            return {(row[0], row[1]) for row in db.execute(f"SELECT id, added FROM files{where}")}
+        return {(row[0], row[1]) for row in self._read(f"SELECT id, added FROM files{where}")}
 
     def tally(self) -> Counter[Stage]:
         """How many files are in each stage."""
-        with self.database.snapshot() as db:
-            stages = f"SELECT CASE WHEN {WAITING} THEN 'queued' ELSE stage END AS stage FROM files"
-            query = f"SELECT stage, count(*) AS files FROM ({stages}) AS stages GROUP BY stage"
-            rows = db.execute(query, silence(self._clock())).fetchall()
+        stages = f"SELECT CASE WHEN {WAITING} THEN 'queued' ELSE stage END AS stage FROM files"
+        query = f"SELECT stage, count(*) AS files FROM ({stages}) AS stages GROUP BY stage"
+        rows = self._read(query, *silence(self._clock()))
         return Counter({STAGES[row["stage"]]: int(row["files"]) for row in rows})
 
     def ready_names(self) -> dict[str, str]:
         """The names of the files that are ready, by id, newest first."""
-        with self.database.snapshot() as db:
-            rows = db.execute("SELECT id, name FROM files WHERE stage = 'ready' ORDER BY added DESC, id").fetchall()
-        return {row["id"]: row["name"] for row in rows}
+        query = "SELECT id, name FROM files WHERE stage = 'ready' ORDER BY added DESC, id"
+        return {row["id"]: row["name"] for row in self._read(query)}
 
     def get(self, file_id: str) -> FileRow | None:
         with self.database.snapshot() as db:
@@ -257,15 +255,13 @@ class Files:
 
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
-        with self.database.snapshot() as db:
-            ready, size = db.execute(
-                "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files WHERE path != ''"
-            ).fetchone()
+        ready, size = self._read_one(
+            "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files WHERE path != ''"
+        )
         return ready, int(size)
 
     def password(self, file_id: str) -> str | None:
-        with self.database.snapshot() as db:
-            row = db.execute("SELECT password FROM files WHERE id = ?", (file_id,)).fetchone()
+        row = self._read_one("SELECT password FROM files WHERE id = ?", file_id)
         return row["password"] if row else None
 
     def location(self, file: FileRow) -> Path:

@@ -7,17 +7,16 @@ is dropped a little later, when no answer reads it any more.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from lectern.jobs.file_rows import SILENT_SECONDS
+from lectern.db.tables import Tables
+from lectern.jobs.file_rows import SILENT_SECONDS, silence
 from lectern.settings import SplitterName
 from ragcore.errors import Problem, RagError, StoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode, new_id
-from ragcore.sql.base import Database
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
 
 if TYPE_CHECKING:
@@ -113,23 +112,17 @@ class Healable(Protocol):
         """Replace damaged vectors: one row for each passage in reading order, shape (n, d)."""
 
 
-class IndexVersions:
+class IndexVersions(Tables):
     """The table of a library's indexes."""
-
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self._database = database
-        self._clock = clock
 
     def current(self) -> CurrentIndex:
         """The index that is searched."""
-        with self._database.snapshot() as db:
-            row = db.execute("SELECT name, embed_model FROM index_versions WHERE state = 'current'").fetchone()
+        row = self._read_one("SELECT name, embed_model FROM index_versions WHERE state = 'current'")
         return CurrentIndex(row["name"], row["embed_model"]) if row else CurrentIndex(FIRST, "")
 
     def settings(self) -> IndexSettings | None:
         """The settings of the current index; None while they were not recorded: it then has those of the library."""
-        with self._database.snapshot() as db:
-            row = db.execute(f"{_SELECT} WHERE state = 'current' AND chunk_size > 0").fetchone()
+        row = self._read_one(f"{_SELECT} WHERE state = 'current' AND chunk_size > 0")
         return _read_settings(row) if row else None
 
     def remember(self, *, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence") -> None:
@@ -163,8 +156,7 @@ class IndexVersions:
 
     def coming(self) -> IndexVersion | None:
         """The index that is being built, also if building was stopped or failed."""
-        with self._database.snapshot() as db:
-            row = db.execute(f"{_SELECT} WHERE state IN ('building', 'stopped', 'failed')").fetchone()
+        row = self._read_one(f"{_SELECT} WHERE state IN ('building', 'stopped', 'failed')")
         if row is None:
             return None
         problem = Problem(**json.loads(row["problem"])) if row["problem"] else None
@@ -188,23 +180,19 @@ class IndexVersions:
 
     def stop(self) -> None:
         """Stop building, to be resumed later."""
-        with self._database.transaction() as db:
-            db.execute("UPDATE index_versions SET state = 'stopped', worker = NULL WHERE state = 'building'")
+        self._change("UPDATE index_versions SET state = 'stopped', worker = NULL WHERE state = 'building'")
 
     def resume(self) -> None:
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE index_versions SET state = 'building', problem = NULL, worker = NULL"
-                " WHERE state IN ('stopped', 'failed')"
-            )
+        self._change(
+            "UPDATE index_versions SET state = 'building', problem = NULL, worker = NULL WHERE state IN ('stopped', 'failed')"
+        )
 
     def give_up(self) -> None:
         """Drop the index that is being built; the current one stays."""
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE index_versions SET state = 'old', worker = NULL, heartbeat = 0"
-                " WHERE state IN ('building', 'stopped', 'failed')"
-            )
+        self._change(
+            "UPDATE index_versions SET state = 'old', worker = NULL, heartbeat = 0"
+            " WHERE state IN ('building', 'stopped', 'failed')"
+        )
 
     # For workers.
 
@@ -212,10 +200,9 @@ class IndexVersions:
         """The index to build, now claimed by this worker; None if there is none, or another worker builds it."""
         now = self._clock()
         free = "state = 'building' AND (worker IS NULL OR worker = ? OR heartbeat < ? OR heartbeat > ?)"
-        values = (worker, now - SILENT_SECONDS, now + SILENT_SECONDS)
-        with self._database.snapshot() as db:
-            if db.execute(f"SELECT name FROM index_versions WHERE {free}", values).fetchone() is None:
-                return None
+        values = (worker, *silence(now))
+        if self._read_one(f"SELECT name FROM index_versions WHERE {free}", *values) is None:
+            return None  # without the write lock
         with self._database.transaction() as db:
             update = f"UPDATE index_versions SET worker = ?, heartbeat = ? WHERE {free}"
             return self.coming() if db.execute(update, (worker, now, *values)).rowcount else None
@@ -223,25 +210,19 @@ class IndexVersions:
     def sign(self, name: str, worker: str, *, fraction: float, seconds_left: float | None) -> bool:
         """Record progress; False if building was stopped or given up, or another worker has it. A fraction never falls."""
         share = min(fraction, 0.99)
-        with self._database.transaction() as db:
-            changed = db.execute(
-                "UPDATE index_versions SET share = CASE WHEN share < ? THEN ? ELSE share END, seconds_left = ?,"
-                " heartbeat = ? WHERE name = ? AND worker = ? AND state = 'building'",
-                (share, share, seconds_left, self._clock(), name, worker),
-            ).rowcount
-        return changed == 1
+        update = (
+            "UPDATE index_versions SET share = CASE WHEN share < ? THEN ? ELSE share END, seconds_left = ?,"
+            " heartbeat = ? WHERE name = ? AND worker = ? AND state = 'building'"
+        )
+        return self._change(update, share, share, seconds_left, self._clock(), name, worker) == 1
 
     def release(self, name: str, worker: str) -> None:
         """Let another worker go on."""
-        with self._database.transaction() as db:
-            db.execute("UPDATE index_versions SET worker = NULL WHERE name = ? AND worker = ?", (name, worker))
+        self._change("UPDATE index_versions SET worker = NULL WHERE name = ? AND worker = ?", name, worker)
 
     def fail(self, name: str, worker: str, error: RagError) -> None:
-        with self._database.transaction() as db:
-            db.execute(
-                "UPDATE index_versions SET state = 'failed', worker = NULL, problem = ? WHERE name = ? AND worker = ?",
-                (json.dumps(asdict(Problem.of(error))), name, worker),
-            )
+        update = "UPDATE index_versions SET state = 'failed', worker = NULL, problem = ? WHERE name = ? AND worker = ?"
+        self._change(update, json.dumps(asdict(Problem.of(error))), name, worker)
 
     def switch(self, name: str, worker: str) -> bool:
         """Make it the current index; False as for `sign`."""
@@ -260,13 +241,8 @@ class IndexVersions:
 
     def old(self) -> list[str]:
         """The old indexes that no answer reads any more."""
-        now = self._clock()
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT name FROM index_versions WHERE state = 'old' AND (heartbeat < ? OR heartbeat > ?)",
-                (now - IN_USE_SECONDS, now + SILENT_SECONDS),
-            ).fetchall()
-        return [row["name"] for row in rows]
+        query, now = "SELECT name FROM index_versions WHERE state = 'old' AND (heartbeat < ? OR heartbeat > ?)", self._clock()
+        return [row["name"] for row in self._read(query, now - IN_USE_SECONDS, now + SILENT_SECONDS)]
 
     def forget(self, name: str) -> None:
         with self._database.transaction() as db:

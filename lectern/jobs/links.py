@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from lectern.db.tables import Tables
 from lectern.jobs.file_rows import OF_LINK, WORKING, FileRow, Lane, Stage, queue_row, require_row
 from ragcore.schema import new_id
-from ragcore.sql.base import Connection, Database, writable
+from ragcore.sql.base import Connection, writable
 
 LINKS_TABLE = """
 CREATE TABLE IF NOT EXISTS links (
@@ -26,12 +26,8 @@ class Link:
     anywhere: bool
 
 
-class Links:
+class Links(Tables):
     """The queued links, in the tables of files."""
-
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
 
     def add(self, link: Link) -> FileRow:
         """Queue a web link, in a row with the link as its name. The fetched file gets a row of its own. A link that is added
@@ -57,8 +53,7 @@ class Links:
 
     def get(self, file_id: str) -> Link | None:
         """The link of a row; None for the row of a file."""
-        with self._database.snapshot() as db:
-            row = db.execute("SELECT link, anywhere FROM links WHERE file_id = ?", (file_id,)).fetchone()
+        row = self._read_one("SELECT link, anywhere FROM links WHERE file_id = ?", file_id)
         return Link(row["link"], bool(row["anywhere"])) if row else None
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lectern.db.tables import Tables
 from ragcore.readers.ocr.page_words import PageWords
-from ragcore.sql.base import Connection, Database
+from ragcore.sql.base import Connection
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS page_words (
@@ -17,11 +18,8 @@ CREATE TABLE IF NOT EXISTS page_words (
 """
 
 
-class PageWordsTable:
+class PageWordsTable(Tables):
     """The recognised pages of each file. A file of an old library has none."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def replace(self, file_id: str, pages: Mapping[int, PageWords]) -> None:
         """All pages of the file, by their index."""
@@ -36,8 +34,7 @@ class PageWordsTable:
         """The pages among these whose text was recognised."""
         marks = ", ".join("?" * len(page_indexes))
         query = f"SELECT page_index, words FROM page_words WHERE file_id = ? AND page_index IN ({marks})"
-        with self._database.snapshot() as db:
-            rows = db.execute(query, (file_id, *page_indexes)).fetchall()
+        rows = self._read(query, file_id, *page_indexes)
         return {row["page_index"]: PageWords.from_bytes(row["words"]) for row in rows}
 
 

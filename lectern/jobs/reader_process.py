@@ -251,7 +251,7 @@ class ReaderProcess:
             status = int(match[1]) if match else -signal.SIGABRT
         output = self._stderr.decode("utf-8", "replace")
         if sys.platform != "win32" and status == -signal.SIGXCPU:
-            return _too_slow(name, timeout)
+            return _too_slow(name, LONGEST * timeout)
         killed = sys.platform != "win32" and status == -signal.SIGKILL  # by a system without free memory
         if killed or "MemoryError" in output or "bad_alloc" in output or "out of memory" in output.lower():
             return _limit_error(f"Reading {name} needs more memory than is allowed, so it was stopped.")
@@ -275,7 +275,7 @@ class _Progress:
         if now > self._last + self._timeout:
             raise _limit_error(f"Reading {self._name} made no progress for {_span(self._timeout)} and was stopped.")
         if now > self._began + LONGEST * self._timeout:
-            raise _too_slow(self._name, self._timeout)
+            raise _too_slow(self._name, LONGEST * self._timeout)
 
     def take(self, line: bytes) -> None:
         try:
@@ -295,7 +295,7 @@ def crash_error(name: str) -> DamagedFileError:
 
 
 def _too_slow(name: str, timeout: float) -> TooLargeError:
-    return _limit_error(f"{name} took longer than {_span(LONGEST * timeout)} to read and was stopped.")
+    return _limit_error(f"{name} took longer than {_span(timeout)} to read and was stopped.")
 
 
 def _span(seconds: float) -> str:

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from lectern.jobs.chunking import passages_of
@@ -23,6 +24,7 @@ from lectern.jobs.lease import run_cancellable
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.time_left import Costs
 from lectern.settings import IngestSettings, KeptSettings, SplitterName
+from ragcore.embeddings.base import Embedder
 from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
 from ragcore.vector_stores.base import Store, StoredDocument
 
@@ -44,10 +46,10 @@ SPLITTERS: dict[SplitterName, str] = {"sentence": "sentences", "token": "even le
 
 def plan_rebuild(store: Store, costs: Costs, before: IndexSettings, after: IndexSettings) -> RebuildPlan:
     """ConfigError for sizes that cannot work."""
-    if not 0 <= after.chunk_overlap < after.chunk_size:
+    size, overlap = after.chunk_size, after.chunk_overlap
+    if not 0 <= overlap < size:
         raise ConfigError(
-            f"Passages of {after.chunk_size} tokens cannot overlap by {after.chunk_overlap}.",
-            hint="Choose an overlap smaller than the passages.",
+            f"Passages of {size} tokens cannot overlap by {overlap}.", hint="Choose an overlap smaller than the passages."
         )
     changes = []
     if before.chunk_size != after.chunk_size:
@@ -60,7 +62,7 @@ def plan_rebuild(store: Store, costs: Costs, before: IndexSettings, after: Index
         changes.append(f"embedding model: {before.embed_model or 'built-in'} → {after.embed_model or 'built-in'}")
     documents = store.documents()
     characters = sum(document.characters for document in documents)
-    ratio = (before.chunk_size - before.chunk_overlap) / (after.chunk_size - after.chunk_overlap)
+    ratio = (before.chunk_size - before.chunk_overlap) / (size - overlap)
     passages = sum(max(1, round(document.passages * ratio)) for document in documents if document.passages)
     return RebuildPlan(tuple(changes), len(store), passages, characters * _seconds_per_character(costs, after))
 
@@ -147,60 +149,59 @@ class Rebuilder:
     """Builds the new index, in a worker."""
 
     def __init__(self, files: Files, store: CurrentStore, embedders: Embedders, worker: str, threads: Executor) -> None:
-        self._files = files
-        self._store = store
+        self.files = files
+        self.store = store
         self._versions = store.versions
         self._embedders = embedders
-        self._worker = worker
-        self._threads = threads
+        self.worker = worker
+        self.threads = threads
 
     def run_once(self, interrupted: Callable[[], bool] = lambda: False) -> bool:
         """Go on building until the index is complete or, after a document, `interrupted` is true; False if there is nothing
         to do."""
         dropped = self._drop_old()
-        version = self._versions.claim(self._worker)
+        version = self._versions.claim(self.worker)
         if version is None:
             return dropped
         try:
-            build = _Build(self._files, self._store, self._embedders, version, self._worker, self._threads)
-            if build.add_documents(interrupted):
+            if _Build(self, version, self._embedders.of(version.embed_model)).add_documents(interrupted):
                 self._switch(version)
         except Cancelled:
             pass  # stopped, given up, or claimed by another worker; the documents so far stay in the index
         except RagError as error:
             if isinstance(error, StoreError) and error.retryable:
                 raise  # the database is away, and comes back
-            self._versions.fail(version.name, self._worker, error)
+            self._versions.fail(version.name, self.worker, error)
         finally:
-            self._versions.release(version.name, self._worker)
+            self._versions.release(version.name, self.worker)
         return True
 
     def _switch(self, version: IndexVersion) -> None:
-        new = self._store.index(version.name)
-        with self._files.claimed.long_transaction() as db:
-            if missing_documents(self._store, new):
+        new = self.store.index(version.name)
+        with self.files.claimed.long_transaction() as db:
+            if missing_documents(self.store, new):
                 return  # a file was added meanwhile; the next run adds it
-            ids = {document.id_ for document in self._store.documents()}
+            ids = {document.id_ for document in self.store.documents()}
             for document in new.documents():
                 if document.id_ not in ids:
                     new.delete(document.id_)
-            if not self._versions.switch(version.name, self._worker):
+            if not self._versions.switch(version.name, self.worker):
                 raise Cancelled
             drop_drafts_below(db, version.name)  # of documents that were deleted meanwhile
             for document in new.documents():
                 db.execute("UPDATE files SET passages = ? WHERE id = ?", (document.passages, document.id_))
-        self._store.reclaim()
+        self.store.reclaim()
 
     def _drop_old(self) -> bool:
         names = self._versions.old()
         for name in names:
-            with self._files.claimed.long_transaction() as db:
-                self._store.index(name).drop()
+            with self.files.claimed.long_transaction() as db:
+                self.store.index(name).drop()
                 drop_drafts_below(db, name)
                 self._versions.forget(name)
-            self._store.forget(name)
+            self.store.forget(name)
         if names:
-            self._store.reclaim()
+            self.store.reclaim()
         return bool(names)
 
 
@@ -213,24 +214,14 @@ def missing_documents(store: Store, new: Store) -> list[StoredDocument]:
 class _Build:
     """The work of one worker on one index, until it is interrupted."""
 
-    def __init__(
-        self,
-        files: Files,
-        store: CurrentStore,
-        embedders: Embedders,
-        version: IndexVersion,
-        worker: str,
-        threads: Executor,
-    ) -> None:
-        self._files = files
-        self._store = store
-        self._new = store.index(version.name)
-        self._version = version
-        self._worker = worker
-        self._threads = threads
-        self._passages = PassageEmbedder(embedders.of(version.embed_model))
-        self._same_embedder = store.versions.current().embed_model == version.embed_model
-        self._costs = files.costs()
+    def __init__(self, rebuilder: Rebuilder, version: IndexVersion, embedder: Embedder) -> None:
+        self._files, self._store, self._threads = rebuilder.files, rebuilder.store, rebuilder.threads
+        self._sign_version = partial(self._store.versions.sign, version.name, rebuilder.worker)
+        self._new = self._store.index(version.name)
+        self._name, self._settings = version.name, version.settings
+        self._passages = PassageEmbedder(embedder)
+        self._same_embedder = self._store.versions.current().embed_model == version.embed_model
+        self._costs = self._files.costs()
         self._remaining = self._total = 0  # characters; those of the document in work are remaining,
         self._done = 0.0  # also the ones that are done
 
@@ -249,7 +240,7 @@ class _Build:
         return True
 
     def _add_document(self, stored: StoredDocument) -> None:
-        settings, owner, drafts = self._version.settings, f"{self._version.name}/{stored.id_}", self._files.drafts
+        settings, owner, drafts = self._settings, f"{self._name}/{stored.id_}", self._files.drafts
         document = self._store.document(stored.id_)
         nodes = self._run(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
         known = self._run(lambda: drafts.vectors(owner))
@@ -289,5 +280,5 @@ class _Build:
     def _is_signed(self) -> bool:
         characters = max(self._remaining - self._done, 0.0)
         fraction = 1 - characters / self._total if self._total else 1.0
-        seconds = characters * _seconds_per_character(self._costs, self._version.settings)
-        return self._store.versions.sign(self._version.name, self._worker, fraction=fraction, seconds_left=seconds)
+        seconds = characters * _seconds_per_character(self._costs, self._settings)
+        return self._sign_version(fraction=fraction, seconds_left=seconds)

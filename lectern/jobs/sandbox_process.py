@@ -154,9 +154,8 @@ def _answer(order: dict[str, Any], send: _Send) -> tuple[bytes, bytes, bytes]:
         head, body, words = _WORK[order["work"]](order, send)
         packed = json.dumps(head, ensure_ascii=False).encode("utf-8", "replace")
         if len(packed) > HEAD_BYTES:
-            raise TooLargeError(
-                f"{order['name']} has too many parts to be read as one file.", hint="Split it into several files."
-            )
+            name = order["name"]
+            raise TooLargeError(f"{name} has too many parts to be read as one file.", hint="Split it into several files.")
         return packed, body, words
     except RagError as error:
         return json.dumps(_as_json(error), ensure_ascii=False).encode("utf-8", "replace"), b"", b""

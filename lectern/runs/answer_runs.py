@@ -128,22 +128,19 @@ class Run:
 
     def _run_thread(self) -> None:
         with cancellable(self._cancellation):
-            self._answer_or_fail()
+            try:
+                self._stream_answer()
+                self._end("done")
+            except RagError as error:
+                self._fail(Problem.of(error))
+            except Exception:  # a bug must end the answer, or the screen waits forever
+                logger.exception("answer %s failed", self.message_id)
+                self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
         if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
             try:  # its steps have ended only now
                 self._library.conversations.save_trace(self.message_id, self._answering.trace)
             except StoreError as error:
                 logger.warning("the trace of answer %s could not be written: %s", self.message_id, error)
-
-    def _answer_or_fail(self) -> None:
-        try:
-            self._stream_answer()
-            self._end("done")
-        except RagError as error:
-            self._fail(Problem.of(error))
-        except Exception:  # a bug must end the answer, or the screen waits forever
-            logger.exception("answer %s failed", self.message_id)
-            self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
 
     def _stream_answer(self) -> None:
         """Append pieces to the text until the answer ends or is stopped."""
