@@ -24,10 +24,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from lectern.db.tables import Tables
-from lectern.jobs.claimed_files import ClaimedFiles
 from lectern.jobs.embedding_drafts import SCHEMA as DRAFTS_SCHEMA
 from lectern.jobs.embedding_drafts import Drafts, drop_drafts
-from lectern.jobs.file_queue import FileQueue
+from lectern.jobs.file_queue import ClaimedFiles, FileQueue
 from lectern.jobs.file_rows import (
     COLUMNS,
     FILES_TABLE,
