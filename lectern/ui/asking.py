@@ -54,7 +54,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
             fill_widget(box, question)
             return
         state.chat.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
-        state.chat.asked = new and later
+        state.chat.go_to_chat = new and later
 
     history = resources.current_index().runs.history(opened.id) if opened else []
     run_within_limits([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
@@ -83,13 +83,13 @@ def ask_once(asks: Sequence[Ask]) -> bool:
 def _alone(ask: Ask, expected: Price | None) -> str:
     """Begin the one answer; gives the id of the conversation that it is kept in."""
     conversations = resources.library().conversations
-    made = conversations.create("query")
+    conversation = conversations.create("query")
     try:
-        resources.current_index().runs.start(made.id, ask, expected=expected)
+        resources.current_index().runs.start(conversation.id, ask, expected=expected)
     except RagError:
-        conversations.delete(made.id)
+        conversations.delete(conversation.id)
         raise
-    return made.id
+    return conversation.id
 
 
 def ask_in_branch(message_id: str, ask: Ask) -> None:
@@ -97,17 +97,17 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
     state, conversations = session(), resources.library().conversations
 
     def run(expected: Sequence[Price | None]) -> None:
-        made = None
+        branch = None
         try:
             check_question(ask.question)
-            made = conversations.branch(message_id)
-            resources.current_index().runs.start(made.id, ask, expected=expected[0])
+            branch = conversations.branch(message_id)
+            resources.current_index().runs.start(branch.id, ask, expected=expected[0])
         except RagError as error:
-            if made is not None:
-                conversations.delete(made.id)
+            if branch is not None:
+                conversations.delete(branch.id)
             state.problem = Problem.of(error)
             return
-        state.chat.conversation, state.problem, state.panel, state.chat.earlier = made.id, None, "", 0
+        state.chat.conversation, state.problem, state.panel, state.chat.earlier = branch.id, None, "", 0
         state.notice = _("This is a new conversation. The earlier one has not changed.")
 
     message = conversations.message(message_id)
@@ -125,8 +125,8 @@ def why_not(chat_mode: str) -> str:
         return ""  # asking says what is wrong with the settings
     if model.is_function_calling_model or model.is_extractive:
         return ""
-    told = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
-    return told.format(model=model.model_name)
+    hint = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
+    return hint.format(model=model.model_name)
 
 
 def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:
@@ -141,10 +141,12 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
             session().problem = None
 
     message = resources.library().conversations.message(message_id)
-    asked = ask or (message.ask if message else None)
-    if message is None or asked is None:
+    new_ask = ask or (message.ask if message else None)
+    if message is None or new_ask is None:
         run([None])  # which says that it is gone
         return
     if extractive is not None:
-        asked = replace(asked, extractive=extractive)
-    run_within_limits([asked], run, history=resources.current_index().runs.history(message.conversation_id, before=message_id))
+        new_ask = replace(new_ask, extractive=extractive)
+    run_within_limits(
+        [new_ask], run, history=resources.current_index().runs.history(message.conversation_id, before=message_id)
+    )

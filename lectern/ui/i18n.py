@@ -31,8 +31,8 @@ from lectern.ui.state import session
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "zh": "中文"}
 LOCALES = Path(__file__).resolve().parent / "locales"
-SAID = "what ragcore says"  # the comment of the texts that `said` looks for
-WITHIN = "within a sentence"  # of those among them that are parts of others
+RAGCORE_TEXT = "what ragcore says"  # the comment of the texts that `said` looks for
+PART_OF_SENTENCE = "within a sentence"  # of those among them that are parts of others
 
 _request: ContextVar[str] = ContextVar("the language of the request that is being answered", default="en")
 
@@ -45,9 +45,9 @@ def ngettext(one: str, many: str, number: int) -> str:
     return _translations(language()).ngettext(one, many, number)
 
 
-def said(text: str) -> str:
+def translate(text: str) -> str:
     """A finished text of ragcore, such as an error's, in the reader's language; one that is not known as it is."""
-    return _said(language(), text)
+    return _translate(language(), text)
 
 
 def numeral(number: float, digits: int = 0) -> str:
@@ -80,20 +80,20 @@ def language() -> str:
     return session().language if get_script_run_ctx(suppress_warning=True) is not None else _request.get()
 
 
-def known(tag: str | None) -> str:
+def supported_language(tag: str | None) -> str:
     """Which of our languages a browser's word for one, such as "de-AT" or "zh-Hans-CN", means; "" for none."""
     code = re.split("[-_]", (tag or "").strip().lower())[0]
     return code if code in LANGUAGES else ""
 
 
-def accepted(header: str) -> str:
+def preferred_language(header: str) -> str:
     """The first of our languages that an Accept-Language header (RFC 9110, 12.5.4) asks for; English where it asks for none."""
-    wanted: list[tuple[float, str]] = []
+    preferences: list[tuple[float, str]] = []
     for entry in header.split(","):
         tag, _semicolon, weight = entry.partition(";")
         share = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", weight) if weight else None
-        wanted.append((float(share[1]) if share else 1.0, known(tag)))
-    return next((code for weight, code in sorted(wanted, key=lambda one: -one[0]) if code and weight), "en")
+        preferences.append((float(share[1]) if share else 1.0, supported_language(tag)))
+    return next((code for weight, code in sorted(preferences, key=lambda one: -one[0]) if code and weight), "en")
 
 
 def answer_in(code: str) -> None:
@@ -129,18 +129,18 @@ def read(code: str) -> Catalog:
         return read_po(file, locale=code)
 
 
-def usable(catalogue: Catalog) -> Catalog:
+def drop_broken_translations(catalogue: Catalog) -> Catalog:
     """Without the translations that name places which their text does not have: they would break a screen."""
-    kept = Catalog(locale=catalogue.locale, fuzzy=False)
+    checked = Catalog(locale=catalogue.locale, fuzzy=False)
     for message in entries(catalogue):
         english, translated = texts(message)
         known_places = set().union(*map(places, english))
         if all(_fillable(form, known_places) for form in translated):
-            kept[message.id] = message
-    return kept
+            checked[message.id] = message
+    return checked
 
 
-def compiled(catalogue: Catalog) -> gettext.GNUTranslations:
+def compile_catalogue(catalogue: Catalog) -> gettext.GNUTranslations:
     written = BytesIO()
     write_mo(written, catalogue)
     written.seek(0)
@@ -158,12 +158,12 @@ def _fillable(form: str, known_places: set[str]) -> bool:
 def _translations(code: str) -> gettext.NullTranslations:
     if code not in LANGUAGES or code == "en":
         return gettext.NullTranslations()
-    return compiled(_catalogue(code))
+    return compile_catalogue(_catalogue(code))
 
 
 @cache
 def _catalogue(code: str) -> Catalog:
-    return usable(read(code))
+    return drop_broken_translations(read(code))
 
 
 # What ragcore says.
@@ -177,30 +177,30 @@ class Template:
 
 
 @lru_cache(maxsize=2000)
-def _said(code: str, text: str) -> str:
+def _translate(code: str, text: str) -> str:
     if code not in LANGUAGES or code == "en" or not text.strip():
         return text
     whole = _translations(code).gettext(text)
     if whole != text:
         return whole
     parts = re.split(r"(?<=[.?!]) ", text)  # several sentences, each of which is known by itself
-    told = [_said(code, part) for part in parts] if len(parts) > 1 else parts
-    if all(one != part for one, part in zip(told, parts, strict=True)):
-        return " ".join(told)
+    translations = [_translate(code, part) for part in parts] if len(parts) > 1 else parts
+    if all(one != part for one, part in zip(translations, parts, strict=True)):
+        return " ".join(translations)
     for template in _templates(code):
         if match := template.pattern.fullmatch(text):
-            values = [_within(code, value) for value in match.groups()]
+            values = [_translate_part(code, value) for value in match.groups()]
             return template.translated.format(**dict(zip(template.names, values, strict=True)))
     return text
 
 
-def _within(code: str, value: str) -> str:
+def _translate_part(code: str, value: str) -> str:
     """What stands in a place of a text: a part of it that we know, or a name, a number, another program's words."""
     if value in _fragments(code):
         return _fragments(code)[value]
     for template in _parts(code):
         if match := template.pattern.fullmatch(value):
-            values = [_within(code, part) for part in match.groups()]
+            values = [_translate_part(code, part) for part in match.groups()]
             return template.translated.format(**dict(zip(template.names, values, strict=True)))
     return value
 
@@ -208,8 +208,8 @@ def _within(code: str, value: str) -> str:
 @cache
 def _fragments(code: str) -> Mapping[str, str]:
     """The texts without places, which stand in others, too."""
-    found = (message for message in entries(_catalogue(code)) if SAID in message.auto_comments)
-    return {str(one.id): str(one.string) for one in found if one.string and not places(str(one.id))}
+    messages = (message for message in entries(_catalogue(code)) if RAGCORE_TEXT in message.auto_comments)
+    return {str(one.id): str(one.string) for one in messages if one.string and not places(str(one.id))}
 
 
 @cache
@@ -219,19 +219,19 @@ def _templates(code: str) -> list[Template]:
 
 @cache
 def _parts(code: str) -> list[Template]:
-    return templates(message for message in entries(_catalogue(code)) if WITHIN in message.auto_comments)
+    return templates(message for message in entries(_catalogue(code)) if PART_OF_SENTENCE in message.auto_comments)
 
 
 def templates(messages: Iterable[Message]) -> list[Template]:
     """Of the texts with places, the one with most literal characters first: it says most surely what a text was made from."""
-    made: list[tuple[int, Template]] = []
+    ranked: list[tuple[int, Template]] = []
     for message in messages:
-        if SAID not in message.auto_comments or not isinstance(message.id, str) or not message.string:
+        if RAGCORE_TEXT not in message.auto_comments or not isinstance(message.id, str) or not message.string:
             continue
         parts = list(Formatter().parse(message.id))
         names = tuple(name for _literal, name, _spec, _conversion in parts if name is not None)
         if names:
             pattern = "".join(re.escape(literal) + ("" if name is None else "(.*?)") for literal, name, _s, _c in parts)
             literals = sum(len(literal) for literal, _name, _s, _c in parts)
-            made.append((literals, Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
-    return [template for _literals, template in sorted(made, key=lambda one: -one[0])]
+            ranked.append((literals, Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
+    return [template for _literals, template in sorted(ranked, key=lambda one: -one[0])]

@@ -13,25 +13,25 @@ from lectern.jobs.embedders import BUILT_IN, DOWNLOADED_MULTILINGUAL, HASHING, M
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.files import Added
 from lectern.schema import AnswerFacts, Price, Reading, Source, State
-from lectern.ui.i18n import _, day, language, ngettext, numeral, said
+from lectern.ui.i18n import _, day, language, ngettext, numeral, translate
 
 EXCERPT_CHARS = 200
 
 T = TypeVar("T")
 
 
-def _once(made: Callable[[], T]) -> Callable[[], T]:
+def _once(make: Callable[[], T]) -> Callable[[], T]:
     """Made once for each language: a list of options asks for all of them once for each."""
-    known: dict[str, T] = {}
+    by_language: dict[str, T] = {}
 
-    @wraps(made)
-    def said() -> T:
+    @wraps(make)
+    def cached() -> T:
         code = language()
-        if code not in known:
-            known[code] = made()
-        return known[code]
+        if code not in by_language:
+            by_language[code] = make()
+        return by_language[code]
 
-    return said
+    return cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,27 +130,27 @@ def embedder(name: str) -> str:
 def size(count: int) -> str:
     """Bytes as people say them, the unit on the line of its number."""
     if count < 1_000_000:
-        told = _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
+        text = _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
     elif count < 1e9:
-        told = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
+        text = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
     else:
-        told = _("{number} GB").format(number=numeral(count / 1e9, 2))
-    return unbroken(told)
+        text = _("{number} GB").format(number=numeral(count / 1e9, 2))
+    return keep_last_word(text)
 
 
 def gigabytes(count: int) -> str:
     """Bytes of memory, and of what is compared with it: "1.7 GB"."""
-    return unbroken(_("{number} GB").format(number=numeral(count / 1e9, 1)))
+    return keep_last_word(_("{number} GB").format(number=numeral(count / 1e9, 1)))
 
 
-def unbroken(told: str) -> str:
+def keep_last_word(text: str) -> str:
     """With its last word on the line of the one before: a unit beside its number, a page's number beside "p."."""
-    return "\N{NO-BREAK SPACE}".join(told.rsplit(" ", 1))
+    return "\N{NO-BREAK SPACE}".join(text.rsplit(" ", 1))
 
 
 def count(number: int, thing: str) -> str:
     """ "1 page", "1,204 pages"; what has no word of its own is a part."""
-    told: Mapping[str, Callable[[], str]] = {
+    words: Mapping[str, Callable[[], str]] = {
         "file": lambda: ngettext("{number} file", "{number} files", number),
         "document": lambda: ngettext("{number} document", "{number} documents", number),
         "passage": lambda: ngettext("{number} passage", "{number} passages", number),
@@ -163,7 +163,7 @@ def count(number: int, thing: str) -> str:
         "token": lambda: ngettext("{number} token", "{number} tokens", number),
         "character": lambda: ngettext("{number} character", "{number} characters", number),
     }
-    return told.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
+    return words.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
 
 
 def excerpt(text: str) -> str:
@@ -171,40 +171,40 @@ def excerpt(text: str) -> str:
     return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS].rstrip()}…"
 
 
-def known(added: Added) -> str:
+def duplicate_name(added: Added) -> str:
     """A file that was there already, also by the name that it has there where that is another."""
     if added.given == added.file.name:
         return added.given
     return _("{name} (as {other})").format(name=added.given, other=added.file.name)
 
 
-def taken_in(copied: Copied) -> str:
+def copy_summary(copied: Copied) -> str:
     """What became of a copy of a library that was read."""
     conversations = ngettext("{number} conversation", "{number} conversations", copied.conversations)
-    told = _("{files} and {conversations} added.").format(
+    text = _("{files} and {conversations} added.").format(
         files=count(copied.files, "file"), conversations=conversations.format(number=numeral(copied.conversations))
     )
     if not copied.known:
-        return told
+        return text
     known = ngettext("{number} file was already in your library.", "{number} files were already in your library.", copied.known)
-    return f"{told} {known.format(number=numeral(copied.known))}"
+    return f"{text} {known.format(number=numeral(copied.known))}"
 
 
 def part(page_word: str, label: str) -> str:
     """Where something stands in a document: "p. 4", "slide 3"."""
-    told: Mapping[str, Callable[[], str]] = {
+    words: Mapping[str, Callable[[], str]] = {
         "page": lambda: _("p. {label}"),
         "slide": lambda: _("slide {label}"),
         "sheet": lambda: _("sheet {label}"),
         "chapter": lambda: _("chapter {label}"),
         "message": lambda: _("message {label}"),
     }
-    return told.get(page_word, lambda: _("part {label}"))().format(label=label)
+    return words.get(page_word, lambda: _("part {label}"))().format(label=label)
 
 
 def seconds(number: float) -> str:
     """A time that was measured: "1.8 s"."""
-    return unbroken(_("{seconds} s").format(seconds=numeral(number, 1)))
+    return keep_last_word(_("{seconds} s").format(seconds=numeral(number, 1)))
 
 
 def time_left(seconds: float) -> str:
@@ -216,10 +216,10 @@ def duration(seconds: float) -> str:
     if seconds < 5:
         return _("a few seconds")
     if seconds < 55:
-        return unbroken(_("about {number} s").format(number=round(seconds / 5) * 5))
+        return keep_last_word(_("about {number} s").format(number=round(seconds / 5) * 5))
     if seconds < 3600:
-        return unbroken(_("about {number} min").format(number=round(seconds / 60)))
-    return unbroken(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
+        return keep_last_word(_("about {number} min").format(number=round(seconds / 60)))
+    return keep_last_word(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
 
 
 def file_facts(file: FileRow) -> str:
@@ -245,9 +245,9 @@ def file_problem(file: FileRow) -> str:
         return ""
     more = len(file.left_out) - 1
     if more < 1:
-        return said(file.problem.what)
+        return translate(file.problem.what)
     others = ngettext("And {number} more, see Details.", "And {number} more, see Details.", more)
-    return f"{said(file.problem.what)} {others.format(number=numeral(more))}"
+    return f"{translate(file.problem.what)} {others.format(number=numeral(more))}"
 
 
 def place(source: Source) -> str:
@@ -309,7 +309,7 @@ def coverage(facts: AnswerFacts) -> str:
     return f"{read}, {files.format(used=numeral(facts.files_used), number=numeral(facts.files_total))}"
 
 
-def ended(states: Sequence[State]) -> str:
+def end_message(states: Sequence[State]) -> str:
     """Of answers that were being written, once none is any more."""
     if set(states) == {"stopped"}:
         return _("Stopped.")
@@ -318,14 +318,14 @@ def ended(states: Sequence[State]) -> str:
     return _("The answer is ready.") if len(states) == 1 else _("The answers are ready.")
 
 
-def recorded(facts: AnswerFacts) -> list[str]:
+def recording_note(facts: AnswerFacts) -> list[str]:
     """ "Recorded on May 1, 2026" of an answer that was played; else nothing."""
     if facts.recorded is None:
         return []
     return [_("Recorded on {day}").format(day=day(facts.recorded))]
 
 
-def spent(facts: AnswerFacts) -> list[str]:
+def cost_facts(facts: AnswerFacts) -> list[str]:
     """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02": with what was expected where that was said before.
     Without a language model its time alone."""
     tokens, expected = facts.prompt_tokens + facts.completion_tokens, facts.expected
@@ -343,19 +343,19 @@ def spent(facts: AnswerFacts) -> list[str]:
 
 def answer_facts(facts: AnswerFacts) -> str:
     """The thin line under an answer."""
-    parts = recorded(facts)
+    parts = recording_note(facts)
     if facts.reading != "best":
         parts.append(readings()[facts.reading].label)
     parts.append(mode_label(facts.mode))
-    parts += spent(facts)
+    parts += cost_facts(facts)
     if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
         parts.append(coverage(facts))
     if facts.mode == "no_text":
         return " · ".join(parts)
-    return " · ".join([*parts, *writer(facts)])
+    return " · ".join([*parts, *writer_name(facts)])
 
 
-def writer(facts: AnswerFacts) -> list[str]:
+def writer_name(facts: AnswerFacts) -> list[str]:
     """The model that wrote the answer, or what did in its place."""
     if facts.extractive:
         return [_("no language model: quoting your documents")]

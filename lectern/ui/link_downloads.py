@@ -46,14 +46,14 @@ class Fetching:
     def already_there(self) -> list[Added]:
         """The files that were in the library already, each told once."""
         with self._lock:
-            told, self._known = self._known, []
-        return told
+            duplicates, self._known = self._known, []
+        return duplicates
 
     def problems(self) -> list[RagError]:
         """Those for which there can be no row, as the library cannot be written; each told once."""
         with self._lock:
-            told, self._problems = self._problems, []
-        return told
+            problems, self._problems = self._problems, []
+        return problems
 
     def end(self) -> None:
         """Take nothing more in, and wait for what is being taken in now, for `END_SECONDS` at most."""
@@ -62,7 +62,7 @@ class Fetching:
         while self.running() and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def _wanted(self, gathered: Iterable[Gathered]) -> Iterator[Gathered]:
+    def _until_ended(self, gathered: Iterable[Gathered]) -> Iterator[Gathered]:
         for one in gathered:
             if self._ended.is_set():
                 return
@@ -71,9 +71,9 @@ class Fetching:
     def _run(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
         try:
             with self._room:
-                taken = self._library.intake.take(self._wanted(gather()))
+                added_files = self._library.intake.take(self._until_ended(gather()))
             with self._lock:
-                self._known += [added for added in taken if added.outcome == "duplicate"]
+                self._known += [added for added in added_files if added.outcome == "duplicate"]
         except RagError as error:
             if not self._ended.is_set():
                 self._refuse(label, error)

@@ -85,7 +85,7 @@ class OpenIndexes:
         with self._lock:
             opened = self._open.get(id_)
             if opened is None or not self.all.has(id_):
-                opened = self._opened(id_)
+                opened = self._open_new(id_)
             opened.looked_at = time.monotonic()
             return opened
 
@@ -94,8 +94,8 @@ class OpenIndexes:
         for index in self.all.all():
             try:
                 with closing(Library(index.where)) as library:
-                    left = has_work(library)
-                if left:
+                    unfinished = has_work(library)
+                if unfinished:
                     self.get(index.id)
             except RagError:
                 logger.exception("what was left to do in an index waits until somebody opens it")
@@ -121,7 +121,7 @@ class OpenIndexes:
             for id_ in list(self._open):
                 self._forget(id_)
 
-    def _opened(self, id_: str) -> OpenIndex:
+    def _open_new(self, id_: str) -> OpenIndex:
         index = self.all.get(id_)
         if index is None:
             self._forget(id_)

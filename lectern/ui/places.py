@@ -75,14 +75,14 @@ def settle_page(name: str) -> None:
 
 def from_address(letter: str, current: str | None) -> str | None:
     """What a page should show: what its address says when that is news - a reload, a link, the back button - or `current`."""
-    state, given, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
-    if given and (given != state.address.last.get(letter) or state.address.letter != letter):
+    state, named, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
+    if named and (named != state.address.last.get(letter) or state.address.letter != letter):
         state.panel = panel
-        return given
-    if given and panel != state.address.last["p"] == state.panel:
+        return named
+    if named and panel != state.address.last["p"] == state.panel:
         state.panel = panel
     # The way from page to page, which names nothing, leads to what was open.
-    went_back = not given and state.address.letter == letter and current == state.address.last[letter]
+    went_back = not named and state.address.letter == letter and current == state.address.last[letter]
     return None if went_back and time.monotonic() - state.address.changed_at > UNDERWAY_SECONDS else current
 
 
@@ -90,32 +90,32 @@ def to_address(letter: str, current: str | None, panel: str) -> None:
     """Let the address of the page say what it shows, so that a reload shows the same."""
     state = session()
     state.address.letter = letter
-    wanted = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
-    if st.query_params.to_dict() != wanted:  # which the browser does not know yet
+    address = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
+    if st.query_params.to_dict() != address:  # which the browser does not know yet
         if state.address.last.get(letter) != (current or ""):
             state.address.changed_at = time.monotonic()
-        st.query_params.from_dict(wanted)
+        st.query_params.from_dict(address)
     state.address.last |= {letter: current or "", "p": panel}
 
 
 def settle_index() -> None:
     """Open the index that the address of the page names when that is news - a reload, a link, the back button -, and let the
     address name the open one where there are several. First of all in a run of the script."""
-    state, given = session(), st.query_params.get("i")
-    wanted = given if given and given != state.address.last.get("i") else state.index
-    if wanted != MAIN and resources.all_indexes().get(wanted) is None:
-        wanted = MAIN
+    state, named_id = session(), st.query_params.get("i")
+    index_id = named_id if named_id and named_id != state.address.last.get("i") else state.index
+    if index_id != MAIN and resources.all_indexes().get(index_id) is None:
+        index_id = MAIN
         for letter in ("c", "d", "n", "p", "q", "r", "s"):
             st.query_params.pop(letter, None)
         state.notice = _("This index has been deleted.")
-    if wanted != state.index:
-        open_index(wanted)
+    if index_id != state.index:
+        open_index(index_id)
         state = session()
-    named = _index().get("i", "")
-    state.address.last["i"] = named
-    if named and given != named:
-        st.query_params["i"] = named
-    elif given and not named:
+    shown_id = _index().get("i", "")
+    state.address.last["i"] = shown_id
+    if shown_id and named_id != shown_id:
+        st.query_params["i"] = shown_id
+    elif named_id and not shown_id:
         del st.query_params["i"]
 
 

@@ -20,7 +20,7 @@ from lectern.ui.state import Confirm, session
 from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 
-KEPT = 200  # prices
+CACHE_SIZE = 200  # prices
 A_QUESTION = " ".join(["word"] * 12)  # in the place of one that is not typed yet
 
 Work: TypeAlias = Callable[[Library, Ask, Sequence[ChatMessage]], Price]
@@ -41,7 +41,7 @@ class Prices:
         with self._lock:
             if key not in self._known:
                 self._known[key] = self._pool.submit(work, library, ask, tuple(history))
-                while len(self._known) > KEPT:
+                while len(self._known) > CACHE_SIZE:
                     self._known.popitem(last=False)
             return self._known[key]
 
@@ -95,11 +95,11 @@ def run_within_limits(
         ):
             run(_known(asks, history))
             return
-        found = [price_of(ask, history).result() for ask in asks]
+        prices = [price_of(ask, history).result() for ask in asks]
     except RagError:
         run([None] * len(asks))  # which says what is wrong
         return
-    agree_first(all_at_once(found), len(asks), lambda: run(at_once(found, _full_speed())), cancelled)
+    agree_first(all_at_once(prices), len(asks), lambda: run(at_once(prices, _full_speed())), cancelled)
 
 
 def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:

@@ -16,7 +16,7 @@ from lectern.ui.state import session
 T = TypeVar("T")
 
 AT_ONCE = 2  # looks; more would only slow each other
-KEPT = 12  # of one tab
+MOST_LOOKS = 12  # of one tab
 AT_LEAST = 0.25  # seconds that a screen waits before it says that it is looking
 
 
@@ -27,15 +27,15 @@ def _threads() -> ThreadPoolExecutor:
 
 def begin_look(key: str, work: Callable[[], T]) -> Future[T]:
     """`work` in a thread, once for each key of this tab; it must look at nothing of the session."""
-    kept: dict[str, Future[Any]] = session().answers.looks
-    if key not in kept:
-        for old in list(kept)[: len(kept) - KEPT + 1]:
-            del kept[old]
-        kept[key] = _threads().submit(work)
-    return kept[key]
+    looks: dict[str, Future[Any]] = session().answers.looks
+    if key not in looks:
+        for old in list(looks)[: len(looks) - MOST_LOOKS + 1]:
+            del looks[old]
+        looks[key] = _threads().submit(work)
+    return looks[key]
 
 
-def looked(key: str, work: Callable[[], T], waiting: str) -> T | None:
+def look_result(key: str, work: Callable[[], T], waiting: str) -> T | None:
     """What `work` found; until it has, None, and the text `waiting` is shown. Raises what it raised."""
     look = begin_look(key, work)
     wait([look], AT_LEAST)

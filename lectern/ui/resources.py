@@ -31,7 +31,7 @@ def chosen_language() -> str:
     """The language that was chosen for the screens, kept with the first index; "" for the browser's, and while that index
     cannot be opened."""
     try:
-        return opened().library.settings.language
+        return get_index().library.settings.language
     except RagError:
         return ""
 
@@ -41,14 +41,14 @@ def all_indexes() -> Indexes:
     return open_indexes().all
 
 
-def opened(index_id: str = MAIN) -> OpenIndex:
+def get_index(index_id: str = MAIN) -> OpenIndex:
     """One index, open, for whoever is not drawn in a browser tab. InputError when it is not there."""
     return open_indexes().get(index_id)
 
 
 def current_index() -> OpenIndex:
     """The index which this browser tab has open."""
-    return opened(session().index)
+    return get_index(session().index)
 
 
 def library() -> Library:

@@ -46,7 +46,7 @@ class Mark:
 
     start: int
     end: int
-    told: str
+    title: str
     link: str
 
 
@@ -78,9 +78,9 @@ def addresses_in(text: str) -> list[str]:
     ['https://xn--bcher-kva.example/a_(b)']
     """
     addresses: list[str] = []
-    for found in _ADDRESS.findall(text):
+    for candidate in _ADDRESS.findall(text):
         try:
-            url = httpx.URL(_without_punctuation(found))
+            url = httpx.URL(_without_punctuation(candidate))
         except httpx.InvalidURL:
             continue
         if url.raw_host and not url.userinfo:
@@ -111,7 +111,7 @@ def answer_md(
         safe = _TWICE.sub(r"\g<first>", safe)
     for number, mark in enumerate(marks[:_MOST_MARKS]):
         safe = safe.replace(chr(_OPENS + number), "[")
-        safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.told)}")')
+        safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.title)}")')
     return safe
 
 
@@ -131,7 +131,7 @@ def _markable(text: str, start: int, end: int) -> tuple[int, int]:
     """The longest stretch in it that is plain text; an empty one in a block of code."""
     if text.count("```", 0, start) % 2 or text.count("~~~", 0, start) % 2:
         return start, start
-    edges = [start, *(edge for found in _UNMARKABLE.finditer(text, start, end) for edge in found.span()), end]
+    edges = [start, *(edge for match in _UNMARKABLE.finditer(text, start, end) for edge in match.span()), end]
     first, last = max(zip(edges[::2], edges[1::2], strict=True), key=lambda span: span[1] - span[0])
     if lead := _LEADING.match(text[first:last]):
         first += lead.end()
@@ -178,26 +178,26 @@ def _line(line: str, links: Mapping[int, str]) -> str:
 
 
 def _inline(text: str, links: Mapping[int, str]) -> str:
-    def linked(citation: re.Match[str]) -> str:
+    def link_citation(citation: re.Match[str]) -> str:
         numbers = cited_in(citation.group())
         return "".join(links.get(number, f"\\[{number}\\]") for number in numbers)
 
-    return replace_between(CITATION, text, linked, _defang)
+    return replace_between(CITATION, text, link_citation, _defang)
 
 
 def _defang(text: str) -> str:
-    text = _ESCAPED_ADDRESS.sub(lambda found: found.group().replace("\\", ""), text)
-    return replace_between(_AUTOLINK, text, lambda found: _as_code(found, _escape), _escape)
+    text = _ESCAPED_ADDRESS.sub(lambda match: match.group().replace("\\", ""), text)
+    return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape), _escape)
 
 
 def _literal(text: str) -> str:
-    return replace_between(_AUTOLINK, text, lambda found: _as_code(found, _escape_all), _escape_all)
+    return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape_all), _escape_all)
 
 
-def _as_code(found: re.Match[str], around: Callable[[str], str]) -> str:
+def _as_code(match: re.Match[str], around: Callable[[str], str]) -> str:
     """An address as code: the page makes links of those in any other text, also where their signs are escaped."""
-    address = _without_punctuation(found.group())
-    return f"`{address.replace(chr(92), '')}`{around(found.group()[len(address) :])}"
+    address = _without_punctuation(match.group())
+    return f"`{address.replace(chr(92), '')}`{around(match.group()[len(address) :])}"
 
 
 def _escape_all(text: str) -> str:
@@ -205,7 +205,7 @@ def _escape_all(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
+    return _HARMFUL.sub(lambda match: match.group() if len(match.group()) > 1 else f"\\{match.group()}", text)
 
 
 def _without_punctuation(address: str) -> str:

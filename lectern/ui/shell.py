@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from lectern.ui import labels, places, resources
-from lectern.ui.i18n import _, known
+from lectern.ui.i18n import _, supported_language
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, open_index, session, widget
 from lectern.ui.widgets.conversations import conversation_list
@@ -22,7 +22,7 @@ SEARCH_FROM = 8  # conversations; fewer are found by looking
 
 
 def frame() -> None:
-    session().language = resources.chosen_language() or known(st.context.locale) or "en"
+    session().language = resources.chosen_language() or supported_language(st.context.locale) or "en"
     st.set_page_config(page_icon=str(HERE / "static" / "icon.png"), layout="wide")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(_pages(), expanded=True)
@@ -84,8 +84,8 @@ def conversations(in_chat: bool) -> None:
     open_id = places.from_address("c", state.chat.conversation) if in_chat else None
     search = str(widget("search") or "")
     place = st.container()
-    shown = conversation_list(open_id, search)
-    if shown >= SEARCH_FROM or search:
+    listed = conversation_list(open_id, search)
+    if listed >= SEARCH_FROM or search:
         place.text_input(
             _("Search conversations"),
             key="search",
@@ -95,7 +95,7 @@ def conversations(in_chat: bool) -> None:
             type="search",
             live=True,
         )
-        if not shown:
+        if not listed:
             st.caption(_("No conversation contains these words."))
 
 

@@ -90,7 +90,7 @@ class ChatState:
     options_of: str | None = None  # the conversation whose way of answering the page has taken up
     earlier: int = 0  # messages drawn beyond the usual window
     more_listed: int = 0  # conversations in the sidebar beyond the usual
-    asked: bool = False  # a question was taken on another page: go to the chat
+    go_to_chat: bool = False  # a question was taken on another page: go to the chat
     declined_model: set[str] = field(default_factory=set)  # the conversations in which a language model is not wanted
 
 
@@ -137,9 +137,9 @@ class ViewerState:
 
     document: str = ""  # its id; "": none is shown
     start: int = 0  # the character at which the shown stretch of it begins
-    found: int = -1  # the character at which the searched words were found last
+    match_start: int = -1  # the character at which the searched words were found last
     passage: str = ""  # the id of the passage that is looked at more closely
-    asked: bool = False  # it was asked for in a part of the page that is drawn alone
+    redraw: bool = False  # it was asked for in a part of the page that is drawn alone
 
 
 @dataclass
@@ -219,30 +219,30 @@ def session() -> Session:
     """This tab's session."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or _run.context is not context:
-        _run.session = _undisturbed(lambda: st.session_state.setdefault("_session", Session()))
+        _run.session = _without_interruption(lambda: st.session_state.setdefault("_session", Session()))
         _run.context = context
     return _run.session
 
 
 def widget(key: str) -> Any:
     """What the widget with this key holds now, or None."""
-    return _undisturbed(lambda: st.session_state.get(key))
+    return _without_interruption(lambda: st.session_state.get(key))
 
 
 def fill_widget(key: str, value: object) -> None:
     """Give a widget its value before it is drawn."""
-    _undisturbed(lambda: st.session_state.update({key: value}))
+    _without_interruption(lambda: st.session_state.update({key: value}))
 
 
 def fill_new_widget(key: str, value: object) -> None:
     """Give a widget its first value; one that has a value keeps it."""
-    _undisturbed(lambda: st.session_state.setdefault(key, value))
+    _without_interruption(lambda: st.session_state.setdefault(key, value))
 
 
 def forget_widgets(*keys: str) -> None:
     """Have these widgets begin anew when they are drawn next."""
     for key in keys:
-        _undisturbed(partial(st.session_state.pop, key, None))
+        _without_interruption(partial(st.session_state.pop, key, None))
 
 
 def event(key: str, name: str) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def event(key: str, name: str) -> dict[str, Any]:
     return reported if isinstance(reported, dict) else {}
 
 
-def _undisturbed(look: Callable[[], T]) -> T:
+def _without_interruption(look: Callable[[], T]) -> T:
     """What this look at the session gives.
 
     Any look is a moment at which the next click ends the run of the script before it. That may be so while a screen is drawn,
@@ -261,7 +261,7 @@ def _undisturbed(look: Callable[[], T]) -> T:
     waiting: list[Callable[[], bool]] = []
     while True:
         try:
-            found = look()
+            value = look()
             break
         except RerunException as next_click:
             context = get_script_run_ctx()
@@ -270,7 +270,7 @@ def _undisturbed(look: Callable[[], T]) -> T:
             waiting.append(partial(context.script_requests.request_rerun, next_click.rerun_data))
     for request in waiting:
         request()
-    return found
+    return value
 
 
 def interruptible() -> None:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lectern import access
 from lectern.settings import default_folder
-from lectern.ui.i18n import accepted, answer_in, said
+from lectern.ui.i18n import answer_in, preferred_language, translate
 from lectern.ui.server.security import host_and_port, is_encrypted, refusal
 
 PARAMETER = "token"
@@ -71,14 +71,14 @@ def _answer(scope: Scope, token: str, *, has_cookie: bool) -> Response | None:
     headers = Headers(scope=scope)
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
         return _opens(scope, query)  # a link on another site: the browser sends the cookie only where a page of ours asks
-    return _refused(scope, headers)
+    return _refusal_page(scope, headers)
 
 
 def _has_cookie(scope: Scope, value: str) -> bool:
     """Whether one of the request's cookies is right: a page on another port may have added others of the same name."""
     name = access.cookie_name(host_and_port(scope)[1])
-    given = [pair.strip().partition("=") for line in Headers(scope=scope).getlist("cookie") for pair in line.split(";")]
-    return any(hmac.compare_digest(each[2].encode(), value.encode()) for each in given if each[0] == name)
+    cookies = [pair.strip().partition("=") for line in Headers(scope=scope).getlist("cookie") for pair in line.split(";")]
+    return any(hmac.compare_digest(each[2].encode(), value.encode()) for each in cookies if each[0] == name)
 
 
 def _set_cookie(page: Response, scope: Scope, token: str) -> None:
@@ -101,8 +101,8 @@ def _opens(scope: Scope, query: list[tuple[str, str]]) -> Response:
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 
-def _refused(scope: Scope, headers: Headers) -> Response:
-    answer_in(accepted(headers.get("accept-language", "")))
+def _refusal_page(scope: Scope, headers: Headers) -> Response:
+    answer_in(preferred_language(headers.get("accept-language", "")))
     what = "This browser does not have access yet."
     hint = "Open the address that Lectern printed in the terminal when it was started. It ends with a token."
     if "text/html" not in headers.get("accept", ""):
@@ -111,6 +111,6 @@ def _refused(scope: Scope, headers: Headers) -> Response:
         f'<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<meta name="color-scheme" content="light dark"><title>Lectern</title>'
         f'<body style="font:16px/1.6 sans-serif;max-width:36rem;margin:20vh auto;padding:0 1.25rem">'
-        f"<h1>{escape(said(what))}</h1><p>{escape(said(hint))}</p>"
+        f"<h1>{escape(translate(what))}</h1><p>{escape(translate(hint))}</p>"
     )
     return HTMLResponse(page, status_code=403, headers={"Cache-Control": "no-store"})

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lectern import access
 from lectern.open_files import raise_open_files
 from lectern.ui import resources
-from lectern.ui.i18n import accepted, answer_in
+from lectern.ui.i18n import answer_in, preferred_language
 from lectern.ui.server import downloads, exports, uploads
 from lectern.ui.server.access import Access, stored_token
 from lectern.ui.server.first_frame import FirstFrame
@@ -58,7 +58,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 def _open() -> bool:
     """Whether there is no more to it; False while the database's server is away."""
     try:
-        resources.opened()
+        resources.get_index()
         resources.open_indexes().go_on()
     except RagError as error:
         logger.warning("the library cannot be opened: %s", error.what)  # the screens say so, and try again
@@ -84,11 +84,11 @@ def in_one_line(record: logging.LogRecord) -> bool:
 
 def on_script_error(error: BaseException) -> bool:
     """Show any failure of a screen in the one form; the traceback goes to the log alone."""
-    from lectern.ui.widgets.problem import unexpected
+    from lectern.ui.widgets.problem import draw_screen_failure
 
     if not isinstance(error, RagError):
         logger.error("a screen failed", exc_info=error)
-    unexpected(error)
+    draw_screen_failure(error)
     return True
 
 
@@ -101,7 +101,7 @@ class RequestLanguage:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/"):
             chosen = await anyio.to_thread.run_sync(resources.chosen_language)
-            answer_in(chosen or accepted(Headers(scope=scope).get("accept-language", "")))
+            answer_in(chosen or preferred_language(Headers(scope=scope).get("accept-language", "")))
         await self.app(scope, receive, send)
 
 

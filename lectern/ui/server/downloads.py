@@ -14,28 +14,28 @@ from lectern.explain.source_view import draw_page
 from lectern.export import backup
 from lectern.library import Library
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, language, said
+from lectern.ui.i18n import _, language, translate
 from lectern.ui.server.index_address import asked_index, in_open_index
-from lectern.ui.server.security import refusal, ticketed
+from lectern.ui.server.security import check_ticket, refusal
 from ragcore.errors import InputError, RagError, UnknownDocumentError
 from ragcore.schema import new_id
 
 
 async def make_copy(request: Request) -> Response:
     """Write a copy of the library, for `send_copy` to fetch under the id that is given."""
-    library = await ticketed(request)
+    library = await check_ticket(request)
     if isinstance(library, Response):
         return library
-    made = new_id()
+    copy_id = new_id()
     await request.body()  # once that is read, it is heard of a page that is gone
     try:
-        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(made))
+        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(copy_id))
     except RagError as error:
         return refusal(507, error.what, error.hint)
     if await request.is_disconnected():
-        await anyio.to_thread.run_sync(lambda: _copy_of(made).unlink())
+        await anyio.to_thread.run_sync(lambda: _copy_of(copy_id).unlink())
         return Response(status_code=499)
-    return JSONResponse({"id": made})
+    return JSONResponse({"id": copy_id})
 
 
 async def send_copy(request: Request) -> Response:
@@ -46,9 +46,9 @@ async def send_copy(request: Request) -> Response:
     return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
 
 
-def _copy_of(made: str) -> Path:
+def _copy_of(copy_id: str) -> Path:
     """Where a copy waits for whoever had it made, whichever index it is of."""
-    return resources.opened().library.incoming / f"copy-{made}{backup.SUFFIX}"
+    return resources.get_index().library.incoming / f"copy-{copy_id}{backup.SUFFIX}"
 
 
 class _Once(FileResponse):
@@ -65,10 +65,10 @@ async def run_card(request: Request) -> Response:
     """The run card of an answer, or of all answers of its comparison, to be saved."""
     message_id = str(request.path_params["message_id"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
         card = await anyio.to_thread.run_sync(_card, opened.library, message_id)
     except RagError as error:
-        return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
+        return PlainTextResponse(f"{translate(error.what)} {translate(error.hint)}", status_code=404)
     saved = {"Content-Disposition": f'attachment; filename="run-card-{message_id[:8]}.html"'}
     return Response(card, media_type="text/html; charset=utf-8", headers=saved)
 
@@ -86,7 +86,7 @@ def _card(library: Library, message_id: str) -> str:
     ways = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
     readings: dict[str, str] = {name: reading.label for name, reading in labels.readings().items()}
     prompts = {name: title for name, (title, _where) in titles().items()}
-    voice = Voice(language(), _, said, ways, readings, prompts)
+    voice = Voice(language(), _, translate, ways, readings, prompts)
     return run_card(library, [each for each in all_of_it if each.role == "assistant"], voice)
 
 
@@ -99,7 +99,7 @@ async def page_image(request: Request) -> Response:
     """A page of a PDF as an image. The address carries the file's version, so that a browser may keep it."""
     file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
         data = await anyio.to_thread.run_sync(draw_page, opened.library, file_id, index)
     except RagError as error:
         return refusal(404, error.what, error.hint)
@@ -109,7 +109,7 @@ async def page_image(request: Request) -> Response:
 async def original(request: Request) -> Response:
     """The file of a document as it was added, to be saved. A browser never shows it, whatever it holds."""
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
         name, path = await anyio.to_thread.run_sync(_original, opened.library, str(request.path_params["file_id"]))
     except RagError as error:
         return refusal(404, error.what, error.hint)

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lectern.indexes import MAIN
 from lectern.library import Library
 from lectern.ui import resources
-from lectern.ui.i18n import said
+from lectern.ui.i18n import translate
 from lectern.ui.state import session
 from ragcore.errors import InputError, RagError
 
@@ -93,10 +93,10 @@ def host_and_port(scope: Scope) -> tuple[str, int]:
 
 
 def _split_host(text: str, encrypted: bool) -> tuple[str, int]:
-    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/\\@?#\[\]]+)(?::(\d{1,5}))?", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/\\@?#\[\]]+)(?::(\d{1,5}))?", text, re.ASCII)
+    if match is None:
         return text, 0
-    return found[1].lower(), int(found[2] or (443 if encrypted else 80))
+    return match[1].lower(), int(match[2] or (443 if encrypted else 80))
 
 
 async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
@@ -162,8 +162,8 @@ def ticket(secret: bytes, now: float | None = None) -> str:
     return f"{hour}.{_sign(secret, hour)}"
 
 
-def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
-    hour, _dot, signature = given.partition(".")
+def valid_ticket(secret: bytes, sent: str, now: float | None = None) -> bool:
+    hour, _dot, signature = sent.partition(".")
     if not (hour.isascii() and hour.isdigit() and len(hour) < 12):
         return False
     age = (time.time() if now is None else now) - int(hour) * 3600
@@ -173,25 +173,25 @@ def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
 def page_ticket() -> str:
     """The ticket of a page that shows the open index: it names that index, and is good for no other."""
     index = session().index
-    return ticket(resources.opened(index).library.secret) + ("" if index == MAIN else f"@{index}")
+    return ticket(resources.get_index(index).library.secret) + ("" if index == MAIN else f"@{index}")
 
 
 def _sign(secret: bytes, hour: int) -> str:
     return hmac.new(secret, f"upload {hour}".encode(), hashlib.sha256).hexdigest()
 
 
-async def ticketed(request: Request) -> Library | Response:
+async def check_ticket(request: Request) -> Library | Response:
     """The library that the request has a ticket for, or the answer to who has none."""
-    given, _at, index = request.headers.get("x-lectern-ticket", "").partition("@")
+    sent, _at, index = request.headers.get("x-lectern-ticket", "").partition("@")
     try:
-        library = (await anyio.to_thread.run_sync(resources.opened, index or MAIN)).library
+        library = (await anyio.to_thread.run_sync(resources.get_index, index or MAIN)).library
         secret = await anyio.to_thread.run_sync(lambda: library.secret)
     except RagError as error:
         return refusal(404 if isinstance(error, InputError) else 503, error.what, error.hint)
-    if valid_ticket(secret, given):
+    if valid_ticket(secret, sent):
         return library
     return refusal(403, "This page is out of date.", "Reload the page and try again.")
 
 
 def refusal(status: int, what: str, hint: str) -> Response:
-    return JSONResponse({"what": said(what), "hint": said(hint)}, status_code=status)
+    return JSONResponse({"what": translate(what), "hint": translate(hint)}, status_code=status)

@@ -9,7 +9,7 @@ from lectern.jobs.embedders import DOWNLOADED_MULTILINGUAL, MULTILINGUAL
 from lectern.schema import Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
-from lectern.ui.widgets.rebuilding import rebuilding
+from lectern.ui.widgets.rebuilding import rebuild_status
 from ragcore.embeddings import multilingual_e5
 
 
@@ -18,7 +18,7 @@ def across_languages(message: Message) -> None:
     library = resources.library()
     coming = library.store.versions.coming()
     if coming is not None and coming.embed_model in (MULTILINGUAL, DOWNLOADED_MULTILINGUAL):
-        rebuilding()
+        rebuild_status()
         return
     if message.ask is None or message.ask.reading != "best" or not message.ask.reads_documents:
         return

@@ -179,7 +179,7 @@ ACTIONS: tuple[Action, ...] = (
 def actions(message: Message, *, last: bool) -> None:
     key = f"actions_{message.id}"
     offered = [action for action in ACTIONS if action.fits(message) and (last or not action.only_last)]
-    shown = [
+    buttons = [
         {
             "do": one.do,
             "label": one.label(),
@@ -192,13 +192,13 @@ def actions(message: Message, *, last: bool) -> None:
         }
         for one in offered
     ]
-    told = {
+    words = {
         "copy": _("Copy"),
         "copied": _("Copied"),
         "cannot_copy": _("Your browser does not allow copying here"),
         "more": _("More"),
     }
-    data = {"text": message.as_shown.text, "actions": shown, "words": told}
+    data = {"text": message.as_shown.text, "actions": buttons, "words": words}
     _ACTIONS(key=key, data=data, on_act_change=lambda: _act(key, message))
 
 

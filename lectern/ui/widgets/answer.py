@@ -69,26 +69,26 @@ def answer(message: Message, *, last: bool) -> None:
             with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
                 if message.facts is not None and message.facts.is_unsure:
                     st.caption(f":material/contrast: {_('Not sure')}")
-                _said(message, folds=outcome == "closest")
+                _draw_text(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
             unsupported_line(message)
         if not message.saved:
             unsaved_line(message.id)
         if message.state == "interrupted":
-            kept = _("The text so far has been kept.") if message.text else ""
-            _retry(message, Problem(_("This answer was interrupted."), kept), [_again()])
+            text = _("The text so far has been kept.") if message.text else ""
+            _retry(message, Problem(_("This answer was interrupted."), text), [_again()])
             return
         if message.state == "failed":
-            _failed(message)
+            _draw_failure(message)
             return
         if message.state == "stopped":
-            kept = _("Stopped. The text so far has been kept.") if message.text else _("Stopped before anything was written.")
-            st.caption(kept)
+            text = _("Stopped. The text so far has been kept.") if message.text else _("Stopped before anything was written.")
+            st.caption(text)
         sources_row(message)
         _addresses(message)
         if last:
-            _narrowed(message)
+            _narrow_scope_line(message)
             _unread(message)
             across_languages(message)
         _below(message, last=last)
@@ -125,7 +125,7 @@ def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = No
             growing_table(run, message)
             return
         bar = st.empty() if reading == "everything" else None
-        text, found, looked = GrowingText(st.container()), FoundPassages(message), 0.0
+        text, passages, looked = GrowingText(st.container()), FoundPassages(message), 0.0
         for piece in run.follow():
             interruptible()
             if time.monotonic() - looked > 1.0:
@@ -136,7 +136,7 @@ def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = No
             now = replace(message, text=run.text, sources=run.sources)
             step = waits_for(run) if bar is None else call_words(run.call)
             text.add(piece, _links(now), step, now.shown_numbers)
-            found.draw(run.sources)
+            passages.draw(run.sources)
 
 
 def written_elsewhere(messages: Sequence[Message]) -> Message | None:
@@ -149,10 +149,10 @@ def answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> N
     `growing_place`."""
     noted: Message | None = message
     with growing_place(where):
-        slot, found = st.empty(), FoundPassages(message)
+        slot, passages = st.empty(), FoundPassages(message)
         while noted is not None and noted.state == "writing":
             slot.markdown(answer_md(noted.text, _links(noted), numbers=noted.shown_numbers) or f":shimmer[{waiting_words()}]")
-            found.draw(noted.sources)
+            passages.draw(noted.sources)
             interruptible()
             time.sleep(LOOK_SECONDS)
             noted = resources.library().conversations.message(message.id)
@@ -224,12 +224,12 @@ def _chips(sources: Sequence[Source], message: Message, *, numbered: bool = True
 def _chip(source: Source, message: Message, numbers: Sequence[int]) -> str:
     """Numbers, name and page; a name that is too long for the screen is cut, the page is not."""
     whole, page, leads_to = label(labels.place(source)).replace('"', "&quot;"), labels.page(source), address(message, source)
-    told = (
+    caption = (
         (f"**{' '.join(map(str, numbers))}** " if numbers else "")
         + f"*{label(source.file_name)}*"
         + (f" · {label(page)}" if page else "")
     )
-    return f'[{told}]({leads_to} "{whole}")'
+    return f'[{caption}]({leads_to} "{whole}")'
 
 
 def _below(message: Message, *, last: bool) -> None:
@@ -238,29 +238,29 @@ def _below(message: Message, *, last: bool) -> None:
         actions(message, last=last)
         if (facts := message.facts) is None:
             return
-        told = labels.answer_facts(facts)
-        whole = label(told).replace('"', "&quot;")
+        facts_line = labels.answer_facts(facts)
+        whole = label(facts_line).replace('"', "&quot;")
         with st.container(key=f"facts_{message.id}"):
-            st.caption(f'[{_("Details") if is_chat(message) else label(told)}]({calls_address(message)} "{whole}")')
+            st.caption(f'[{_("Details") if is_chat(message) else label(facts_line)}]({calls_address(message)} "{whole}")')
         if facts.meant:
             st.caption(_("Searched for: {question}").format(question=label(labels.excerpt(facts.meant))))
 
 
-def _said(message: Message, *, folds: bool) -> None:
+def _draw_text(message: Message, *, folds: bool) -> None:
     """The text of an answer; where it `folds`, its first paragraphs, and the others behind a press."""
     written = answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers)
     ends = accumulate(map(len, message.text.split("\n\n")))
-    shown = max(FIRST, sum(end <= FOLDED_CHARS for end in ends))
+    visible = max(FIRST, sum(end <= FOLDED_CHARS for end in ends))
     paragraphs = written.split("\n\n")
-    if not folds or len(paragraphs) <= shown:
+    if not folds or len(paragraphs) <= visible:
         st.markdown(written)
         return
-    st.markdown("\n\n".join(paragraphs[:shown]))
+    st.markdown("\n\n".join(paragraphs[:visible]))
     with st.expander(_("Show more"), type="compact"):
-        st.markdown("\n\n".join(paragraphs[shown:]))
+        st.markdown("\n\n".join(paragraphs[visible:]))
 
 
-def _narrowed(message: Message) -> None:
+def _narrow_scope_line(message: Message) -> None:
     """Of a chosen few documents that do not answer: that only these were searched, and the way to all."""
     ask, facts = message.ask, message.facts
     if ask is None or not ask.file_ids or facts is None or facts.outcome == "answer" or not is_chat(message):
@@ -281,26 +281,26 @@ def _search_all(message_id: str, ask: Ask) -> None:
 def _unread(message: Message) -> None:
     if message.facts is None or not (unread := message.facts.files_unread):
         return
-    told = ngettext(
+    text = ngettext(
         "{number} document was still being read. Try again to include it.",
         "{number} documents were still being read. Try again to include them.",
         unread,
     )
-    st.caption(told.format(number=numeral(unread)))
+    st.caption(text.format(number=numeral(unread)))
 
 
-def _failed(message: Message) -> None:
-    shown = message.problem or Problem(_("The answer could not be finished."))
-    if shown.needs_reading:
-        _retry(message, shown, [_again()])
+def _draw_failure(message: Message) -> None:
+    error = message.problem or Problem(_("The answer could not be finished."))
+    if error.needs_reading:
+        _retry(message, error, [_again()])
         return
     model = resources.library().settings.llm.provider != "none"
     choices = [_again(), _quote(), _change()] if model else [_again()]
-    _retry(message, shown, choices if shown.retryable or not model else [_quote(), _change(), _again()])
+    _retry(message, error, choices if error.retryable or not model else [_quote(), _change(), _again()])
 
 
-def _retry(message: Message, shown: Problem, choices: Sequence[Choice]) -> None:
-    pressed = problem(shown, choices, key=message.id)
+def _retry(message: Message, error: Problem, choices: Sequence[Choice]) -> None:
+    pressed = problem(error, choices, key=message.id)
     if pressed == _change().label:
         go_to_settings()
     if pressed is not None:

@@ -25,14 +25,14 @@ def scope_menu(*, disabled: bool) -> None:
     chosen = [file_id for file_id in widget("chat_files") or () if file_id in ready]
     fill_widget("chat_files", chosen)
     groups = {name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()}
-    shown = _("All documents")
+    scope = _("All documents")
     if group := next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None):
-        shown = _shortened(group)
+        scope = _shorten(group)
     elif len(chosen) == 1:
-        shown = _shortened(ready[chosen[0]])
+        scope = _shorten(ready[chosen[0]])
     elif chosen:
-        shown = labels.count(len(chosen), "document")
-    with st.popover(label(shown), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
+        scope = labels.count(len(chosen), "document")
+    with st.popover(label(scope), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
         for number, (name, ids) in enumerate(groups.items()):
             if ids:
                 st.button(
@@ -53,7 +53,7 @@ def scope_menu(*, disabled: bool) -> None:
         )
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     return name if len(name) <= NAME_CHARS else f"{name[:NAME_CHARS].rstrip()}…"
 
 
@@ -70,14 +70,14 @@ def mode_menu(*, disabled: bool) -> None:
             _("How to answer"),
             able,
             key="chat_mode",
-            format_func=_named,
+            format_func=_mode_name,
             captions=[labels.chat_modes()[name].sentence for name in able],
             persist_state="session",
         )
         if resources.library().files.ready_names():
             most_tag(chat_ask(""))
         for name, lack in locked.items():
-            st.caption(f":material/lock: **{_named(name)}**  \n{label(needs(lack))}")
+            st.caption(f":material/lock: **{_mode_name(name)}**  \n{label(needs(lack))}")
         if "model" in locked.values():
             unlock()
 
@@ -91,5 +91,5 @@ def locked_modes() -> dict[str, Lack]:
     return {mode: lack for mode in labels.chat_modes() if (lack := lacking(mode, model)) is not None}
 
 
-def _named(mode: str) -> str:
+def _mode_name(mode: str) -> str:
     return f"{label(labels.chat_modes()[mode].label)} :small[:gray[{mode}]]"

@@ -40,7 +40,7 @@ class Growing:
         self._looked = 0.0
 
     @property
-    def found(self) -> bool:
+    def passages_known(self) -> bool:
         """Whether its passages are known."""
         return self._run is not None and bool(self._run.sources)
 
@@ -83,16 +83,16 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
                 growing.append(Growing(message, running.get(message.id), growing_place()))
             else:
                 _difference(message, answers)
-                _finished(message)
+                _draw_finished(message)
     return growing
 
 
-def follow(growing: list[Growing], *, found: bool) -> NoReturn:
+def follow(growing: list[Growing], *, passages_known: bool) -> NoReturn:
     """Draw what comes in all columns until one of them is finished, or the passages are `found`; then draw the screen anew."""
     moved = time.monotonic()
     while True:
         going = [one.look() for one in growing]  # each column, whichever of them is finished
-        if not all(going) or (not found and any(one.found for one in growing)):
+        if not all(going) or (not passages_known and any(one.passages_known for one in growing)):
             st.rerun()
         interruptible()
         if time.monotonic() - moved > 1.0:
@@ -104,14 +104,14 @@ def follow(growing: list[Growing], *, found: bool) -> NoReturn:
 def common_line(question: Message, answers: Sequence[Message]) -> None:
     """What all answers have in common: their passages and, as soon as one is finished, what wrote them."""
     count = len(question.sources)
-    told = []
+    parts = []
     if count:
-        told.append(ngettext("All from the same passage", "All from the same {number} passages", count).format(number=count))
+        parts.append(ngettext("All from the same passage", "All from the same {number} passages", count).format(number=count))
     facts = next((message.facts for message in answers if message.facts is not None), None)
     if facts is not None:
-        told += labels.writer(facts)
+        parts += labels.writer_name(facts)
     with st.container(key="compare_common"):
-        st.caption(label(" · ".join(told)) or f":shimmer[{waiting_words()}]")
+        st.caption(label(" · ".join(parts)) or f":shimmer[{waiting_words()}]")
 
 
 def stop_all(answers: Sequence[Message]) -> None:
@@ -138,16 +138,16 @@ def _head(message: Message, answers: list[Message]) -> None:
 
 def _difference(message: Message, answers: Sequence[Message]) -> None:
     """What this way did on this question, and which answer before it came out the same."""
-    told = [what_happened(message)]
+    sentences = [what_happened(message)]
     before = answers[: answers.index(message)]
     if same := next((one for one in before if message.text and one.text.split() == message.text.split()), None):
-        told.append(_("The same answer as {mode}.").format(mode=way(same)))
-    if any(told):
+        sentences.append(_("The same answer as {mode}.").format(mode=way(same)))
+    if any(sentences):
         with st.container(key=f"did_{message.id}"):
-            st.caption(label(" ".join(filter(None, told))))
+            st.caption(label(" ".join(filter(None, sentences))))
 
 
-def _finished(message: Message) -> None:
+def _draw_finished(message: Message) -> None:
     if _only_passages(message) and message.state == "done":
         st.markdown(_("The passages are listed below."))
         passages_alone(message)
@@ -156,17 +156,17 @@ def _finished(message: Message) -> None:
     verdict_line(message)
     gone = len(message.ask.node_ids or ()) - len(message.sources) if message.ask else 0
     if gone > 0 and message.state == "done":
-        told = ngettext(
+        text = ngettext(
             "{number} of the passages had been deleted when this was answered.",
             "{number} of the passages had been deleted when this was answered.",
             gone,
         )
-        st.caption(told.format(number=gone))
+        st.caption(text.format(number=gone))
 
 
 def _cost(facts: AnswerFacts) -> str:
     """ "6 calls · 2,310 tokens · 1.8 s" """
-    return " · ".join([*labels.recorded(facts), *labels.spent(facts)])
+    return " · ".join([*labels.recording_note(facts), *labels.cost_facts(facts)])
 
 
 def _only_passages(message: Message) -> bool:

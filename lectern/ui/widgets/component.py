@@ -19,5 +19,5 @@ def component(name: str, html: str) -> Component:
     style = HERE / f"{name}.css"
     css = (HERE / "base.css").read_text("utf-8") + (style.read_text("utf-8") if style.exists() else "")
     js = (HERE / "base.js").read_text("utf-8") + (HERE / f"{name}.js").read_text("utf-8")
-    made: Component = st.components.v2.component(f"lectern_{name}", html=html, css=css, js=js)
-    return made
+    registered: Component = st.components.v2.component(f"lectern_{name}", html=html, css=css, js=js)
+    return registered

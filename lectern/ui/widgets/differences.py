@@ -52,8 +52,8 @@ def differences(opened: Opened) -> None:
         st.markdown(_("Both answers say the same, word for word."))
         return
     removed, added = (sum(len(piece.text.split()) for piece in pieces if piece.kind == kind) for kind in ("removed", "added"))
-    told = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
-    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": told})
+    words = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
+    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": words})
 
 
 def say_the_same(pieces: Sequence[Piece]) -> bool:
@@ -62,8 +62,8 @@ def say_the_same(pieces: Sequence[Piece]) -> bool:
 
 
 def _only_in(message: Message, count: int) -> str:
-    told = ngettext("{number} word only in {way}", "{number} words only in {way}", count)
-    return told.format(number=numeral(count), way=way(message))
+    text = ngettext("{number} word only in {way}", "{number} words only in {way}", count)
+    return text.format(number=numeral(count), way=way(message))
 
 
 def way(message: Message) -> str:
@@ -97,9 +97,9 @@ def pin_button(message: Message, answers: list[Message]) -> None:
 def pinned_line(pinned: list[Message]) -> None:
     """What to do next, where one is pinned; the way back to the differences, where two are."""
     if len(pinned) == 2:
-        told = _("Differences between {first} and {second}").format(first=label(way(pinned[0])), second=label(way(pinned[1])))
+        text = _("Differences between {first} and {second}").format(first=label(way(pinned[0])), second=label(way(pinned[1])))
         st.button(
-            told,
+            text,
             key="show_differences",
             type="tertiary",
             icon=":material/compare:",

@@ -25,7 +25,7 @@ TABLES = ("CSV", "TSV")  # beside those that have sheets
 HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*?)[\s#]*$")
 AROUND = 60  # characters shown on each side of what was found
 PARTS = 500  # listed in the contents
-FOUND = 50  # places listed
+MOST_HITS = 50  # places listed
 STRETCH = 6000  # characters of text shown on each side of a place
 TABLE_STRETCH = 100_000  # characters of a table's text whose rows are shown at once
 TABLE_ROWS = 12  # rows of a table that are seen without scrolling in it
@@ -151,16 +151,18 @@ def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
 
 def _hits(document: Document, words: str) -> None:
     """The places of these words with what stands around them; a click on one goes there."""
-    found = [match.span() for match in re.finditer(re.escape(words), document.text, re.IGNORECASE)]
-    count = ngettext("Found in {number} place", "Found in {number} places", len(found)).format(number=numeral(len(found)))
-    st.caption(count if found else _("“{words}” is not in this document.").format(words=label(words)))
-    with st.container(key="found_in_document", height=240 if len(found) > 5 else "content"):
-        for number, (start, end) in enumerate(found[:FOUND]):
+    matches = [match.span() for match in re.finditer(re.escape(words), document.text, re.IGNORECASE)]
+    count = ngettext("Found in {number} place", "Found in {number} places", len(matches)).format(number=numeral(len(matches)))
+    st.caption(count if matches else _("“{words}” is not in this document.").format(words=label(words)))
+    with st.container(key="found_in_document", height=240 if len(matches) > 5 else "content"):
+        for number, (start, end) in enumerate(matches[:MOST_HITS]):
             before, behind = _around(document.text, start, end)
             page = document.page_at(start)
             where = f"{labels.part(document.page_word, page.label)} · " if page else ""
-            told = label(document.text[start:end])
-            bold = f"**{told}**" if words[0].isalnum() and words[-1].isalnum() else told  # Markdown has no other bold in a word
+            match_text = label(document.text[start:end])
+            bold = (
+                f"**{match_text}**" if words[0].isalnum() and words[-1].isalnum() else match_text
+            )  # Markdown has no other bold in a word
             line = label(where + before) + " " * before.endswith(" ") + bold + " " * behind.startswith(" ") + label(behind)
             st.button(line, key=f"found_{number}", type="tertiary", on_click=_go_to, args=(start, end))
 
