@@ -1,4 +1,4 @@
-"""Taking a question: from any page into a conversation, or on its own, with what is wrong said and the text kept."""
+"""Starts answers to the questions of all pages. An error puts the text back into its field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragcore.errors import Problem, RagError
 
 
 def chat_ask(question: str) -> Ask:
-    """The question with what the chat page and the settings say about how to answer."""
+    """The question with the options of the chat page and the settings."""
     answers = resources.library().settings.answers
     return Ask(
         question,
@@ -28,13 +28,14 @@ def chat_ask(question: str) -> Ask:
 
 
 def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
-    """Begin to answer in the open conversation, or a new one. Refused, the text goes back into the widget `box`.
+    """Starts an answer in the open conversation or a new one. On an error the text goes back into the widget `box`.
 
-    False also where the person is asked first; `asked` then says when a new one has begun.
+    Returns whether the answer has started. If the person must confirm its price first and then does, `go_to_chat` tells
+    the page about a new conversation.
     """
     state, conversations = session(), resources.library().conversations
     if new:
-        fill_widget("chat_files", [])  # what an earlier conversation was narrowed to
+        fill_widget("chat_files", [])  # drop the documents chosen in an earlier conversation
     opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
     ask, begun, later = chat_ask(question), False, False
 
@@ -63,7 +64,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
 
 
 def ask_once(asks: Sequence[Ask]) -> bool:
-    """Begin to answer a question that stands alone, in each of these ways. False also where the person is asked first."""
+    """Starts an answer in each of these ways, outside any chat. Returns whether they have started."""
     state, runs = session(), resources.current_index().runs
     begun = False
 
@@ -81,7 +82,7 @@ def ask_once(asks: Sequence[Ask]) -> bool:
 
 
 def _alone(ask: Ask, expected: Price | None) -> str:
-    """Begin the one answer; gives the id of the conversation that it is kept in."""
+    """Starts one answer. Returns the id of its new conversation."""
     conversations = resources.library().conversations
     conversation = conversations.create("query")
     try:
@@ -93,7 +94,7 @@ def _alone(ask: Ask, expected: Price | None) -> str:
 
 
 def ask_in_branch(message_id: str, ask: Ask) -> None:
-    """Put `ask` in the place of the question of this answer, in a new conversation; the old one stays as it is."""
+    """Copies the conversation up to the question of this answer, and asks `ask` in the copy instead."""
     state, conversations = session(), resources.library().conversations
 
     def run(expected: Sequence[Price | None]) -> None:
@@ -116,13 +117,13 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
 
 
 def why_not(chat_mode: str) -> str:
-    """Why questions cannot be answered in this way with the language model of the settings; "" where they can."""
+    """Why the language model of the settings cannot answer in this chat mode; "" if it can."""
     if chat_mode != "openai":
         return ""
     try:
         model = resources.library().llm().metadata
     except RagError:
-        return ""  # asking says what is wrong with the settings
+        return ""  # asking reports the wrong setting
     if model.is_function_calling_model or model.is_extractive:
         return ""
     hint = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
@@ -130,7 +131,7 @@ def why_not(chat_mode: str) -> str:
 
 
 def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:
-    """Once more, in the place of the answer that is there; `ask`: in another way."""
+    """Answers again and replaces the answer. `ask` changes how."""
 
     def run(expected: Sequence[Price | None]) -> None:
         try:
@@ -143,7 +144,7 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
     message = resources.library().conversations.message(message_id)
     new_ask = ask or (message.ask if message else None)
     if message is None or new_ask is None:
-        run([None])  # which says that it is gone
+        run([None])  # an error that says the answer is gone
         return
     if extractive is not None:
         new_ask = replace(new_ask, extractive=extractive)

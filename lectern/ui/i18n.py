@@ -1,10 +1,10 @@
-"""The words of the screens in the reader's language: every text that is shown goes through `_` or `ngettext`.
+"""Translates the screens. Every visible text goes through `_` or `ngettext`.
 
 _("Nothing was found in {name}.").format(name=label(file.name))      # the text is a literal, never an f-string
 ngettext("{number} file", "{number} files", number).format(number=numeral(number))
 
-The translations are `locales/<language>.po`; `python -m tests.catalogues` brings them up to date. A text that
-has none is shown in English. What ragcore says is English; `said` gives it in the reader's language where it is shown.
+The translations are `locales/<language>.po`; `python -m tests.catalogues` updates them. A text without a translation
+appears in English. ragcore writes English; `translate` turns its texts into the reader's language.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from lectern.ui.state import session
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "zh": "中文"}
 LOCALES = Path(__file__).resolve().parent / "locales"
-RAGCORE_TEXT = "what ragcore says"  # the comment of the texts that `said` looks for
-PART_OF_SENTENCE = "within a sentence"  # of those among them that are parts of others
+RAGCORE_TEXT = "what ragcore says"  # the comment in a catalogue on each text that `translate` looks up
+PART_OF_SENTENCE = "within a sentence"  # the comment on those that only appear inside another text
 
 _request: ContextVar[str] = ContextVar("the language of the request that is being answered", default="en")
 
@@ -46,12 +46,12 @@ def ngettext(one: str, many: str, number: int) -> str:
 
 
 def translate(text: str) -> str:
-    """A finished text of ragcore, such as an error's, in the reader's language; one that is not known as it is."""
+    """Translates a complete text of ragcore, such as an error message. An unknown text stays as it is."""
     return _translate(language(), text)
 
 
 def numeral(number: float, digits: int = 0) -> str:
-    """As the reader's language writes it: "1,204" and "0.5", "1.204" and "0,5"."""
+    """A number in the reader's language: "1,204" and "0.5", "1.204" and "0,5"."""
     return format_decimal(number, format=f"#,##0.{'0' * digits}" if digits else "#,##0", locale=language())
 
 
@@ -61,13 +61,13 @@ def day(moment: float) -> str:
 
 
 def month(of: date) -> str:
-    """With its year, as a heading: "May 2026", "Mayo de 2026"."""
+    """A heading such as "May 2026" or "Mayo de 2026"."""
     named = format_skeleton("yMMMM", of, locale=language())
     return named[:1].upper() + named[1:]
 
 
 def day_and_time(moment: float, *, seconds: bool = False) -> str:
-    """With hours and minutes: "May 1, 2026 2:05 PM", "01.05.2026 14:05"."""
+    """For example "May 1, 2026 2:05 PM" or "01.05.2026 14:05"."""
     time = format_time(datetime.fromtimestamp(moment), "medium" if seconds else "short", locale=language())
     return f"{day(moment)} {time}".replace("\u202f", " ")
 
@@ -76,18 +76,18 @@ def day_and_time(moment: float, *, seconds: bool = False) -> str:
 
 
 def language() -> str:
-    """That of the browser tab whose screen is drawn, or of the request that is answered; else English."""
+    """The language of the current browser tab or HTTP request, or else English."""
     return session().language if get_script_run_ctx(suppress_warning=True) is not None else _request.get()
 
 
 def supported_language(tag: str | None) -> str:
-    """Which of our languages a browser's word for one, such as "de-AT" or "zh-Hans-CN", means; "" for none."""
+    """The supported language of a tag such as "de-AT" or "zh-Hans-CN"; "" if there is none."""
     code = re.split("[-_]", (tag or "").strip().lower())[0]
     return code if code in LANGUAGES else ""
 
 
 def preferred_language(header: str) -> str:
-    """The first of our languages that an Accept-Language header (RFC 9110, 12.5.4) asks for; English where it asks for none."""
+    """The best supported language of an Accept-Language header (RFC 9110, 12.5.4), or else English."""
     preferences: list[tuple[float, str]] = []
     for entry in header.split(","):
         tag, _semicolon, weight = entry.partition(";")
@@ -97,7 +97,7 @@ def preferred_language(header: str) -> str:
 
 
 def answer_in(code: str) -> None:
-    """Give the texts of the request that is being answered in this language."""
+    """Sets the language of the current HTTP request."""
     _request.set(code)
 
 
@@ -105,12 +105,12 @@ def answer_in(code: str) -> None:
 
 
 def places(text: str) -> set[str]:
-    """The names of the {places} in a text. ValueError for braces that cannot be filled."""
+    """The names in the braces of a text. ValueError for malformed braces."""
     return {name for _literal, name, _spec, _conversion in Formatter().parse(text) if name is not None}
 
 
 def texts(message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The English forms of an entry and its translated ones."""
+    """The English and the translated forms of an entry."""
     english, translated = message.id, message.string or ""
     return (
         (english,) if isinstance(english, str) else tuple(english),
@@ -119,18 +119,18 @@ def texts(message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def entries(catalogue: Catalog) -> Iterator[Message]:
-    """All but the head of the file."""
+    """All entries except the header of the file."""
     return (message for message in catalogue if message.id)
 
 
 def read(code: str) -> Catalog:
-    """The catalogue of one of our languages but English."""
+    """The catalogue of a supported language other than English."""
     with (LOCALES / f"{code}.po").open("rb") as file:
         return read_po(file, locale=code)
 
 
 def drop_broken_translations(catalogue: Catalog) -> Catalog:
-    """Without the translations that name places which their text does not have: they would break a screen."""
+    """Drops translations with names in braces that the English text lacks: formatting them would fail."""
     checked = Catalog(locale=catalogue.locale, fuzzy=False)
     for message in entries(catalogue):
         english, translated = texts(message)
@@ -195,7 +195,7 @@ def _translate(code: str, text: str) -> str:
 
 
 def _translate_part(code: str, value: str) -> str:
-    """What stands in a place of a text: a part of it that we know, or a name, a number, another program's words."""
+    """Translates a value that fills the braces of a text, if it is known. Names and numbers stay as they are."""
     if value in _fragments(code):
         return _fragments(code)[value]
     for template in _parts(code):
@@ -207,7 +207,7 @@ def _translate_part(code: str, value: str) -> str:
 
 @cache
 def _fragments(code: str) -> Mapping[str, str]:
-    """The texts without places, which stand in others, too."""
+    """The texts of ragcore without braces, which also appear inside others."""
     messages = (message for message in entries(_catalogue(code)) if RAGCORE_TEXT in message.auto_comments)
     return {str(one.id): str(one.string) for one in messages if one.string and not places(str(one.id))}
 
@@ -223,7 +223,7 @@ def _parts(code: str) -> list[Template]:
 
 
 def templates(messages: Iterable[Message]) -> list[Template]:
-    """Of the texts with places, the one with most literal characters first: it says most surely what a text was made from."""
+    """The texts with braces as patterns. The one with most literal characters comes first, as the most specific."""
     ranked: list[tuple[int, Template]] = []
     for message in messages:
         if RAGCORE_TEXT not in message.auto_comments or not isinstance(message.id, str) or not message.string:

@@ -1,5 +1,4 @@
-"""What is being fetched from elsewhere: links, folders, databases, storages. Each in a thread, so that no screen waits for it;
-what becomes of it is a row among the files."""
+"""Fetches links, folders, databases and storages in threads, so that no screen waits. Results appear in the list of files."""
 
 from __future__ import annotations
 
@@ -33,30 +32,30 @@ class Fetching:
         self._ended = threading.Event()
 
     def start(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
-        """Fetch in the background; `label` says what, on the screen and in the row of a failure."""
+        """Starts fetching. `label` appears on the screen, and in the row of a failure."""
         with self._lock:
             self._running.append(label)
         threading.Thread(target=self._run, args=(label, gather), name="fetch", daemon=True).start()
 
     def running(self) -> list[str]:
-        """What is being fetched now, the first begun first."""
+        """The labels of the current downloads, oldest first."""
         with self._lock:
             return list(self._running)
 
     def already_there(self) -> list[Added]:
-        """The files that were in the library already, each told once."""
+        """The duplicates since the last call."""
         with self._lock:
             duplicates, self._known = self._known, []
         return duplicates
 
     def problems(self) -> list[RagError]:
-        """Those for which there can be no row, as the library cannot be written; each told once."""
+        """The errors since the last call that have no row, because the library is read-only."""
         with self._lock:
             problems, self._problems = self._problems, []
         return problems
 
     def end(self) -> None:
-        """Take nothing more in, and wait for what is being taken in now, for `END_SECONDS` at most."""
+        """Stops accepting files, and waits at most `END_SECONDS` for those in progress."""
         self._ended.set()
         deadline = time.monotonic() + END_SECONDS
         while self.running() and time.monotonic() < deadline:
@@ -80,7 +79,7 @@ class Fetching:
         except OSError:
             logger.exception("something could not be saved")
             self._refuse(label, RagError(f"{label} could not be saved.", hint=NOT_SAVED))
-        except Exception:  # in a thread of its own nobody else would hear of it
+        except Exception:  # nobody else sees an error in this thread
             logger.exception("something could not be fetched")
             ours = RagError(f"{label} could not be added.", hint="Try again. If it happens again, please report it.")
             self._refuse(label, ours)

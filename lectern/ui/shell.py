@@ -1,4 +1,4 @@
-"""The frame around every page: its title, the way from page to page, the conversations, and what is being read."""
+"""The frame around every page: title, navigation, conversations, and reading progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lectern.ui.widgets.problem import damage
 from lectern.ui.widgets.reading import reading_bar
 
 HERE = Path(__file__).resolve().parent
-SEARCH_FROM = 8  # conversations; fewer are found by looking
+SEARCH_FROM = 8  # conversations from which there is a search field
 
 
 def frame() -> None:
@@ -26,7 +26,7 @@ def frame() -> None:
     st.set_page_config(page_icon=str(HERE / "static" / "icon.png"), layout="wide")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(_pages(), expanded=True)
-    if page.url_path != "chat":  # whose title is that of the conversation
+    if page.url_path != "chat":  # its title is that of the conversation
         places.title_tab(page.title)
     places.settle_page(page.url_path)
     places.settle_index()
@@ -35,7 +35,7 @@ def frame() -> None:
     if state.notice:
         st.toast(label(state.notice), duration="long")
         state.notice = ""
-    damage(resources.library())  # before anything may fail by it
+    damage(resources.library())  # before anything can fail because of it
     with st.sidebar:
         index_picker()
         reading_bar()
@@ -48,7 +48,7 @@ def frame() -> None:
 
 
 def _pages() -> list[st.Page]:
-    """In one list, as Streamlit's sections are no list for screen readers; the style sheet sets the lab's apart."""
+    """A single list, because screen readers do not see Streamlit's sections as lists. The style sheet sets the lab apart."""
     return [
         st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
         st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
@@ -64,7 +64,7 @@ def _pages() -> list[st.Page]:
 
 
 def index_picker() -> None:
-    """Which index is open, for those who have several."""
+    """The choice of the open index, if there are several."""
     names = {index.id: labels.index_name(index.name) for index in resources.all_indexes().all()}
     if len(names) > 1:
         fill_widget("index_picker", session().index)

@@ -1,4 +1,4 @@
-"""The map of all passages: their places, and the text of the one that is pointed at."""
+"""The map of all passages: their places, and the text of a single one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lectern.ui.server.index_address import asked_index, in_open_index
 from lectern.ui.server.security import refusal
 from ragcore.errors import RagError
 
-MAP_CHARS = 600  # of a passage, shown beside its point
+MAP_CHARS = 600  # of a passage, in the tooltip of its point
 
 
 async def map_points(request: Request) -> Response:
-    """The places of all passages and the documents they are from: n as uint32, then n times x and y as float32, from -1 to 1,
-    then n times the document's number as uint32; little-endian. The address carries the map's version."""
+    """The places of all passages and their documents: n as uint32, then n times x and y as float32, from -1 to 1,
+    then n times the document's number as uint32; little-endian. The address has the map's version."""
     survey = await _survey(request)
     if isinstance(survey, Response):
         return survey
@@ -28,7 +28,7 @@ async def map_points(request: Request) -> Response:
 
 
 async def map_passage(request: Request) -> Response:
-    """The text of one passage of the map, and what it is from."""
+    """The text and document of one passage."""
     survey = await _survey(request)
     if isinstance(survey, Response):
         return survey
@@ -61,5 +61,5 @@ def _edition(survey: Survey) -> str:
 
 
 def map_address(survey: Survey) -> str:
-    """Where the points of a map are; a row's passage is at the same address with its number at the end of the path."""
+    """The address of a map's points. Add a row's number to the path for its passage."""
     return in_open_index(f"/api/map?v={_edition(survey)}")

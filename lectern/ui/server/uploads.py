@@ -1,4 +1,4 @@
-"""Files and copies of libraries that a page sends, written straight to disk."""
+"""Uploads of files and library copies, written straight to disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLACE_CHARS = 2_000
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path, on one line and not endless. It is only ever shown: on the disk a file has another name."""
+    """The last part of a path, on one line and shortened. Only for display: the file on disk has another name."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     printable = "".join(character if character.isprintable() else " " for character in last)
     printable = " ".join(printable.split()).lstrip(".").strip()
@@ -42,8 +42,7 @@ def safe_name(name: str) -> str:
 
 
 async def upload(request: Request) -> Response:
-    """Take one file in, or all that is in a copy of a library. The answer says what became of it, in words for the person who
-    dropped it."""
+    """Receives a file, or a copy of a library. The response describes the result in words for the person."""
     library = await check_ticket(request)
     if isinstance(library, Response):
         return library
@@ -81,19 +80,19 @@ async def upload(request: Request) -> Response:
 
 
 def _refuse(library: Library, name: str, size: int, error: RagError) -> None:
-    """A row for the file, where the library can be written: on a full disk the answer alone says what happened."""
+    """Adds a row for the file, unless the library cannot be written, as on a full disk."""
     with suppress(StoreError):
         library.files.refuse(name, size, error)
 
 
 def _drop(target: Path) -> None:
-    """What has come of a file that is not wanted any more. Where nothing can be written, nothing has."""
+    """Deletes a partial file. If nothing can be written, there is none."""
     with suppress(OSError):
         target.unlink(missing_ok=True)
 
 
 def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[str, str]:
-    """`place`: below what was dropped. What comes from the same place of a folder again replaces it, and no other file."""
+    """`place` is the path below the dropped folder. A file from the same place replaces the earlier one."""
     if _is_copy(name):
         return {"outcome": "copy", "name": name, "told": labels.copy_summary(backup.read_copy(library, uploaded, name=name))}
     added = library.intake.add(uploaded, name, origin=f"dropped:{place[:PLACE_CHARS]}" if "/" in place else "")
@@ -110,7 +109,7 @@ def _is_copy(name: str) -> bool:
 
 
 def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
-    """How many bytes may come, and what is said when more do. A copy of a library is as large as all of its files."""
+    """The largest size in bytes, and the error beyond it. A copy of a library may fill the disk."""
     if _is_copy(name):
         what, hint = f"There is not enough space on the disk for {name}.", "Free some space and add the file again."
         return shutil.disk_usage(library.incoming).free, TooLargeError(what, hint=hint)
@@ -120,7 +119,7 @@ def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
 
 
 async def make_index(request: Request) -> Response:
-    """Take a copy of a library, and have another index made from it; gives the id of the making."""
+    """Receives a copy of a library and starts to create an index from it. Returns the id of the creation."""
     library = await check_ticket(request)
     if isinstance(library, Response):
         return library

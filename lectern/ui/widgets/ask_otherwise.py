@@ -1,4 +1,4 @@
-"""Two small forms about an answer: its question worded anew, in a branch; and the same question answered in another way."""
+"""Two forms about an answer: to edit its question in a branch, and to answer it in another mode."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_ways(message: Message) -> None:
 
 
 def opened_form(messages: list[Message]) -> None:
-    """The form that is open about one of these answers, drawn again whenever the screen is."""
+    """The open form about one of these answers."""
     kind, _dot, message_id = session().answers.form.partition(".")
     message = next((each for each in messages if each.id == message_id), None)
     if message is None or message.ask is None or kind not in _TITLES:
@@ -127,7 +127,7 @@ def _close() -> None:
 
 
 def branch_lines(conversation_id: str) -> None:
-    """Where a branch comes from, and which branches a conversation has."""
+    """Links to the conversation that this one branched from, and to its own branches."""
     conversations = resources.library().conversations
     if (origin := conversations.origin(conversation_id)) is not None:
         _way_to(_("A branch of “{title}”"), origin.title, origin.id)

@@ -1,4 +1,4 @@
-"""How an answer was made, in the side panel: a drawing of its calls. Each opens to its prompt, reply, tokens and time."""
+"""The side panel with a drawing of an answer's model calls. Each opens to its prompt, reply, tokens and time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ragcore.text.word_diff import legible
 
 _CALL_GRAPH = component("call_graph", '<div class="root"></div>')
 
-DRAWN = 120  # calls; of more, the first and the last are drawn
+DRAWN = 120  # calls; of more, only the first and last are drawn
 LAST = 20
-TEXT_CHARS = 2000  # of a reply in the drawing; all of it is there when the call is opened
-GRAPHS = 16  # kept in memory: reading a long trace takes a while
+TEXT_CHARS = 2000  # of a reply in the drawing; an opened call shows all of it
+GRAPHS = 16  # in memory, because reading a long trace takes time
 
 
 def draw_call_graph(message: Message, opened: int) -> None:
-    """Draw how this answer was made; `opened` is the number of the call that is shown whole, 0 for none."""
+    """Draws how an answer was made, with the details of the call number `opened`, if not 0."""
     try:
         graph = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
@@ -55,7 +55,7 @@ def draw_call_graph(message: Message, opened: int) -> None:
 
 
 def what_happened(message: Message) -> str:
-    """What this way of answering did on this question, in a sentence; "" where its calls were not kept."""
+    """What this response mode did for the question, in one sentence; "" if the calls were not recorded."""
     try:
         graph = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
@@ -64,8 +64,7 @@ def what_happened(message: Message) -> str:
 
 
 def summary(graph: CallGraph) -> str:
-    """
-    >>> told_of(CallGraph("none", "no_text", "", (), (), 0.1))
+    """>>> summary(CallGraph("none", "no_text", "", (), (), 0.1))
     'Found the passages; no answer was written.'
     """
     number = len(graph.calls)
@@ -97,7 +96,7 @@ def summary(graph: CallGraph) -> str:
 
 @lru_cache(maxsize=GRAPHS)
 def _build(library: str, message_id: str, facts: str) -> CallGraph:
-    """Of the open library, which the name stands for. LookupError, which is not kept, while there is no trace."""
+    """Reads the trace in the open library; `library` is part of the cache key. LookupError, uncached, without a trace."""
     trace = resources.library().conversations.trace(message_id)
     if trace is None:
         raise LookupError(message_id)
@@ -135,7 +134,7 @@ def _sentence(graph: CallGraph) -> str:
 
 
 def _items(graph: CallGraph, longest: float) -> list[dict[str, object]]:
-    """What is listed, in order; of very many calls, the first and the last."""
+    """The rows of the list. Of very many steps, only the first and last."""
     items: list[dict[str, object]] = []
     group = ""
     for number, step in enumerate(graph.steps):
@@ -186,7 +185,7 @@ def _step_item(step: Step) -> dict[str, object]:
 
 
 def _choices() -> Mapping[str, str]:
-    """What is done with the passages that were found, by the class that does it."""
+    """What a postprocessor does, by its class."""
     return {
         "SimilarityPostprocessor": _("Leaves out passages with a low score"),
         "SentenceTransformerRerank": _("Puts the passages in a better order"),
@@ -248,7 +247,7 @@ def _whole(call: Call) -> dict[str, object]:
 
 
 def _tree(graph: CallGraph) -> dict[str, object] | None:
-    """The calls of each level, the passages first, and which reply went into which call."""
+    """The calls by level, lowest first, and which reply went into which call."""
     calls = [call for call in graph.calls if call.kind == "summarize"]
     if graph.shape != "tree" or len(graph.calls) < 2:
         return None
@@ -290,12 +289,12 @@ def _cut(text: str) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """ "1 to 3, 7" as "1–3, 7" """
+    """[1, 2, 3, 7] as "1–3, 7" """
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in _runs(sorted(set(numbers))))
 
 
 def _runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Numbers that follow each other together."""
+    """Groups consecutive numbers."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""A replay as a table: the questions are its rows, the ways of chatting its columns; on a phone one way at a time."""
+"""A replay as a table with a row per question and a column per chat mode. A phone shows one mode at a time."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _REPLAY = component("chat_mode_replay", '<div class="root"></div>')
 
 
 def needs(lack: Lack) -> str:
-    """What a way of answering lacks, in words."""
+    """What a mode lacks, in words."""
     if lack == "model":
         return _("Needs a language model; without one, it cannot answer.")
     return _("Needs a model that can call functions.")
 
 
 def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
-    """Every lane, then the ways that cannot be asked with this model, each with the reason. `again`: a callback that is given
-    the mode whose last answer is to be given once more."""
+    """Draws all lanes, then the modes that this model cannot use, with the reason. `again` is a callback with the mode whose
+    last answer is to be repeated."""
     lanes = {lane.mode: lane for lane in replay.lanes}
     modes = [mode for mode in labels.chat_modes() if mode in lanes]
     modes += [mode for mode in labels.chat_modes() if mode not in lanes and lacking(mode, model)]
@@ -88,7 +88,7 @@ def _spent(calls: int, tokens: int, seconds: float, estimated: bool) -> str:
 
 
 def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | None:
-    """None where the mode cannot be asked."""
+    """None if the model cannot use this mode."""
     if lane is None:
         return None
     if place >= len(lane.cells):
@@ -120,7 +120,7 @@ def _note(cell: Cell) -> str:
 
 
 def _marks(steps: Steps) -> list[dict[str, object]]:
-    """Three things told of every answer, in the same order, so that two columns can be compared at a glance."""
+    """Three facts about each answer in a fixed order, for comparison between columns."""
     rewritten = {"icon": "rewritten", "on": bool(steps.rewritten)}
     rewritten["text"] = _("Rewritten") if steps.rewritten else _("As typed")
     searched = {"icon": "searched", "on": steps.passages is not None}
@@ -139,7 +139,7 @@ def _marks(steps: Steps) -> list[dict[str, object]]:
 
 
 def _lookups(steps: Steps) -> list[dict[str, str]]:
-    """What was looked up where it is not what was typed, and what each tool was called with."""
+    """The search text, if it differs from the question, and each tool call."""
     rewritten = [{"what": _("Searched for"), "text": labels.excerpt(steps.rewritten)}] if steps.rewritten else []
     return [*rewritten, *({"what": _tool_caption(use), "text": labels.excerpt(_argument(use))} for use in steps.tools)]
 
@@ -149,7 +149,7 @@ def _tool_caption(use: ToolUse) -> str:
 
 
 def _argument(use: ToolUse) -> str:
-    """A single argument without its name; anything else as it was written."""
+    """The value of a single argument, or else the arguments as JSON."""
     try:
         arguments = json.loads(use.arguments)
     except ValueError:
@@ -158,7 +158,7 @@ def _argument(use: ToolUse) -> str:
 
 
 def _same(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
-    """The way further left that gave the very same answer."""
+    """The first mode to the left with the same answer."""
     if cell.state != "done":
         return ""
     by_mode = {other.mode: other for other in lanes}

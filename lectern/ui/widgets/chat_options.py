@@ -1,4 +1,4 @@
-"""The two small menus above the question: from which documents it is answered, and in which chat mode."""
+"""Two menus above the question: its documents, and its chat mode."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lectern.ui.widgets.price import most_tag
 from ragcore.errors import RagError
 
 USUAL = "condense_plus_context"
-NAME_CHARS = 28  # of a document or a group, on its chip
+NAME_CHARS = 28  # of the name of a document or group
 
 
 def scope_menu(*, disabled: bool) -> None:
-    """The chip that says which documents are asked."""
+    """The menu of documents to search."""
     ready = resources.library().files.ready_names()
     chosen = [file_id for file_id in widget("chat_files") or () if file_id in ready]
     fill_widget("chat_files", chosen)
@@ -58,7 +58,7 @@ def _shorten(name: str) -> str:
 
 
 def mode_menu(*, disabled: bool) -> None:
-    """The modes that can be chosen, each with its name in the literature; below them those that need another model."""
+    """The available modes with their names in the literature, then those that need another model."""
     fill_new_widget("chat_mode", resources.library().settings.answers.chat_mode)
     locked = locked_modes()
     able = [mode for mode in labels.chat_modes() if mode not in locked]
@@ -83,11 +83,11 @@ def mode_menu(*, disabled: bool) -> None:
 
 
 def locked_modes() -> dict[str, Lack]:
-    """The chat modes that the language model of the settings cannot answer in, each with what it lacks."""
+    """The chat modes that the language model cannot use, with what it lacks."""
     try:
         model = resources.library().llm().metadata
     except RagError:
-        return {}  # asking says what is wrong with the settings
+        return {}  # asking reports the wrong setting
     return {mode: lack for mode in labels.chat_modes() if (lack := lacking(mode, model)) is not None}
 
 

@@ -1,4 +1,4 @@
-"""Several answers to one question side by side, growing at the same time, each with its way, what it took and its sources."""
+"""Several answers to one question in columns that grow at the same time, with their mode, cost and sources."""
 
 from __future__ import annotations
 
@@ -26,26 +26,25 @@ from lectern.ui.widgets.thumbs import verdict_line
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-ROUND_SECONDS = 0.1  # between two looks at all growing answers
+ROUND_SECONDS = 0.1  # between two checks of all growing answers
 
 
 class Growing:
-    """An answer that grows in its column. One that another server writes is looked up in the library."""
+    """A growing answer in its column. It reads an answer of another server from the library."""
 
     def __init__(self, message: Message, run: Run | None, place: DeltaGenerator) -> None:
         self._message = message
         self._run = run
         self._text = GrowingText(place)
-        self._taken = 0  # characters of the answer
+        self._taken = 0  # characters of the answer so far
         self._looked = 0.0
 
     @property
     def passages_known(self) -> bool:
-        """Whether its passages are known."""
         return self._run is not None and bool(self._run.sources)
 
     def look(self) -> bool:
-        """Draw what is new. False when the answer is finished."""
+        """Draws new text. Returns False when the answer is finished."""
         if self._run is None:
             return self._look_elsewhere()
         finished, text = self._run.finished, self._run.text
@@ -70,11 +69,11 @@ class Growing:
 
 
 def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
-    """Draw them side by side; gives those that are still growing."""
+    """Draws the answers side by side. Returns those that are still growing."""
     running = {run.message_id: run for run in runs}
     growing: list[Growing] = []
     with st.container(key="compare", horizontal=True, wrap=False):
-        # All before any is filled: each is as wide as their number leaves room for, from the beginning.
+        # Create all columns first: their number determines their width.
         places = [st.container(key=f"column_{message.id}", border=True, gap="xsmall") for message in answers]
     for message, place in zip(answers, places, strict=True):
         with place:
@@ -88,10 +87,10 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
 
 
 def follow(growing: list[Growing], *, passages_known: bool) -> NoReturn:
-    """Draw what comes in all columns until one of them is finished, or the passages are `found`; then draw the screen anew."""
+    """Draws all columns until one is finished or the first passages are known, then reruns the page."""
     moved = time.monotonic()
     while True:
-        going = [one.look() for one in growing]  # each column, whichever of them is finished
+        going = [one.look() for one in growing]  # look at every column, even after one has finished
         if not all(going) or (not passages_known and any(one.passages_known for one in growing)):
             st.rerun()
         interruptible()
@@ -102,7 +101,7 @@ def follow(growing: list[Growing], *, passages_known: bool) -> NoReturn:
 
 
 def common_line(question: Message, answers: Sequence[Message]) -> None:
-    """What all answers have in common: their passages and, as soon as one is finished, what wrote them."""
+    """What all answers share: their passages, and the model once one is finished."""
     count = len(question.sources)
     parts = []
     if count:
@@ -115,7 +114,6 @@ def common_line(question: Message, answers: Sequence[Message]) -> None:
 
 
 def stop_all(answers: Sequence[Message]) -> None:
-    """A callback."""
     for message in answers:
         _stop(message.id)
 
@@ -130,14 +128,14 @@ def _head(message: Message, answers: list[Message]) -> None:
         elif message.text and not _only_passages(message):
             pin_button(message, answers)
         else:
-            st.empty()  # in the place of Stop, which would stay there, faded, while other columns grow
+            st.empty()  # replaces Stop, which would stay, faded, while other columns grow
     if message.facts is not None:
         with st.container(key=f"cost_{message.id}"):
             st.caption(f"[{label(_cost(message.facts))}]({calls_address(message)})")
 
 
 def _difference(message: Message, answers: Sequence[Message]) -> None:
-    """What this way did on this question, and which answer before it came out the same."""
+    """What this mode did, and which earlier answer is the same."""
     sentences = [what_happened(message)]
     before = answers[: answers.index(message)]
     if same := next((one for one in before if message.text and one.text.split() == message.text.split()), None):

@@ -1,4 +1,4 @@
-"""Two measurements of one question set side by side: what differs on average, how surely, and on which questions."""
+"""Compares two measurements of a question set: averages, significance, and single questions."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from lectern.ui.widgets.question_sets import expected_answer, place_of
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.evaluation.significance import Difference, difference
 
-PAGE = 12  # questions drawn
-SURE = 0.05  # a smaller chance is called a real difference
+PAGE = 12  # questions at first
+SURE = 0.05  # below this p-value a difference counts as real
 SNIPPET = 260  # characters of a passage
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One question in both measurements."""
-
     question_id: str
     question: str
     first: float
@@ -35,7 +33,7 @@ class Pair:
 def comparison(
     runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Scored]], names: Mapping[str, tuple[str, str]]
 ) -> None:
-    """`runs` are ids and names, the newest first; `names` are those of the metrics, with what they say."""
+    """`runs` are ids and names, newest first. `names` are titles and descriptions of the metrics."""
     if len(runs) < 2:
         if runs:
             st.caption(_("Measure a second setting to compare the two question by question."))
@@ -61,7 +59,7 @@ def comparison(
 
 
 def _chosen_runs(ids: Sequence[str]) -> tuple[str, str, str]:
-    """First, second and the opened question, as the address says; else the newest two, the older one first."""
+    """The first run, the second and the opened question from the address. The default are the newest two, older one first."""
     kind, *chosen = session().panel.split(".")
     if kind == "compare" and len(chosen) == 3 and chosen[0] in ids and chosen[1] in ids:
         return chosen[0], chosen[1], chosen[2]
@@ -109,7 +107,7 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
 
 
 def _with_sign(value: float) -> str:
-    rounded = round(value, 2) + 0.0  # and not -0.0
+    rounded = round(value, 2) + 0.0  # not -0.0
     return f"{'+' if rounded > 0 else ''}{numeral(rounded, 2)}"
 
 

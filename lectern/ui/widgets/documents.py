@@ -1,4 +1,4 @@
-"""The documents of the open index as a table: found, filtered and sorted, a page of rows at a time."""
+"""The documents of the open index as a table with search, filters and sorting, one page of rows at a time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from lectern.ui.widgets.files import delete_files, deletion_question
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from ragcore.errors import Problem, RagError
 
-ROWS = 50  # drawn at once
+ROWS = 50  # per page
 
 _TABLE = component("documents", '<div class="root"></div>')
 
 
 def documents() -> None:
-    """The table, moving while something is being read."""
+    """The table, with updates while files are read."""
     busy = bool(resources.library().files.all(*ACTIVE, limit=1))
     st.fragment(_documents, run_every=1.0 if busy else None)(busy)
 
@@ -116,7 +116,7 @@ def _states() -> dict[str, str]:
 
 
 def _filter_and_sort(files: Sequence[FileRow]) -> list[FileRow]:
-    """Those that the fields ask for, in the order that the table's head asks for."""
+    """The files that match the fields, in the order of the table."""
     text = str(widget("document_search") or "").casefold().strip()
     state, kind = widget("document_state") or "", widget("document_kind") or ""
     matching = [
@@ -200,4 +200,4 @@ def _act() -> None:
         elif do == "delete":
             delete_files([id_])
     except RagError as error:
-        state.problem, state.viewer.redraw = Problem.of(error), True  # it is shown above, in the rest of the page
+        state.problem, state.viewer.redraw = Problem.of(error), True  # another part of the page shows it

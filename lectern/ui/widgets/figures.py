@@ -1,4 +1,4 @@
-"""What is in the open index, in four figures, and what it would take to rebuild it with other settings."""
+"""Four figures about the open index, and its rebuild with other settings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from lectern.jobs.rebuild import RebuildPlan
     from lectern.library import Library
 
-LOOK_SECONDS = 2.0  # between two looks at the figures while something is being read
+LOOK_SECONDS = 2.0  # between two updates while files are read
 
 
 def figures() -> None:
-    """Moving while something is being read."""
+    """With updates while files are read."""
     busy = _is_reading()
     st.fragment(_figures, run_every=LOOK_SECONDS if busy else None)(busy)
 
@@ -54,7 +54,7 @@ def _figures(was_reading: bool) -> None:
 
 
 def rebuild() -> None:
-    """Rebuild the index with other settings: what would change is said before."""
+    """The form to rebuild the index, with a preview of the result."""
     library = resources.library()
     if library.store.versions.coming() is not None:
         rebuild_status()
@@ -91,7 +91,7 @@ def rebuild() -> None:
 
 
 def _plan_from_fields(library: Library) -> RebuildPlan:
-    """The fields, and what they say. RagError where an index cannot be made so."""
+    """Draws the fields and plans the rebuild. RagError if such an index is impossible."""
     ingest, model = library.settings.ingest, library.store.versions.current().embed_model
     session_key = session().index
     fill_new_widget(f"rebuild_size_{session_key}", ingest.chunk_size)

@@ -1,4 +1,4 @@
-"""One answer per document as a table, which fills while it is made and can be saved for a spreadsheet."""
+"""A table with one answer per document. It grows while answers arrive, and can be saved as CSV."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.csv_safety import as_csv
 
 AT_ONCE = 100  # rows; the others unfold
-GROWING = 20  # rows drawn while it fills, the newest
+GROWING = 20  # rows while it grows, the newest
 HZ = 2.0
 
 
@@ -44,7 +44,7 @@ def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
 
 
 def growing_table(run: Run, message: Message) -> None:
-    """The newest rows of a table that is being made, until it is whole."""
+    """Draws the newest rows until the table is complete."""
     bar, table, drawn = st.empty(), st.empty(), -1
     for _piece in run.follow(HZ):
         interruptible()
@@ -62,12 +62,12 @@ def table_csv(rows: Sequence[FileAnswer]) -> bytes:
 
 
 def _bare(row: FileAnswer) -> str:
-    """Without citations, whose numbers mean nothing elsewhere; the pages stand beside."""
+    """Without citations, whose numbers mean nothing in a spreadsheet. The pages have their own column."""
     return MARKS.sub("", _answer(row)) + (f" {row.hint}" if row.hint else "")
 
 
 def _answer(row: FileAnswer) -> str:
-    """Nothing where it only says that nothing was found, which stands beside."""
+    """Empty if it only says that there is no answer, because "Found" says so."""
     if row.found == "closest":
         return without_heading(row.text)
     return "" if is_refusal(row.text) else row.text
