@@ -20,7 +20,7 @@ from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer
 from lectern.ui.widgets.reading import reading_line
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
 from lectern.ui.widgets.sentence_support import read_checks
-from lectern.ui.widgets.suggested import suggested
+from lectern.ui.widgets.suggested import suggested_questions
 from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
 from ragcore.errors import Problem
 
@@ -78,7 +78,7 @@ if not messages and state.problem is None:
             st.markdown(
                 _("Ask a question below. Every answer shows the passages it comes from; click a number to see the page.")
             )
-            suggested(box="ask")
+            suggested_questions(box="ask")
         elif reading:
             st.markdown(_("Your documents are being read. You can ask as soon as the first one is ready."))
             st.page_link(places.HOME, label=_("See progress"), icon=":material/upload_file:")
@@ -127,7 +127,7 @@ offer_here(chat=True)
 citation_clicks(
     answering=answering,
     of=state.chat.conversation or "",
-    ended=labels.ended([message.state for message in messages[-1:]]),
+    ended=labels.end_message([message.state for message in messages[-1:]]),
     last=messages[-1].id if messages else "",
     reveal=next((message.id for message in reversed(messages) if message.role == "user"), ""),
 )

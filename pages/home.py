@@ -14,7 +14,7 @@ from lectern.ui.widgets.lights import lights
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
 from lectern.ui.widgets.sources import ways_in
-from lectern.ui.widgets.suggested import suggested
+from lectern.ui.widgets.suggested import suggested_questions
 from ragcore.errors import Problem, RagError
 
 library, state = resources.library(), session()
@@ -29,18 +29,18 @@ def add_sample() -> None:
 
 
 def ask() -> None:
-    state.chat.asked = ask_in_chat(str(widget("home_ask") or ""), box="home_ask", new=True)
+    state.chat.go_to_chat = ask_in_chat(str(widget("home_ask") or ""), box="home_ask", new=True)
 
 
 def ask_recorded(question: str) -> None:
-    state.chat.asked = ask_in_chat(question, box="home_ask", new=True)
+    state.chat.go_to_chat = ask_in_chat(question, box="home_ask", new=True)
 
 
 tally = library.files.tally()
 files, ready, reading = tally.total(), tally[Stage.READY], any(tally[stage] for stage in ACTIVE)
 
-if state.chat.asked:
-    state.chat.asked = False
+if state.chat.go_to_chat:
+    state.chat.go_to_chat = False
     places.go_to_chat(state.chat.conversation)
 
 with st.container(key="hero"):
@@ -63,7 +63,7 @@ with st.container():
         with st.container(key="ask_here"):
             st.chat_input(_("Ask your documents"), key="home_ask", on_submit=ask, disabled=not ready)
     if ready:
-        suggested(box="home_ask", new=True)
+        suggested_questions(box="home_ask", new=True)
     elif reading:
         with st.container(key="suggested"):
             st.caption(_("Your documents are being read. You can ask as soon as the first one is ready."))

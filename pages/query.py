@@ -46,16 +46,16 @@ answers = [message for message in messages if message.role == "assistant"]
 answering = any(message.state == "writing" for message in answers)
 
 
-def asks_of(given: list[Message]) -> list[Ask]:
-    return [message.ask for message in given if message.ask]
+def asks_of(answers: list[Message]) -> list[Ask]:
+    return [message.ask for message in answers if message.ask]
 
 
-def take_up(asks: list[Ask], put: Callable[[str, object], None]) -> None:
+def take_up(asks: list[Ask], fill: Callable[[str, object], None]) -> None:
     """A result that is opened brings its question and its settings with it."""
     if asks:
-        put("query_text", asks[0].question)
-        put("query_modes", [ask.response_mode for ask in asks])
-        put_settings(asks[0], put)
+        fill("query_text", asks[0].question)
+        fill("query_modes", [ask.response_mode for ask in asks])
+        put_settings(asks[0], fill)
 
 
 take_up(asks_of(answers), fill_new_widget)
@@ -64,12 +64,12 @@ usual_ask = Ask("", response_mode=usual.response_mode, top_k=usual.top_k, retrie
 take_up([usual_ask], fill_new_widget)
 
 
-def chosen() -> list[Ask]:
+def chosen_asks() -> list[Ask]:
     question = str(widget("query_text") or "")
     return [chosen_ask(question, mode) for mode in labels.response_modes() if mode in (widget("query_modes") or ())]
 
 
-def reading() -> Reading:
+def chosen_reading() -> Reading:
     """What the next question is put to. The chosen ways are those of the best passages."""
     return state.ask.to_read.get("query_reading", "best")
 
@@ -77,12 +77,12 @@ def reading() -> Reading:
 def ask() -> None:
     question = str(widget("query_text") or "")
     if not offer_instead(question, chat=False):
-        ask_once(chosen() or [chosen_ask(question, usual.response_mode)])
+        ask_once(chosen_asks() or [chosen_ask(question, usual.response_mode)])
 
 
 def earlier(one: Conversation) -> str:
     """The question and the ways it was answered, which tell the same question asked twice apart."""
-    ways = [labels.mode_label(asked.response_mode) for asked in asks_of(library.conversations.messages(one.id))]
+    ways = [labels.mode_label(ask.response_mode) for ask in asks_of(library.conversations.messages(one.id))]
     return label(" · ".join([one.title, ", ".join(ways)]))
 
 
@@ -118,14 +118,14 @@ def earlier_question(number: int, one: Conversation) -> None:
 
 
 def earlier_questions() -> None:
-    found = [*library.conversations.all("query"), *library.conversations.all("compare")]
-    if not found:
+    conversations = [*library.conversations.all("query"), *library.conversations.all("compare")]
+    if not conversations:
         return
     # A key of its own for each result: choosing one closes the list, which would cover it.
     key = f"earlier_{state.query.conversation}"
     # Not on_change="rerun": a click on another page closes the list, too, and that run would lead back to this page.
     with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key):
-        for number, one in enumerate(sorted(found, key=lambda one: -one.updated)[:RECENT]):
+        for number, one in enumerate(sorted(conversations, key=lambda one: -one.updated)[:RECENT]):
             with st.container(key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"):
                 earlier_question(number, one)
 
@@ -140,12 +140,12 @@ def ways_of_answering() -> list[Ask]:
         format_func=lambda name: labels.response_modes()[name].label,
         help=_("Choose several to compare. They answer at the same time, from the same passages."),
         persist_state="session",
-        disabled=reading() != "best",
+        disabled=chosen_reading() != "best",
     )
-    asks, priced = chosen(), calls_a_model()
+    asks, priced = chosen_asks(), calls_a_model()
     with st.container(key="query_ways", gap="xxsmall"):
-        if reading() != "best":
-            st.caption(labels.readings()[reading()].sentence)
+        if chosen_reading() != "best":
+            st.caption(labels.readings()[chosen_reading()].sentence)
             return []
         if not asks:
             st.caption(_("Choose at least one response mode."))
@@ -186,7 +186,7 @@ def form() -> None:
             type="primary",
             icon=":material/arrow_forward:",
             on_click=ask,
-            disabled=answering or (not asks and reading() == "best"),
+            disabled=answering or (not asks and chosen_reading() == "best"),
         )
         choose_reading("query_reading", disabled=answering)
         search_options(files)
@@ -205,11 +205,11 @@ def passages(message: Message) -> None:
     for source in message.sources:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
             st.markdown(f"[{source.number} · {label(labels.place(source))}]({address(message, source)})")
-            shown = " ".join(source.text.split())
-            if len(shown) <= SNIPPET:
-                st.markdown(label(shown))
+            text = " ".join(source.text.split())
+            if len(text) <= SNIPPET:
+                st.markdown(label(text))
             else:
-                st.markdown(label(shown[:SNIPPET].rsplit(" ", 1)[0]) + " …")
+                st.markdown(label(text[:SNIPPET].rsplit(" ", 1)[0]) + " …")
                 with st.expander(_("The whole passage"), type="compact"):
                     st.markdown(plain_md(source.text))
             facts = [labels.count(len(source.text), "character")]
@@ -247,7 +247,7 @@ def several_answers(question: Message) -> None:
         with st.container(key="query_passages"):
             passages(question)
     if growing:
-        compare.follow(growing, found=bool(question.sources))
+        compare.follow(growing, passages_known=bool(question.sources))
 
 
 with st.container(key="query_form"):
@@ -255,7 +255,7 @@ with st.container(key="query_form"):
 citation_clicks(
     answering=answering,
     of=state.query.conversation or "",
-    ended=labels.ended([message.state for message in answers]),
+    ended=labels.end_message([message.state for message in answers]),
     reveal=messages[0].id if answers else "",
 )
 if opened is not None:

@@ -70,8 +70,8 @@ def stop() -> None:
     replays.stop(str(state.replay.conversation))
 
 
-def anew(wanted: bool) -> None:
-    state.replay.choosing = wanted
+def anew(choosing: bool) -> None:
+    state.replay.choosing = choosing
 
 
 def conversation_picker() -> None:
@@ -130,15 +130,15 @@ def price(chosen: list[str]) -> str:
     turns = len(replays.questions(str(state.replay.conversation)))
     questions = ngettext("{number} question", "{number} questions", turns).format(number=turns)
     ways = ngettext("{number} mode", "{number} modes", len(chosen)).format(number=len(chosen))
-    found = labels.price(replays.price(str(state.replay.conversation), chosen), library.settings.price.currency)
-    return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=found)
+    total = labels.price(replays.price(str(state.replay.conversation), chosen), library.settings.price.currency)
+    return _("{questions} in {ways}: {price}").format(questions=questions, ways=ways, price=total)
 
 
-def grid(before: Replay, said: tuple[Problem | None, Confirm | None]) -> None:
+def grid(before: Replay, drawn: tuple[Problem | None, Confirm | None]) -> None:
     """The answers as far as they have come; the screen is drawn anew when they are whole, when one is given once more, and
     when there is something else to say than what is `said`."""
     now = replays.get(str(state.replay.conversation))
-    if now is None or before.running != now.running or (state.problem, state.confirm) != said:
+    if now is None or before.running != now.running or (state.problem, state.confirm) != drawn:
         st.rerun()
     table(now, library.llm().metadata, again)
 
@@ -165,15 +165,15 @@ elif conversation is not None:
     if replay is None or (state.replay.choosing and not replay.running):
         choices()
     if replay is not None:
-        asked = tuple(ask.question for ask in replays.questions(conversation.id))
-        if asked != replay.questions and not replay.running:
+        questions = tuple(ask.question for ask in replays.questions(conversation.id))
+        if questions != replay.questions and not replay.running:
             st.caption(_("The conversation has changed since this replay. Replay it again to see all of it."))
         with st.container(key="replay"):
-            said = state.problem, state.confirm
-            st.fragment(grid, run_every=LOOK_SECONDS if replay.running else None)(replay, said)
+            drawn = state.problem, state.confirm
+            st.fragment(grid, run_every=LOOK_SECONDS if replay.running else None)(replay, drawn)
 
 answers = [cell.state for lane in replay.lanes for cell in lane.cells] if replay else []
 answering = replay is not None and replay.running
-citation_clicks(answering=answering, of=state.replay.conversation or "", ended=labels.ended(answers))
+citation_clicks(answering=answering, of=state.replay.conversation or "", ended=labels.end_message(answers))
 if opened is not None:
     side_panel(opened)

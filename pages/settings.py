@@ -40,7 +40,7 @@ def answers() -> None:
         stage_switch()
 
 
-def reading() -> None:
+def reading_settings() -> None:
     passage_settings()
     with st.expander(_("More"), type="compact"):
         limit_settings()
@@ -60,7 +60,7 @@ def prompts() -> None:
 PARTS = {
     "model": (_("Model"), model_settings),
     "answers": (_("Answers"), answers),
-    "reading": (_("Reading files"), reading),
+    "reading": (_("Reading files"), reading_settings),
     "privacy": (_("Privacy and keys"), privacy),
     "prompts": (_("Prompts"), prompts),
 }
@@ -79,11 +79,11 @@ def open_prompt(name: str) -> None:
 
 state = session()
 came_from_elsewhere = state.address.letter != "s"
-shown = places.from_address("s", None if came_from_elsewhere else state.settings.page) or "model"
-part, _dot, opened = shown.partition(".")
+address = places.from_address("s", None if came_from_elsewhere else state.settings.page) or "model"
+part, _dot, opened = address.partition(".")
 if part not in PARTS:
-    shown = part = "model"
-state.settings.page = "" if shown == "model" else shown
+    address = part = "model"
+state.settings.page = "" if address == "model" else address
 places.to_address("s", state.settings.page, "")
 
 st.title(_("Settings"), anchor=False)

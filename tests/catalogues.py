@@ -18,7 +18,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
-from lectern.ui.i18n import LANGUAGES, LOCALES, SAID, WITHIN, entries, read, texts
+from lectern.ui.i18n import LANGUAGES, LOCALES, PART_OF_SENTENCE, RAGCORE_TEXT, entries, read, texts
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = LOCALES / "lectern.pot"
@@ -171,9 +171,9 @@ def template() -> Catalog:
             made.add(forms if len(forms) > 1 else forms[0], locations=[_place(path)])
     for path in _files(*SPOKEN):
         for text in sentences(ast.parse(path.read_text("utf-8"))):
-            made.add(text, locations=[_place(path)], auto_comments=[SAID])
+            made.add(text, locations=[_place(path)], auto_comments=[RAGCORE_TEXT])
     for text in FRAGMENTS:
-        made.add(text, auto_comments=[SAID, WITHIN])
+        made.add(text, auto_comments=[RAGCORE_TEXT, PART_OF_SENTENCE])
     return made
 
 

@@ -1,4 +1,4 @@
-"""Taking a question: from any page into a conversation, or on its own, with what is wrong said and the text kept."""
+"""Starts answers to the questions of all pages. An error puts the text back into its field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragcore.errors import Problem, RagError
 
 
 def chat_ask(question: str) -> Ask:
-    """The question with what the chat page and the settings say about how to answer."""
+    """The question with the options of the chat page and the settings."""
     answers = resources.library().settings.answers
     return Ask(
         question,
@@ -28,13 +28,14 @@ def chat_ask(question: str) -> Ask:
 
 
 def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
-    """Begin to answer in the open conversation, or a new one. Refused, the text goes back into the widget `box`.
+    """Starts an answer in the open conversation or a new one. On an error the text goes back into the widget `box`.
 
-    False also where the person is asked first; `asked` then says when a new one has begun.
+    Returns whether the answer has started. If the person must confirm its price first and then does, `go_to_chat` tells
+    the page about a new conversation.
     """
     state, conversations = session(), resources.library().conversations
     if new:
-        fill_widget("chat_files", [])  # what an earlier conversation was narrowed to
+        fill_widget("chat_files", [])  # drop the documents chosen in an earlier conversation
     opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
     ask, begun, later = chat_ask(question), False, False
 
@@ -54,7 +55,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
             fill_widget(box, question)
             return
         state.chat.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
-        state.chat.asked = new and later
+        state.chat.go_to_chat = new and later
 
     history = resources.current_index().runs.history(opened.id) if opened else []
     run_within_limits([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
@@ -63,7 +64,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
 
 
 def ask_once(asks: Sequence[Ask]) -> bool:
-    """Begin to answer a question that stands alone, in each of these ways. False also where the person is asked first."""
+    """Starts an answer in each of these ways, outside any chat. Returns whether they have started."""
     state, runs = session(), resources.current_index().runs
     begun = False
 
@@ -81,33 +82,33 @@ def ask_once(asks: Sequence[Ask]) -> bool:
 
 
 def _alone(ask: Ask, expected: Price | None) -> str:
-    """Begin the one answer; gives the id of the conversation that it is kept in."""
+    """Starts one answer. Returns the id of its new conversation."""
     conversations = resources.library().conversations
-    made = conversations.create("query")
+    conversation = conversations.create("query")
     try:
-        resources.current_index().runs.start(made.id, ask, expected=expected)
+        resources.current_index().runs.start(conversation.id, ask, expected=expected)
     except RagError:
-        conversations.delete(made.id)
+        conversations.delete(conversation.id)
         raise
-    return made.id
+    return conversation.id
 
 
 def ask_in_branch(message_id: str, ask: Ask) -> None:
-    """Put `ask` in the place of the question of this answer, in a new conversation; the old one stays as it is."""
+    """Copies the conversation up to the question of this answer, and asks `ask` in the copy instead."""
     state, conversations = session(), resources.library().conversations
 
     def run(expected: Sequence[Price | None]) -> None:
-        made = None
+        branch = None
         try:
             check_question(ask.question)
-            made = conversations.branch(message_id)
-            resources.current_index().runs.start(made.id, ask, expected=expected[0])
+            branch = conversations.branch(message_id)
+            resources.current_index().runs.start(branch.id, ask, expected=expected[0])
         except RagError as error:
-            if made is not None:
-                conversations.delete(made.id)
+            if branch is not None:
+                conversations.delete(branch.id)
             state.problem = Problem.of(error)
             return
-        state.chat.conversation, state.problem, state.panel, state.chat.earlier = made.id, None, "", 0
+        state.chat.conversation, state.problem, state.panel, state.chat.earlier = branch.id, None, "", 0
         state.notice = _("This is a new conversation. The earlier one has not changed.")
 
     message = conversations.message(message_id)
@@ -116,21 +117,21 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
 
 
 def why_not(chat_mode: str) -> str:
-    """Why questions cannot be answered in this way with the language model of the settings; "" where they can."""
+    """Why the language model of the settings cannot answer in this chat mode; "" if it can."""
     if chat_mode != "openai":
         return ""
     try:
         model = resources.library().llm().metadata
     except RagError:
-        return ""  # asking says what is wrong with the settings
+        return ""  # asking reports the wrong setting
     if model.is_function_calling_model or model.is_extractive:
         return ""
-    told = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
-    return told.format(model=model.model_name)
+    hint = _("{model} is not set up to call functions. “Step by step” does the same with any model.")
+    return hint.format(model=model.model_name)
 
 
 def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:
-    """Once more, in the place of the answer that is there; `ask`: in another way."""
+    """Answers again and replaces the answer. `ask` changes how."""
 
     def run(expected: Sequence[Price | None]) -> None:
         try:
@@ -141,10 +142,12 @@ def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | 
             session().problem = None
 
     message = resources.library().conversations.message(message_id)
-    asked = ask or (message.ask if message else None)
-    if message is None or asked is None:
-        run([None])  # which says that it is gone
+    new_ask = ask or (message.ask if message else None)
+    if message is None or new_ask is None:
+        run([None])  # an error that says the answer is gone
         return
     if extractive is not None:
-        asked = replace(asked, extractive=extractive)
-    run_within_limits([asked], run, history=resources.current_index().runs.history(message.conversation_id, before=message_id))
+        new_ask = replace(new_ask, extractive=extractive)
+    run_within_limits(
+        [new_ask], run, history=resources.current_index().runs.history(message.conversation_id, before=message_id)
+    )

@@ -1,10 +1,10 @@
-"""The words of the screens in the reader's language: every text that is shown goes through `_` or `ngettext`.
+"""Translates the screens. Every visible text goes through `_` or `ngettext`.
 
 _("Nothing was found in {name}.").format(name=label(file.name))      # the text is a literal, never an f-string
 ngettext("{number} file", "{number} files", number).format(number=numeral(number))
 
-The translations are `locales/<language>.po`; `python -m tests.catalogues` brings them up to date. A text that
-has none is shown in English. What ragcore says is English; `said` gives it in the reader's language where it is shown.
+The translations are `locales/<language>.po`; `python -m tests.catalogues` updates them. A text without a translation
+appears in English. ragcore writes English; `translate` turns its texts into the reader's language.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from lectern.ui.state import session
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "zh": "中文"}
 LOCALES = Path(__file__).resolve().parent / "locales"
-SAID = "what ragcore says"  # the comment of the texts that `said` looks for
-WITHIN = "within a sentence"  # of those among them that are parts of others
+RAGCORE_TEXT = "what ragcore says"  # the comment in a catalogue on each text that `translate` looks up
+PART_OF_SENTENCE = "within a sentence"  # the comment on those that only appear inside another text
 
 _request: ContextVar[str] = ContextVar("the language of the request that is being answered", default="en")
 
@@ -45,13 +45,13 @@ def ngettext(one: str, many: str, number: int) -> str:
     return _translations(language()).ngettext(one, many, number)
 
 
-def said(text: str) -> str:
-    """A finished text of ragcore, such as an error's, in the reader's language; one that is not known as it is."""
-    return _said(language(), text)
+def translate(text: str) -> str:
+    """Translates a complete text of ragcore, such as an error message. An unknown text stays as it is."""
+    return _translate(language(), text)
 
 
 def numeral(number: float, digits: int = 0) -> str:
-    """As the reader's language writes it: "1,204" and "0.5", "1.204" and "0,5"."""
+    """A number in the reader's language: "1,204" and "0.5", "1.204" and "0,5"."""
     return format_decimal(number, format=f"#,##0.{'0' * digits}" if digits else "#,##0", locale=language())
 
 
@@ -61,13 +61,13 @@ def day(moment: float) -> str:
 
 
 def month(of: date) -> str:
-    """With its year, as a heading: "May 2026", "Mayo de 2026"."""
+    """A heading such as "May 2026" or "Mayo de 2026"."""
     named = format_skeleton("yMMMM", of, locale=language())
     return named[:1].upper() + named[1:]
 
 
 def day_and_time(moment: float, *, seconds: bool = False) -> str:
-    """With hours and minutes: "May 1, 2026 2:05 PM", "01.05.2026 14:05"."""
+    """For example "May 1, 2026 2:05 PM" or "01.05.2026 14:05"."""
     time = format_time(datetime.fromtimestamp(moment), "medium" if seconds else "short", locale=language())
     return f"{day(moment)} {time}".replace("\u202f", " ")
 
@@ -76,28 +76,28 @@ def day_and_time(moment: float, *, seconds: bool = False) -> str:
 
 
 def language() -> str:
-    """That of the browser tab whose screen is drawn, or of the request that is answered; else English."""
+    """The language of the current browser tab or HTTP request, or else English."""
     return session().language if get_script_run_ctx(suppress_warning=True) is not None else _request.get()
 
 
-def known(tag: str | None) -> str:
-    """Which of our languages a browser's word for one, such as "de-AT" or "zh-Hans-CN", means; "" for none."""
+def supported_language(tag: str | None) -> str:
+    """The supported language of a tag such as "de-AT" or "zh-Hans-CN"; "" if there is none."""
     code = re.split("[-_]", (tag or "").strip().lower())[0]
     return code if code in LANGUAGES else ""
 
 
-def accepted(header: str) -> str:
-    """The first of our languages that an Accept-Language header (RFC 9110, 12.5.4) asks for; English where it asks for none."""
-    wanted: list[tuple[float, str]] = []
+def preferred_language(header: str) -> str:
+    """The best supported language of an Accept-Language header (RFC 9110, 12.5.4), or else English."""
+    preferences: list[tuple[float, str]] = []
     for entry in header.split(","):
         tag, _semicolon, weight = entry.partition(";")
         share = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", weight) if weight else None
-        wanted.append((float(share[1]) if share else 1.0, known(tag)))
-    return next((code for weight, code in sorted(wanted, key=lambda one: -one[0]) if code and weight), "en")
+        preferences.append((float(share[1]) if share else 1.0, supported_language(tag)))
+    return next((code for weight, code in sorted(preferences, key=lambda one: -one[0]) if code and weight), "en")
 
 
 def answer_in(code: str) -> None:
-    """Give the texts of the request that is being answered in this language."""
+    """Sets the language of the current HTTP request."""
     _request.set(code)
 
 
@@ -105,12 +105,12 @@ def answer_in(code: str) -> None:
 
 
 def places(text: str) -> set[str]:
-    """The names of the {places} in a text. ValueError for braces that cannot be filled."""
+    """The names in the braces of a text. ValueError for malformed braces."""
     return {name for _literal, name, _spec, _conversion in Formatter().parse(text) if name is not None}
 
 
 def texts(message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The English forms of an entry and its translated ones."""
+    """The English and the translated forms of an entry."""
     english, translated = message.id, message.string or ""
     return (
         (english,) if isinstance(english, str) else tuple(english),
@@ -119,28 +119,28 @@ def texts(message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def entries(catalogue: Catalog) -> Iterator[Message]:
-    """All but the head of the file."""
+    """All entries except the header of the file."""
     return (message for message in catalogue if message.id)
 
 
 def read(code: str) -> Catalog:
-    """The catalogue of one of our languages but English."""
+    """The catalogue of a supported language other than English."""
     with (LOCALES / f"{code}.po").open("rb") as file:
         return read_po(file, locale=code)
 
 
-def usable(catalogue: Catalog) -> Catalog:
-    """Without the translations that name places which their text does not have: they would break a screen."""
-    kept = Catalog(locale=catalogue.locale, fuzzy=False)
+def drop_broken_translations(catalogue: Catalog) -> Catalog:
+    """Drops translations with names in braces that the English text lacks: formatting them would fail."""
+    checked = Catalog(locale=catalogue.locale, fuzzy=False)
     for message in entries(catalogue):
         english, translated = texts(message)
         known_places = set().union(*map(places, english))
         if all(_fillable(form, known_places) for form in translated):
-            kept[message.id] = message
-    return kept
+            checked[message.id] = message
+    return checked
 
 
-def compiled(catalogue: Catalog) -> gettext.GNUTranslations:
+def compile_catalogue(catalogue: Catalog) -> gettext.GNUTranslations:
     written = BytesIO()
     write_mo(written, catalogue)
     written.seek(0)
@@ -158,12 +158,12 @@ def _fillable(form: str, known_places: set[str]) -> bool:
 def _translations(code: str) -> gettext.NullTranslations:
     if code not in LANGUAGES or code == "en":
         return gettext.NullTranslations()
-    return compiled(_catalogue(code))
+    return compile_catalogue(_catalogue(code))
 
 
 @cache
 def _catalogue(code: str) -> Catalog:
-    return usable(read(code))
+    return drop_broken_translations(read(code))
 
 
 # What ragcore says.
@@ -177,39 +177,39 @@ class Template:
 
 
 @lru_cache(maxsize=2000)
-def _said(code: str, text: str) -> str:
+def _translate(code: str, text: str) -> str:
     if code not in LANGUAGES or code == "en" or not text.strip():
         return text
     whole = _translations(code).gettext(text)
     if whole != text:
         return whole
     parts = re.split(r"(?<=[.?!]) ", text)  # several sentences, each of which is known by itself
-    told = [_said(code, part) for part in parts] if len(parts) > 1 else parts
-    if all(one != part for one, part in zip(told, parts, strict=True)):
-        return " ".join(told)
+    translations = [_translate(code, part) for part in parts] if len(parts) > 1 else parts
+    if all(one != part for one, part in zip(translations, parts, strict=True)):
+        return " ".join(translations)
     for template in _templates(code):
         if match := template.pattern.fullmatch(text):
-            values = [_within(code, value) for value in match.groups()]
+            values = [_translate_part(code, value) for value in match.groups()]
             return template.translated.format(**dict(zip(template.names, values, strict=True)))
     return text
 
 
-def _within(code: str, value: str) -> str:
-    """What stands in a place of a text: a part of it that we know, or a name, a number, another program's words."""
+def _translate_part(code: str, value: str) -> str:
+    """Translates a value that fills the braces of a text, if it is known. Names and numbers stay as they are."""
     if value in _fragments(code):
         return _fragments(code)[value]
     for template in _parts(code):
         if match := template.pattern.fullmatch(value):
-            values = [_within(code, part) for part in match.groups()]
+            values = [_translate_part(code, part) for part in match.groups()]
             return template.translated.format(**dict(zip(template.names, values, strict=True)))
     return value
 
 
 @cache
 def _fragments(code: str) -> Mapping[str, str]:
-    """The texts without places, which stand in others, too."""
-    found = (message for message in entries(_catalogue(code)) if SAID in message.auto_comments)
-    return {str(one.id): str(one.string) for one in found if one.string and not places(str(one.id))}
+    """The texts of ragcore without braces, which also appear inside others."""
+    messages = (message for message in entries(_catalogue(code)) if RAGCORE_TEXT in message.auto_comments)
+    return {str(one.id): str(one.string) for one in messages if one.string and not places(str(one.id))}
 
 
 @cache
@@ -219,19 +219,19 @@ def _templates(code: str) -> list[Template]:
 
 @cache
 def _parts(code: str) -> list[Template]:
-    return templates(message for message in entries(_catalogue(code)) if WITHIN in message.auto_comments)
+    return templates(message for message in entries(_catalogue(code)) if PART_OF_SENTENCE in message.auto_comments)
 
 
 def templates(messages: Iterable[Message]) -> list[Template]:
-    """Of the texts with places, the one with most literal characters first: it says most surely what a text was made from."""
-    made: list[tuple[int, Template]] = []
+    """The texts with braces as patterns. The one with most literal characters comes first, as the most specific."""
+    ranked: list[tuple[int, Template]] = []
     for message in messages:
-        if SAID not in message.auto_comments or not isinstance(message.id, str) or not message.string:
+        if RAGCORE_TEXT not in message.auto_comments or not isinstance(message.id, str) or not message.string:
             continue
         parts = list(Formatter().parse(message.id))
         names = tuple(name for _literal, name, _spec, _conversion in parts if name is not None)
         if names:
             pattern = "".join(re.escape(literal) + ("" if name is None else "(.*?)") for literal, name, _s, _c in parts)
             literals = sum(len(literal) for literal, _name, _s, _c in parts)
-            made.append((literals, Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
-    return [template for _literals, template in sorted(made, key=lambda one: -one[0])]
+            ranked.append((literals, Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
+    return [template for _literals, template in sorted(ranked, key=lambda one: -one[0])]

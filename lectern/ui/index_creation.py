@@ -1,4 +1,4 @@
-"""Indexes that are being made from another one or from a copy: each in a thread, so that no screen waits for it."""
+"""Creates an index from another one or from a copy in a thread, so that no screen waits."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ logger = logging.getLogger(__name__)
 
 
 class _StoppedError(RagError):
-    """Ends the work; nobody is told."""
+    """Ends the thread without an error message."""
 
 
 @dataclass
 class Making:
-    """`fraction` of it is done, 0 to 1. In the end there is an `index`, with what was `copied` into it, or a `problem`, or
-    neither where it was stopped."""
+    """The creation of one index. `fraction` is from 0 to 1. At the end it has an `index`, with the counts of what was `copied`,
+    or a `problem`, or neither if it was stopped."""
 
     name: str
     id: str = field(default_factory=new_id)
@@ -50,7 +50,7 @@ class Makings:
         return any(not making.ended for making in list(self._known.values()))
 
     def start(self, name: str, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]) -> str:
-        """`make` is given what to tell how far it is. Gives the id of the making."""
+        """Runs `make` with a function for its progress. Returns the id of the creation."""
         making = Making(name)
         self._known[making.id] = making
         threading.Thread(target=self._run, args=(making, make), name="make-index", daemon=True).start()
@@ -60,7 +60,7 @@ class Makings:
         return self._known.get(id_)
 
     def stop(self, id_: str) -> None:
-        """At the next file; what was made is deleted."""
+        """Stops at the next file and deletes the new index."""
         if making := self._known.get(id_):
             making.stopped = True
 

@@ -1,4 +1,4 @@
-"""How the screens say things: sizes, times, places, and one plain sentence for every way of answering."""
+"""Formats sizes, times, places and numbers, and describes every way of answering in one sentence."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from lectern.jobs.embedders import BUILT_IN, DOWNLOADED_MULTILINGUAL, HASHING, M
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.jobs.files import Added
 from lectern.schema import AnswerFacts, Price, Reading, Source, State
-from lectern.ui.i18n import _, day, language, ngettext, numeral, said
+from lectern.ui.i18n import _, day, language, ngettext, numeral, translate
 
 EXCERPT_CHARS = 200
 
 T = TypeVar("T")
 
 
-def _once(made: Callable[[], T]) -> Callable[[], T]:
-    """Made once for each language: a list of options asks for all of them once for each."""
-    known: dict[str, T] = {}
+def _once(make: Callable[[], T]) -> Callable[[], T]:
+    """Caches the result for each language, because a list of options reads it once per option."""
+    by_language: dict[str, T] = {}
 
-    @wraps(made)
-    def said() -> T:
+    @wraps(make)
+    def cached() -> T:
         code = language()
-        if code not in known:
-            known[code] = made()
-        return known[code]
+        if code not in by_language:
+            by_language[code] = make()
+        return by_language[code]
 
-    return said
+    return cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def stages() -> Mapping[Stage, str]:
 
 
 def embedder(name: str) -> str:
-    """What turns texts into vectors: one of ours, or the folder or name of another one."""
+    """The name of an embedding model: a built-in one, or the folder or name of another."""
     names = {
         BUILT_IN: _("Built-in, for English"),
         MULTILINGUAL: _("Built-in, for all languages"),
@@ -128,29 +128,29 @@ def embedder(name: str) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as people say them, the unit on the line of its number."""
+    """Bytes with a unit and a no-break space: "12 KB", "1.5 MB"."""
     if count < 1_000_000:
-        told = _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
+        text = _("{number} KB").format(number=max(1, round(count / 1000)) if count else 0)
     elif count < 1e9:
-        told = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
+        text = _("{number} MB").format(number=numeral(count / 1e6, 1 if count < 1e8 else 0))
     else:
-        told = _("{number} GB").format(number=numeral(count / 1e9, 2))
-    return unbroken(told)
+        text = _("{number} GB").format(number=numeral(count / 1e9, 2))
+    return keep_last_word(text)
 
 
 def gigabytes(count: int) -> str:
-    """Bytes of memory, and of what is compared with it: "1.7 GB"."""
-    return unbroken(_("{number} GB").format(number=numeral(count / 1e9, 1)))
+    """Bytes in GB, for comparisons with memory: "1.7 GB"."""
+    return keep_last_word(_("{number} GB").format(number=numeral(count / 1e9, 1)))
 
 
-def unbroken(told: str) -> str:
-    """With its last word on the line of the one before: a unit beside its number, a page's number beside "p."."""
-    return "\N{NO-BREAK SPACE}".join(told.rsplit(" ", 1))
+def keep_last_word(text: str) -> str:
+    """Replaces the last space by a no-break space, so that a number stays with its unit."""
+    return "\N{NO-BREAK SPACE}".join(text.rsplit(" ", 1))
 
 
 def count(number: int, thing: str) -> str:
-    """ "1 page", "1,204 pages"; what has no word of its own is a part."""
-    told: Mapping[str, Callable[[], str]] = {
+    """ "1 page", "1,204 pages". An unknown thing is called a part."""
+    words: Mapping[str, Callable[[], str]] = {
         "file": lambda: ngettext("{number} file", "{number} files", number),
         "document": lambda: ngettext("{number} document", "{number} documents", number),
         "passage": lambda: ngettext("{number} passage", "{number} passages", number),
@@ -163,48 +163,48 @@ def count(number: int, thing: str) -> str:
         "token": lambda: ngettext("{number} token", "{number} tokens", number),
         "character": lambda: ngettext("{number} character", "{number} characters", number),
     }
-    return told.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
+    return words.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
 
 
 def excerpt(text: str) -> str:
-    """What was asked, as far as a line about it can hold: pasted, it may be pages long."""
+    """The start of a question, for a line about it. A pasted question can be pages long."""
     return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS].rstrip()}…"
 
 
-def known(added: Added) -> str:
-    """A file that was there already, also by the name that it has there where that is another."""
+def duplicate_name(added: Added) -> str:
+    """The name of a duplicate file, with its name in the library if that differs."""
     if added.given == added.file.name:
         return added.given
     return _("{name} (as {other})").format(name=added.given, other=added.file.name)
 
 
-def taken_in(copied: Copied) -> str:
-    """What became of a copy of a library that was read."""
+def copy_summary(copied: Copied) -> str:
+    """How many files and conversations a copy has added."""
     conversations = ngettext("{number} conversation", "{number} conversations", copied.conversations)
-    told = _("{files} and {conversations} added.").format(
+    text = _("{files} and {conversations} added.").format(
         files=count(copied.files, "file"), conversations=conversations.format(number=numeral(copied.conversations))
     )
     if not copied.known:
-        return told
+        return text
     known = ngettext("{number} file was already in your library.", "{number} files were already in your library.", copied.known)
-    return f"{told} {known.format(number=numeral(copied.known))}"
+    return f"{text} {known.format(number=numeral(copied.known))}"
 
 
 def part(page_word: str, label: str) -> str:
-    """Where something stands in a document: "p. 4", "slide 3"."""
-    told: Mapping[str, Callable[[], str]] = {
+    """A place in a document: "p. 4", "slide 3"."""
+    words: Mapping[str, Callable[[], str]] = {
         "page": lambda: _("p. {label}"),
         "slide": lambda: _("slide {label}"),
         "sheet": lambda: _("sheet {label}"),
         "chapter": lambda: _("chapter {label}"),
         "message": lambda: _("message {label}"),
     }
-    return told.get(page_word, lambda: _("part {label}"))().format(label=label)
+    return words.get(page_word, lambda: _("part {label}"))().format(label=label)
 
 
 def seconds(number: float) -> str:
-    """A time that was measured: "1.8 s"."""
-    return unbroken(_("{seconds} s").format(seconds=numeral(number, 1)))
+    """A measured time: "1.8 s"."""
+    return keep_last_word(_("{seconds} s").format(seconds=numeral(number, 1)))
 
 
 def time_left(seconds: float) -> str:
@@ -212,42 +212,42 @@ def time_left(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As far as an estimate can say it."""
+    """An estimated time, rounded."""
     if seconds < 5:
         return _("a few seconds")
     if seconds < 55:
-        return unbroken(_("about {number} s").format(number=round(seconds / 5) * 5))
+        return keep_last_word(_("about {number} s").format(number=round(seconds / 5) * 5))
     if seconds < 3600:
-        return unbroken(_("about {number} min").format(number=round(seconds / 60)))
-    return unbroken(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
+        return keep_last_word(_("about {number} min").format(number=round(seconds / 60)))
+    return keep_last_word(_("about {number} h").format(number=numeral(seconds / 3600, 1)))
 
 
 def file_facts(file: FileRow) -> str:
-    """The thin line under a file's name. What has no size, such as an unreadable member of an archive, gets none."""
+    """The line below a file's name. An unreadable member of an archive has no size."""
     weight = [size(file.size)] if file.size else []
     if file.ready:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
         return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *weight])
     parts = [_("Skipped") if file.passed_over else stages()[file.stage]]
-    if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes: of what is fetched, too
+    if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes, also during a download
         parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
     elif file.stage in (Stage.READING, Stage.EMBEDDING) and file.total > 1:
         thing = "passage" if file.stage is Stage.EMBEDDING else "page" if file.kind == "PDF" else "part"
         parts.append(_("{done} of {all}").format(done=numeral(file.done), all=count(file.total, thing)))
-    if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # of one that waits: in the sum
+    if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # the wait is part of the total
         parts.append(time_left(file.seconds_left))
     return " · ".join([*parts, *weight])
 
 
 def file_problem(file: FileRow) -> str:
-    """Why a file could not be read, or the first of what it was read without, and how much more; "" where nothing is wrong."""
+    """Why a file could not be read, or the first missing part and how many more there are; "" without a problem."""
     if file.problem is None:
         return ""
     more = len(file.left_out) - 1
     if more < 1:
-        return said(file.problem.what)
+        return translate(file.problem.what)
     others = ngettext("And {number} more, see Details.", "And {number} more, see Details.", more)
-    return f"{said(file.problem.what)} {others.format(number=numeral(more))}"
+    return f"{translate(file.problem.what)} {others.format(number=numeral(more))}"
 
 
 def place(source: Source) -> str:
@@ -256,24 +256,24 @@ def place(source: Source) -> str:
 
 
 def page(source: Source) -> str:
-    """ "p. 4"; "" for what has no pages."""
+    """ "p. 4"; "" without pages."""
     return part(source.page_word, source.page_label) if source.page_label else ""
 
 
 def mode_label(name: str) -> str:
-    """What the screens call a way of answering, in a chat or on its own."""
+    """The visible name of a chat mode or response mode."""
     mode = chat_modes().get(name) or response_modes().get(name)
     return mode.label if mode else name.replace("_", " ")
 
 
 def caption(name: str) -> str:
-    """The sentence of a way of answering, and its name in the literature and in code."""
+    """The sentence about a mode, with its name in the literature and in code."""
     mode = chat_modes().get(name) or response_modes()[name]
     return f"{mode.sentence} ({name.replace('_', ' ')})"
 
 
 def price(price: Price, currency: str, *, model: bool = True) -> str:
-    """ "14 calls, about 9,200 tokens, about 40 s"; where no `model` is called, its time alone."""
+    """ "14 calls, about 9,200 tokens, about 40 s"; only the time without a `model`."""
     if not price.calls:
         return _("no model calls")
     time = _("time not known yet") if price.seconds is None else duration(price.seconds)
@@ -288,14 +288,14 @@ def quoting_alike() -> str:
 
 
 def money(amount: float, currency: str) -> str:
-    """With as many digits as a small amount needs."""
+    """An amount with more digits if it is small."""
     if 0 < amount < 0.0001:
         return f"< {currency}{numeral(0.0001, 4)}"
     return f"{currency}{numeral(amount, 2 if amount >= 0.1 or not amount else 4)}"
 
 
 def about_tokens(number: int) -> str:
-    """Of which two digits are known: "about 9,200 tokens"."""
+    """A number rounded to two digits: "about 9,200 tokens"."""
     return _("about {number} tokens").format(number=numeral(int(float(f"{number:.2g}"))))
 
 
@@ -303,14 +303,14 @@ def coverage(facts: AnswerFacts) -> str:
     """ "6 of 340 passages, 2 of 9 files" """
     passages = ngettext("{used} of {number} passage", "{used} of {number} passages", facts.passages_total)
     read = passages.format(used=numeral(facts.passages_used), number=numeral(facts.passages_total))
-    if not facts.files_total:  # an answer of before files were counted
+    if not facts.files_total:  # an old answer, without a count of files
         return read
     files = ngettext("{used} of {number} file", "{used} of {number} files", facts.files_total)
     return f"{read}, {files.format(used=numeral(facts.files_used), number=numeral(facts.files_total))}"
 
 
-def ended(states: Sequence[State]) -> str:
-    """Of answers that were being written, once none is any more."""
+def end_message(states: Sequence[State]) -> str:
+    """The message when answers have ended."""
     if set(states) == {"stopped"}:
         return _("Stopped.")
     if set(states) == {"failed"}:
@@ -318,20 +318,19 @@ def ended(states: Sequence[State]) -> str:
     return _("The answer is ready.") if len(states) == 1 else _("The answers are ready.")
 
 
-def recorded(facts: AnswerFacts) -> list[str]:
-    """ "Recorded on May 1, 2026" of an answer that was played; else nothing."""
+def recording_note(facts: AnswerFacts) -> list[str]:
+    """ "Recorded on May 1, 2026" for a recorded answer, or else nothing."""
     if facts.recorded is None:
         return []
     return [_("Recorded on {day}").format(day=day(facts.recorded))]
 
 
-def spent(facts: AnswerFacts) -> list[str]:
-    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02": with what was expected where that was said before.
-    Without a language model its time alone."""
+def cost_facts(facts: AnswerFacts) -> list[str]:
+    """ "6 calls", "2,310 tokens", "1.8 s (about 5 s expected)", "€0.02". Only the time without a language model."""
     tokens, expected = facts.prompt_tokens + facts.completion_tokens, facts.expected
     calls = 0 if facts.extractive else facts.calls
     parts = [count(calls, "call")] if calls else []
-    if calls and tokens:  # of an answer that was stopped they are not known
+    if calls and tokens:  # unknown for a stopped answer
         parts.append(about_tokens(tokens) if facts.tokens_estimated else count(tokens, "token"))
     parts.append(seconds(facts.seconds))
     if expected is not None and expected.calls and expected.seconds is not None:
@@ -342,26 +341,26 @@ def spent(facts: AnswerFacts) -> list[str]:
 
 
 def answer_facts(facts: AnswerFacts) -> str:
-    """The thin line under an answer."""
-    parts = recorded(facts)
+    """The line below an answer."""
+    parts = recording_note(facts)
     if facts.reading != "best":
         parts.append(readings()[facts.reading].label)
     parts.append(mode_label(facts.mode))
-    parts += spent(facts)
-    if facts.passages_used and facts.mode != "generation":  # which finds passages and does not look at them
+    parts += cost_facts(facts)
+    if facts.passages_used and facts.mode != "generation":  # "generation" finds passages but does not read them
         parts.append(coverage(facts))
     if facts.mode == "no_text":
         return " · ".join(parts)
-    return " · ".join([*parts, *writer(facts)])
+    return " · ".join([*parts, *writer_name(facts)])
 
 
-def writer(facts: AnswerFacts) -> list[str]:
-    """The model that wrote the answer, or what did in its place."""
+def writer_name(facts: AnswerFacts) -> list[str]:
+    """The model that wrote the answer, or that there was none."""
     if facts.extractive:
         return [_("no language model: quoting your documents")]
     return [facts.model] if facts.model else []
 
 
 def index_name(name: str) -> str:
-    """The name of an index. That of the first, as long as nobody has given it one, is in the reader's language."""
+    """The name of an index. The default name of the first index is translated."""
     return _("My documents") if name == FIRST_NAME else name

@@ -1,5 +1,4 @@
-"""What is being fetched from elsewhere: links, folders, databases, storages. Each in a thread, so that no screen waits for it;
-what becomes of it is a row among the files."""
+"""Fetches links, folders, databases and storages in threads, so that no screen waits. Results appear in the list of files."""
 
 from __future__ import annotations
 
@@ -33,36 +32,36 @@ class Fetching:
         self._ended = threading.Event()
 
     def start(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
-        """Fetch in the background; `label` says what, on the screen and in the row of a failure."""
+        """Starts fetching. `label` appears on the screen, and in the row of a failure."""
         with self._lock:
             self._running.append(label)
         threading.Thread(target=self._run, args=(label, gather), name="fetch", daemon=True).start()
 
     def running(self) -> list[str]:
-        """What is being fetched now, the first begun first."""
+        """The labels of the current downloads, oldest first."""
         with self._lock:
             return list(self._running)
 
     def already_there(self) -> list[Added]:
-        """The files that were in the library already, each told once."""
+        """The duplicates since the last call."""
         with self._lock:
-            told, self._known = self._known, []
-        return told
+            duplicates, self._known = self._known, []
+        return duplicates
 
     def problems(self) -> list[RagError]:
-        """Those for which there can be no row, as the library cannot be written; each told once."""
+        """The errors since the last call that have no row, because the library is read-only."""
         with self._lock:
-            told, self._problems = self._problems, []
-        return told
+            problems, self._problems = self._problems, []
+        return problems
 
     def end(self) -> None:
-        """Take nothing more in, and wait for what is being taken in now, for `END_SECONDS` at most."""
+        """Stops accepting files, and waits at most `END_SECONDS` for those in progress."""
         self._ended.set()
         deadline = time.monotonic() + END_SECONDS
         while self.running() and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def _wanted(self, gathered: Iterable[Gathered]) -> Iterator[Gathered]:
+    def _until_ended(self, gathered: Iterable[Gathered]) -> Iterator[Gathered]:
         for one in gathered:
             if self._ended.is_set():
                 return
@@ -71,16 +70,16 @@ class Fetching:
     def _run(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
         try:
             with self._room:
-                taken = self._library.intake.take(self._wanted(gather()))
+                added_files = self._library.intake.take(self._until_ended(gather()))
             with self._lock:
-                self._known += [added for added in taken if added.outcome == "duplicate"]
+                self._known += [added for added in added_files if added.outcome == "duplicate"]
         except RagError as error:
             if not self._ended.is_set():
                 self._refuse(label, error)
         except OSError:
             logger.exception("something could not be saved")
             self._refuse(label, RagError(f"{label} could not be saved.", hint=NOT_SAVED))
-        except Exception:  # in a thread of its own nobody else would hear of it
+        except Exception:  # nobody else sees an error in this thread
             logger.exception("something could not be fetched")
             ours = RagError(f"{label} could not be added.", hint="Try again. If it happens again, please report it.")
             self._refuse(label, ours)

@@ -1,4 +1,4 @@
-"""Parts of a screen that are drawn again and again while something goes on, and no longer once it is over."""
+"""Parts of a screen that update themselves while something is in progress."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from lectern.ui.state import session
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-BELOW = 5  # elements of a whole answer: its text, its verdict, its passages; one more to spare
+BELOW = 5  # elements of a complete answer: text, verdict, passages; one spare
 
 
 def growing_place(place: DeltaGenerator | None = None) -> DeltaGenerator:
-    """Where an answer grows: in `place`, a container where the whole answer will stand, or at the end of its part of the
-    screen. What stood there and below, such as the answer to the question before, would stay until this one is whole: it goes
-    at once."""
-    # Within another kind of element than a whole answer, so it begins empty.
+    """The place of a growing answer: in `place`, where the complete answer will be, or at the end of the fragment. It clears
+    the old elements there and below, which would otherwise stay until the answer is complete."""
+    # A different kind of element than a complete answer, so it begins empty.
     place = (place or st.container()).chat_message("assistant")
     for _below in range(BELOW):
         st.empty()
@@ -28,17 +27,16 @@ def growing_place(place: DeltaGenerator | None = None) -> DeltaGenerator:
 
 
 def draw_anew() -> None:
-    """Draw the whole screen anew for what has changed by itself, unless a dialog is open, which would lose what is being typed
-    in it. When that is closed, the screen is drawn anew anyway."""
+    """Reruns the whole page after a change. An open dialog would lose its text, so the page then waits until it is closed."""
     state = session()
     if not (state.documents.adding or state.answers.form or state.confirm):
         st.rerun()
 
 
 def be_still() -> None:
-    """Have the browser ask no more for the part that is being drawn, until the whole screen is drawn: what it follows is over.
+    """Stops the timer of the current fragment until the next run of the whole page.
 
-    Without this a tab that is left open would keep the server busy for ever.
+    Otherwise an idle tab would load the server forever.
     """
     part = ThreadState.get().fragment_id
     if part is not None:

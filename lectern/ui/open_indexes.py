@@ -1,4 +1,4 @@
-"""The indexes that are open in this process: each with a worker that reads what is added, its answers, and what it fetches."""
+"""The open indexes of this process, each with its worker, answers and downloads."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ragcore.errors import InputError, RagError
 
 logger = logging.getLogger(__name__)
 
-IDLE_SECONDS = 15 * 60.0  # that nobody looks at an index before it is closed
-LOOK_SECONDS = 60.0  # between two looks for such indexes
+IDLE_SECONDS = 15 * 60.0  # without a visitor, before an index is closed
+LOOK_SECONDS = 60.0  # between two checks for idle indexes
 
 
 @dataclass
@@ -37,7 +37,7 @@ class OpenIndex:
     fetching: Fetching
     measuring: EvaluationJobs
     looked_at: float = field(default_factory=time.monotonic)
-    warming: threading.Timer | None = None  # loads its embedder a little later
+    warming: threading.Timer | None = None  # loads the embedder a little later
 
     @property
     def busy(self) -> bool:
@@ -51,7 +51,7 @@ class OpenIndex:
         )
 
     def close(self) -> None:
-        """End its answers, what it fetches, and its worker."""
+        """Ends its answers, downloads and worker."""
         if self.warming is not None:
             self.warming.cancel()
         self.replays.stop_all()
@@ -63,53 +63,52 @@ class OpenIndex:
 
 
 def has_work(library: Library) -> bool:
-    """Whether there is something for a worker to do: files to be read, or an index to be made anew."""
+    """Whether a worker has files to read or an index to rebuild."""
     coming = library.store.versions.coming()
     return bool(library.files.all(*ACTIVE, limit=1)) or (coming is not None and coming.state == "building")
 
 
 class OpenIndexes:
-    """Shared by all sessions of the process. The first index stays open; others are closed when nobody looks at them and
-    nothing is done in them."""
+    """Shared by all sessions. The first index stays open; the others are closed after some time without visitors or work."""
 
     def __init__(self, indexes: Indexes, embedder: Embedder | None = None) -> None:
         self.all = indexes
         self.making = Makings()
-        self._embedder = embedder or HuggingFaceEmbedding()  # one for all; it is loaded when first used
+        self._embedder = embedder or HuggingFaceEmbedding()  # shared by all; loaded at its first use
         self._open: dict[str, OpenIndex] = {}
         self._lock = threading.RLock()
         self._looking = False
 
     def get(self, id_: str) -> OpenIndex:
-        """Open, with a worker at work. InputError for one that was deleted."""
+        """An open index with a running worker. InputError if it was deleted."""
         with self._lock:
             opened = self._open.get(id_)
             if opened is None or not self.all.has(id_):
-                opened = self._opened(id_)
+                opened = self._open_new(id_)
             opened.looked_at = time.monotonic()
             return opened
 
     def go_on(self) -> None:
-        """Open those in which something was left to do when the process that was at it ended."""
+        """Opens every index with unfinished work from an earlier process."""
         for index in self.all.all():
             try:
                 with closing(Library(index.where)) as library:
-                    left = has_work(library)
-                if left:
+                    unfinished = has_work(library)
+                if unfinished:
                     self.get(index.id)
             except RagError:
                 logger.exception("what was left to do in an index waits until somebody opens it")
 
     def delete(self, id_: str) -> int:
-        """End all that is done in it, and delete it; gives the bytes that are free now."""
+        """Ends all work in the index and deletes it. Returns the bytes this frees."""
         with self._lock:
             self._forget(id_)
             return self.all.delete(id_)
 
     def close_idle(self, now: float | None = None) -> None:
-        """Close what nobody has looked at for a while, unless something is being done in it."""
+        """Closes idle indexes."""
         if self.making.busy:
-            return  # it may be from one of them
+            return  # an index may be created from one of them
         moment = time.monotonic() if now is None else now
         with self._lock:
             for id_, opened in list(self._open.items()):
@@ -121,7 +120,7 @@ class OpenIndexes:
             for id_ in list(self._open):
                 self._forget(id_)
 
-    def _opened(self, id_: str) -> OpenIndex:
+    def _open_new(self, id_: str) -> OpenIndex:
         index = self.all.get(id_)
         if index is None:
             self._forget(id_)

@@ -1,4 +1,4 @@
-"""The pages, and how to go from one to another with what it should show."""
+"""The pages, and their addresses."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SETTINGS = PAGES / "settings.py"
 REPLAY = PAGES / "replay.py"
 DOCUMENT = PAGES / "document.py"
 
-UNDERWAY_SECONDS = 0.5  # a click may come from a browser that has not got the newest address yet
+UNDERWAY_SECONDS = 0.5  # a click may come from a browser without the newest address
 
 
 def go_to_chat(conversation_id: str | None) -> NoReturn:
-    """Open a conversation; None begins a new one."""
+    """Opens a conversation; None starts a new one."""
     state = session()
     if conversation_id != state.chat.conversation:
         state.chat.earlier = 0
@@ -43,7 +43,7 @@ def go_to_settings(page: str = "") -> NoReturn:
 
 
 def go_onward() -> None:
-    """Follow a button whose callback could not leave the page itself."""
+    """Goes to the page that a callback has chosen: a callback cannot switch pages itself."""
     state = session()
     if state.address.onward == "replay" and state.replay.conversation:
         state.address.onward, state.panel, state.problem = "", "", None
@@ -56,69 +56,69 @@ def go_onward() -> None:
 
 
 def open_document(file_id: str, start: int = 0, end: int = 0) -> None:
-    """Go to the page of a document, at these characters of its text; a callback."""
+    """A callback that opens the page of a document at these characters of its text."""
     state = session()
     state.documents.opened, state.documents.place, state.address.onward = file_id, (start, end), "document"
 
 
 def title_tab(name: str) -> None:
-    """What the browser's tab is called, and a bookmark of the page."""
+    """Sets the title of the browser tab."""
     st.set_page_config(page_title=f"{name} · Lectern")
 
 
 def settle_page(name: str) -> None:
-    """Note which page is drawn, so that coming to it is told from going back on it. Before any address is looked at."""
+    """Records the page, before anything reads its address, to tell a first visit from the back button."""
     state = session()
     if state.address.page != name:
         state.address.page, state.address.letter = name, ""
 
 
 def from_address(letter: str, current: str | None) -> str | None:
-    """What a page should show: what its address says when that is news - a reload, a link, the back button - or `current`."""
-    state, given, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
-    if given and (given != state.address.last.get(letter) or state.address.letter != letter):
+    """The id that a page shows: the one in its address if that is new (reload, link, back button), or else `current`."""
+    state, named, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
+    if named and (named != state.address.last.get(letter) or state.address.letter != letter):
         state.panel = panel
-        return given
-    if given and panel != state.address.last["p"] == state.panel:
+        return named
+    if named and panel != state.address.last["p"] == state.panel:
         state.panel = panel
-    # The way from page to page, which names nothing, leads to what was open.
-    went_back = not given and state.address.letter == letter and current == state.address.last[letter]
+    # Links between pages name nothing; they lead to what was open.
+    went_back = not named and state.address.letter == letter and current == state.address.last[letter]
     return None if went_back and time.monotonic() - state.address.changed_at > UNDERWAY_SECONDS else current
 
 
 def to_address(letter: str, current: str | None, panel: str) -> None:
-    """Let the address of the page say what it shows, so that a reload shows the same."""
+    """Writes the page's state into its address, so that a reload shows the same."""
     state = session()
     state.address.letter = letter
-    wanted = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
-    if st.query_params.to_dict() != wanted:  # which the browser does not know yet
+    address = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
+    if st.query_params.to_dict() != address:  # the browser does not know it yet
         if state.address.last.get(letter) != (current or ""):
             state.address.changed_at = time.monotonic()
-        st.query_params.from_dict(wanted)
+        st.query_params.from_dict(address)
     state.address.last |= {letter: current or "", "p": panel}
 
 
 def settle_index() -> None:
-    """Open the index that the address of the page names when that is news - a reload, a link, the back button -, and let the
-    address name the open one where there are several. First of all in a run of the script."""
-    state, given = session(), st.query_params.get("i")
-    wanted = given if given and given != state.address.last.get("i") else state.index
-    if wanted != MAIN and resources.all_indexes().get(wanted) is None:
-        wanted = MAIN
+    """Opens the index in the page's address if that is new (a reload, a link, the back button), and adds the open index to
+    the address if there are several. Must be the first step of a run."""
+    state, named_id = session(), st.query_params.get("i")
+    index_id = named_id if named_id and named_id != state.address.last.get("i") else state.index
+    if index_id != MAIN and resources.all_indexes().get(index_id) is None:
+        index_id = MAIN
         for letter in ("c", "d", "n", "p", "q", "r", "s"):
             st.query_params.pop(letter, None)
         state.notice = _("This index has been deleted.")
-    if wanted != state.index:
-        open_index(wanted)
+    if index_id != state.index:
+        open_index(index_id)
         state = session()
-    named = _index().get("i", "")
-    state.address.last["i"] = named
-    if named and given != named:
-        st.query_params["i"] = named
-    elif given and not named:
+    shown_id = _index().get("i", "")
+    state.address.last["i"] = shown_id
+    if shown_id and named_id != shown_id:
+        st.query_params["i"] = shown_id
+    elif named_id and not shown_id:
         del st.query_params["i"]
 
 
 def _index() -> dict[str, str]:
-    """What the address of every page says about the index; nothing while there is one."""
+    """The part of every address that names the index; empty for a single index."""
     return {"i": session().index} if session().index != MAIN or len(resources.all_indexes().all()) > 1 else {}

@@ -1,4 +1,4 @@
-"""What asks would take, worked out beside the screens and remembered; and a person who is asked first where it is much."""
+"""Estimates the price of questions in the background and caches it. A high price needs the person's consent."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lectern.ui.state import Confirm, session
 from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 
-KEPT = 200  # prices
-A_QUESTION = " ".join(["word"] * 12)  # in the place of one that is not typed yet
+CACHE_SIZE = 200  # prices
+A_QUESTION = " ".join(["word"] * 12)  # stands for a question that is not typed yet
 
 Work: TypeAlias = Callable[[Library, Ask, Sequence[ChatMessage]], Price]
 
 
 class Prices:
-    """Each ask's price is worked out once for each state of its library, in a thread of its own. Threads may share it."""
+    """Estimates each price once per state of the library, in its own thread. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="price")
@@ -35,13 +35,13 @@ class Prices:
         self._known: OrderedDict[Hashable, Future[Price]] = OrderedDict()
 
     def of(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = (), work: Work = price) -> Future[Price]:
-        """Its result is the price, or the RagError that answering would end in."""
+        """A future with the price, or with the RagError that answering would raise."""
         said = tuple((message.role, message.content) for message in history)
         key = (work, ask, said, basis(library))
         with self._lock:
             if key not in self._known:
                 self._known[key] = self._pool.submit(work, library, ask, tuple(history))
-                while len(self._known) > KEPT:
+                while len(self._known) > CACHE_SIZE:
                     self._known.popitem(last=False)
             return self._known[key]
 
@@ -52,13 +52,13 @@ def prices() -> Prices:
 
 
 def calls_a_model() -> bool:
-    """Whether an answer may call a language model, or plays a recording of one that did: else calls and tokens say nothing."""
+    """Whether answers call a language model, or replay one that did. Otherwise calls and tokens mean nothing."""
     library = resources.library()
     return library.settings.stage or not library.llm().metadata.is_extractive
 
 
 def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
-    """What answering in the open index would take, once it is worked out; asking again costs nothing."""
+    """The price of an answer in the open index. Repeated calls are free."""
     library = resources.library()
     played = recorded_price(library, ask, history)
     if played is not None:
@@ -69,7 +69,7 @@ def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
 
 
 def most_of(ask: Ask) -> Future[Price]:
-    """At most what a first question in this way takes, before it is typed."""
+    """The highest price of a first question in this mode, before it is typed."""
     return prices().of(resources.library(), replace(ask, question=A_QUESTION), work=at_most)
 
 
@@ -80,9 +80,9 @@ def run_within_limits(
     history: Sequence[ChatMessage] = (),
     cancelled: Callable[[], None] | None = None,
 ) -> None:
-    """`run`, at once where what the asks take together is within the limits of the settings; else once the person has said
-    so in the dialog that the frame draws. `run` gets what each ask takes beside the others, None where that was not known, for
-    `runs().start(..., expected=price)`. For callbacks.
+    """A callback that runs `run` if the total price is within the limits of the settings, and otherwise opens a dialog first.
+
+    `run` gets the price of each answer when all run together, or None if unknown, for `runs().start(..., expected=price)`.
     """
     library, settings = resources.library(), resources.library().settings.price
     if not (settings.ask_above_calls or settings.ask_above_tokens):
@@ -92,22 +92,24 @@ def run_within_limits(
         if not calls_a_model():
             run(_known(asks, history))
             return
-        # Passages need not be looked for, and the embedder not be waited for, where even long ones would be within the limits.
+        # If even long passages are within the limits, skip the search and do not wait for the embedder.
         if not any(map(_names_passages, asks)) and not is_over(
             all_at_once([at_most(library, ask, history) for ask in asks]), settings
         ):
             run(_known(asks, history))
             return
-        found = [price_of(ask, history).result() for ask in asks]
+        prices = [price_of(ask, history).result() for ask in asks]
     except RagError:
-        run([None] * len(asks))  # which says what is wrong
+        run([None] * len(asks))  # starting reports the error
         return
-    agree_first(all_at_once(found), len(asks), lambda: run(at_once(found, _full_speed())), cancelled)
+    agree_first(all_at_once(prices), len(asks), lambda: run(at_once(prices, _full_speed())), cancelled)
 
 
 def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
-    """`run`, at once where so many answers, which take this together, are within the limits; else once the person has said
-    so. Quotes alone need no consent. For callbacks."""
+    """A callback that runs `run` if this price is within the limits, and otherwise opens a dialog first.
+
+    Quotes call no model, so they need no consent.
+    """
     if calls_a_model() and is_over(price, resources.library().settings.price):
         session().confirm = Confirm(price, answers, run, cancelled)
     else:
@@ -115,7 +117,7 @@ def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: 
 
 
 def all_at_once(prices: Sequence[Price]) -> Price:
-    """What answers take together that are begun at the same time."""
+    """The total price of answers that start at the same time."""
     return together_at_once(prices, _full_speed())
 
 
@@ -124,12 +126,12 @@ def _full_speed() -> int:
 
 
 def _known(asks: Sequence[Ask], history: Sequence[ChatMessage]) -> Sequence[Price | None]:
-    """What has been worked out by now, and so was shown."""
+    """The prices that are known by now, and so were on the screen."""
     prices = [price_of(ask, history) for ask in asks]
     known = [price.result() for price in prices if price.done() and price.exception() is None]
     return at_once(known, _full_speed()) if len(known) == len(asks) else [None] * len(asks)
 
 
 def _names_passages(ask: Ask) -> bool:
-    """Whether the number of its passages is another than `top_k`."""
+    """Whether it reads another number of passages than `top_k`."""
     return ask.node_ids is not None or ask.reading != "best"

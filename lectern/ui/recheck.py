@@ -1,6 +1,6 @@
-"""Looking into an answer for a moment, such as finding out what it missed: done in a thread, and kept with the browser tab.
+"""Analyses of an answer, such as what it missed. Each runs in a thread; the result belongs to the browser tab.
 
-The screen that wants it is drawn at once, and anew when it is there.
+The screen appears at once, and again when the result is ready.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from lectern.ui.state import session
 
 T = TypeVar("T")
 
-AT_ONCE = 2  # looks; more would only slow each other
-KEPT = 12  # of one tab
-AT_LEAST = 0.25  # seconds that a screen waits before it says that it is looking
+AT_ONCE = 2  # analyses; more would only slow each other down
+MOST_LOOKS = 12  # per tab
+AT_LEAST = 0.25  # seconds before the screen says that it is waiting
 
 
 @st.cache_resource(show_spinner=False)
@@ -26,17 +26,17 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def begin_look(key: str, work: Callable[[], T]) -> Future[T]:
-    """`work` in a thread, once for each key of this tab; it must look at nothing of the session."""
-    kept: dict[str, Future[Any]] = session().answers.looks
-    if key not in kept:
-        for old in list(kept)[: len(kept) - KEPT + 1]:
-            del kept[old]
-        kept[key] = _threads().submit(work)
-    return kept[key]
+    """Runs `work` in a thread, once per key and tab. It must not use the session."""
+    looks: dict[str, Future[Any]] = session().answers.looks
+    if key not in looks:
+        for old in list(looks)[: len(looks) - MOST_LOOKS + 1]:
+            del looks[old]
+        looks[key] = _threads().submit(work)
+    return looks[key]
 
 
-def looked(key: str, work: Callable[[], T], waiting: str) -> T | None:
-    """What `work` found; until it has, None, and the text `waiting` is shown. Raises what it raised."""
+def look_result(key: str, work: Callable[[], T], waiting: str) -> T | None:
+    """The result of `work`. Until it is ready, returns None and draws `waiting`. Raises the error of `work`."""
     look = begin_look(key, work)
     wait([look], AT_LEAST)
     if look.done():

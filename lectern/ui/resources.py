@@ -1,4 +1,4 @@
-"""What all sessions of the process share: the indexes that are open, each with its library and the answers being given."""
+"""What all sessions share: the open indexes with their libraries and answers."""
 
 from __future__ import annotations
 
@@ -28,41 +28,39 @@ def open_indexes() -> OpenIndexes:
 
 
 def chosen_language() -> str:
-    """The language that was chosen for the screens, kept with the first index; "" for the browser's, and while that index
-    cannot be opened."""
+    """The chosen display language, stored in the first index; "" for the browser's, or if that index cannot be opened."""
     try:
-        return opened().library.settings.language
+        return get_index().library.settings.language
     except RagError:
         return ""
 
 
 def all_indexes() -> Indexes:
-    """All indexes, open or not."""
     return open_indexes().all
 
 
-def opened(index_id: str = MAIN) -> OpenIndex:
-    """One index, open, for whoever is not drawn in a browser tab. InputError when it is not there."""
+def get_index(index_id: str = MAIN) -> OpenIndex:
+    """An open index, for code outside a browser tab. InputError if it does not exist."""
     return open_indexes().get(index_id)
 
 
 def current_index() -> OpenIndex:
-    """The index which this browser tab has open."""
-    return opened(session().index)
+    """The open index of this browser tab."""
+    return get_index(session().index)
 
 
 def library() -> Library:
-    """That of the current index, with a worker reading what is added."""
+    """The library of the current index."""
     return current_index().library
 
 
 def home() -> Path:
-    """The folder of the person's first library on this computer, which has the models of all."""
+    """The folder of the first library on this computer, which has the language models of all."""
     return home_of(library().folder)
 
 
 def model_downloads() -> ModelDownloads:
-    """Of language models, for all sessions."""
+    """The downloads of language models, shared by all sessions."""
     return _model_downloads(models_folder(home()))
 
 
@@ -74,8 +72,8 @@ def _model_downloads(folder: Path) -> ModelDownloads:
 
 
 def warm_embedder() -> None:
-    """Load the embedder of this tab's index in the background, once, shortly after the first screen is drawn: the one that
-    suits its first reader where it is new."""
+    """Loads the embedder of this tab's index in the background, once, shortly after the first screen. A new index gets the one
+    for its first reader's language."""
     index = current_index()
     if index.warming is None:
         index.library.suit_reader(chosen_language() or st.context.locale or "")

@@ -1,7 +1,7 @@
-"""Text from outside - file names, documents, questions, models' answers - made safe for places that read Markdown.
+"""Makes text from outside (file names, documents, questions, models' answers) safe to show as Markdown.
 
-The page's content policy lets nothing be loaded from elsewhere; this keeps such text from trying, and from looking like
-something it is not.
+The page's content policy blocks all requests to elsewhere. This module stops such text from trying, and from
+looking like something else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line
 _HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+/]|-\d))|(?i:(?<=\bwww)\.)|(?<=\w)@(?=\w)")
 
 
-# Characters of no script, which stand for what a mark becomes while the text around it is made safe.
+# Private characters that mark places while the text around them is escaped.
 _OPENS, _CLOSES, _MOST_MARKS = 0xE000, 0xF000, 0x0800
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _UNMARKABLE = re.compile(r"`+[^`]*`+|\\.?|[*_`~|\n]+", re.DOTALL)
@@ -42,17 +42,16 @@ _LEADING = re.compile(r"^(?:\s|>|[-+•–#]+\s|\d{1,9}[.)]\s)+")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Of the stretch `text[start:end]` of an answer: what is said of it, in plain words, and where a click on it leads."""
+    """A note on `text[start:end]` of an answer: `title` in plain words, and the link of a click."""
 
     start: int
     end: int
-    told: str
+    title: str
     link: str
 
 
 def label(text: str) -> str:
-    """`text` as it is, in any label, caption or title: every character that Markdown would act on is escaped, and an address
-    becomes code, as in answers.
+    """Escapes text for a label, caption or title: every character with a meaning in Markdown, and addresses become code.
 
     >>> label("https://127.0.0.1:1 did *not* answer.")
     '`https://127.0.0.1:1` did \\\\*not\\\\* answer\\\\.'
@@ -61,26 +60,26 @@ def label(text: str) -> str:
 
 
 def plain_md(text: str) -> str:
-    """`text` as it is, over several lines, in a Markdown block."""
+    """Escapes text with several lines for a Markdown block."""
     return "  \n".join(_literal(line) if line.strip() else "&nbsp;" for line in text.strip().splitlines())
 
 
 def breakable(text: str) -> str:
-    """`text` as HTML in which a long file name breaks after its _ . and - rather than within a word."""
+    """HTML in which a long file name breaks after _ . and - instead of within a word."""
     return re.sub(r"(?<=[_.-])(?=\w)", "<wbr>", escape(text))
 
 
 def addresses_in(text: str) -> list[str]:
-    """The web addresses in an answer, whether written out, in a link or of a picture, each once and as a browser would ask for
-    it: other letters than ASCII show what they are. None with a user name, which looks like a server's.
+    """The web addresses in an answer (as text, links or pictures), each once and as a browser would request it: non-ASCII
+    letters show what they are. Addresses with a user name are left out, because that can look like a server's name.
 
     >>> addresses_in("See [the site](https://bücher.example/a_(b)) or https://user@evil.example, JavaScript:alert(1).")
     ['https://xn--bcher-kva.example/a_(b)']
     """
     addresses: list[str] = []
-    for found in _ADDRESS.findall(text):
+    for candidate in _ADDRESS.findall(text):
         try:
-            url = httpx.URL(_without_punctuation(found))
+            url = httpx.URL(_without_punctuation(candidate))
         except httpx.InvalidURL:
             continue
         if url.raw_host and not url.userinfo:
@@ -89,21 +88,20 @@ def addresses_in(text: str) -> list[str]:
 
 
 def address_md(address: str) -> str:
-    """A link whose text is its whole address, which is one of `addresses_in`."""
+    """A link whose text is its whole address, one of `addresses_in`."""
     return f"[{_escape_all(address)}](<{address.replace('&', '&amp;')}>)"
 
 
-_TWICE = re.compile(r"(?P<first>\[(?P<number>\d+)\]\(#[^)\s]*\))(?:\s*\[(?P=number)\]\(#[^)\s]*\))+")  # shown as one
+_TWICE = re.compile(r"(?P<first>\[(?P<number>\d+)\]\(#[^)\s]*\))(?:\s*\[(?P=number)\]\(#[^)\s]*\))+")  # drawn as one
 
 
 def answer_md(
     text: str, links: Mapping[int, str] | None = None, marks: Sequence[Mark] = (), numbers: Mapping[int, int] | None = None
 ) -> str:
-    """An answer, with its headings, lists, tables and code, but nothing that loads, links or runs.
+    """Escapes an answer. Headings, lists, tables and code stay; nothing loads, links or runs.
 
-    `links[n]` is where the citation [n] leads, and `numbers[n]` what it is shown as, else n; a number without a link stays
-    text. `marks` are in order, and have no
-    citation in them; of a stretch with other formatting the longest part without is marked.
+    `links[n]` is the target of citation [n]; a number without a link stays text. `numbers[n]` is the number to show instead
+    of n. `marks` are in order and contain no citation; with other formatting inside, the longest plain part is marked.
     """
     written = {number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()}
     safe = _safe(_with_places(text, marks[:_MOST_MARKS]), written)
@@ -111,12 +109,12 @@ def answer_md(
         safe = _TWICE.sub(r"\g<first>", safe)
     for number, mark in enumerate(marks[:_MOST_MARKS]):
         safe = safe.replace(chr(_OPENS + number), "[")
-        safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.told)}")')
+        safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.title)}")')
     return safe
 
 
 def _with_places(text: str, marks: Sequence[Mark]) -> str:
-    """The text with a character of its own before and behind what is to be marked."""
+    """Puts a private character before and after each marked stretch."""
     text = _PRIVATE.sub("\ufffd", text)
     parts, end = [], 0
     for number, mark in enumerate(marks):
@@ -128,10 +126,10 @@ def _with_places(text: str, marks: Sequence[Mark]) -> str:
 
 
 def _markable(text: str, start: int, end: int) -> tuple[int, int]:
-    """The longest stretch in it that is plain text; an empty one in a block of code."""
+    """The longest stretch of plain text in it; empty in a block of code."""
     if text.count("```", 0, start) % 2 or text.count("~~~", 0, start) % 2:
         return start, start
-    edges = [start, *(edge for found in _UNMARKABLE.finditer(text, start, end) for edge in found.span()), end]
+    edges = [start, *(edge for match in _UNMARKABLE.finditer(text, start, end) for edge in match.span()), end]
     first, last = max(zip(edges[::2], edges[1::2], strict=True), key=lambda span: span[1] - span[0])
     if lead := _LEADING.match(text[first:last]):
         first += lead.end()
@@ -139,13 +137,13 @@ def _markable(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _safe(text: str, links: Mapping[int, str]) -> str:
-    """`links`: each citation as it is written."""
+    """`links` has each citation as Markdown."""
     return rewrite_outside_code(_separate_lists(text), line=partial(_line, links=links), language=_code_language)
 
 
 def _separate_lists(text: str) -> str:
-    """A number that does not follow from the list item before becomes text. Markdown would count on: "4. Duties" of another
-    document after "6. Bake" would be shown as item 7."""
+    """Escapes a list number that does not follow the item before. Markdown would renumber it: "4. Duties" of another
+    document after "6. Bake" would appear as item 7."""
     out, number, is_paragraph = [], 0, False  # the number of the item before; whether the line before has words
     lines = text.splitlines()
     for line, in_code in zip(lines, fenced(lines), strict=True):
@@ -164,7 +162,7 @@ def _separate_lists(text: str) -> str:
 
 
 def _code_language(info: str) -> str:
-    """Without those that draw: a diagram can load pictures."""
+    """Drops the languages that draw: a diagram can load pictures."""
     language = re.sub(r"[^\w+#-]", "", info.split(" ")[0])
     return "" if language.lower() in ("mermaid", "math") else language
 
@@ -178,26 +176,26 @@ def _line(line: str, links: Mapping[int, str]) -> str:
 
 
 def _inline(text: str, links: Mapping[int, str]) -> str:
-    def linked(citation: re.Match[str]) -> str:
+    def link_citation(citation: re.Match[str]) -> str:
         numbers = cited_in(citation.group())
         return "".join(links.get(number, f"\\[{number}\\]") for number in numbers)
 
-    return replace_between(CITATION, text, linked, _defang)
+    return replace_between(CITATION, text, link_citation, _defang)
 
 
 def _defang(text: str) -> str:
-    text = _ESCAPED_ADDRESS.sub(lambda found: found.group().replace("\\", ""), text)
-    return replace_between(_AUTOLINK, text, lambda found: _as_code(found, _escape), _escape)
+    text = _ESCAPED_ADDRESS.sub(lambda match: match.group().replace("\\", ""), text)
+    return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape), _escape)
 
 
 def _literal(text: str) -> str:
-    return replace_between(_AUTOLINK, text, lambda found: _as_code(found, _escape_all), _escape_all)
+    return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape_all), _escape_all)
 
 
-def _as_code(found: re.Match[str], around: Callable[[str], str]) -> str:
-    """An address as code: the page makes links of those in any other text, also where their signs are escaped."""
-    address = _without_punctuation(found.group())
-    return f"`{address.replace(chr(92), '')}`{around(found.group()[len(address) :])}"
+def _as_code(match: re.Match[str], around: Callable[[str], str]) -> str:
+    """An address as code. The page would turn it into a link in any other text, even with escapes."""
+    address = _without_punctuation(match.group())
+    return f"`{address.replace(chr(92), '')}`{around(match.group()[len(address) :])}"
 
 
 def _escape_all(text: str) -> str:
@@ -205,11 +203,11 @@ def _escape_all(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
+    return _HARMFUL.sub(lambda match: match.group() if len(match.group()) > 1 else f"\\{match.group()}", text)
 
 
 def _without_punctuation(address: str) -> str:
-    """Without what belongs to the sentence around it."""
+    """Drops punctuation that belongs to the sentence around the address."""
     address = address.rstrip(_PUNCTUATION)
     while address.endswith(")") and address.count(")") > address.count("("):
         address = address[:-1].rstrip(_PUNCTUATION)

@@ -1,4 +1,4 @@
-"""The frame around every page: its title, the way from page to page, the conversations, and what is being read."""
+"""The frame around every page: title, navigation, conversations, and reading progress."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from lectern.ui import labels, places, resources
-from lectern.ui.i18n import _, known
+from lectern.ui.i18n import _, supported_language
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, open_index, session, widget
 from lectern.ui.widgets.conversations import conversation_list
@@ -18,15 +18,15 @@ from lectern.ui.widgets.problem import damage
 from lectern.ui.widgets.reading import reading_bar
 
 HERE = Path(__file__).resolve().parent
-SEARCH_FROM = 8  # conversations; fewer are found by looking
+SEARCH_FROM = 8  # conversations from which there is a search field
 
 
 def frame() -> None:
-    session().language = resources.chosen_language() or known(st.context.locale) or "en"
+    session().language = resources.chosen_language() or supported_language(st.context.locale) or "en"
     st.set_page_config(page_icon=str(HERE / "static" / "icon.png"), layout="wide")
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(_pages(), expanded=True)
-    if page.url_path != "chat":  # whose title is that of the conversation
+    if page.url_path != "chat":  # its title is that of the conversation
         places.title_tab(page.title)
     places.settle_page(page.url_path)
     places.settle_index()
@@ -35,7 +35,7 @@ def frame() -> None:
     if state.notice:
         st.toast(label(state.notice), duration="long")
         state.notice = ""
-    damage(resources.library())  # before anything may fail by it
+    damage(resources.library())  # before anything can fail because of it
     with st.sidebar:
         index_picker()
         reading_bar()
@@ -48,7 +48,7 @@ def frame() -> None:
 
 
 def _pages() -> list[st.Page]:
-    """In one list, as Streamlit's sections are no list for screen readers; the style sheet sets the lab's apart."""
+    """A single list, because screen readers do not see Streamlit's sections as lists. The style sheet sets the lab apart."""
     return [
         st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
         st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
@@ -64,7 +64,7 @@ def _pages() -> list[st.Page]:
 
 
 def index_picker() -> None:
-    """Which index is open, for those who have several."""
+    """The choice of the open index, if there are several."""
     names = {index.id: labels.index_name(index.name) for index in resources.all_indexes().all()}
     if len(names) > 1:
         fill_widget("index_picker", session().index)
@@ -84,8 +84,8 @@ def conversations(in_chat: bool) -> None:
     open_id = places.from_address("c", state.chat.conversation) if in_chat else None
     search = str(widget("search") or "")
     place = st.container()
-    shown = conversation_list(open_id, search)
-    if shown >= SEARCH_FROM or search:
+    listed = conversation_list(open_id, search)
+    if listed >= SEARCH_FROM or search:
         place.text_input(
             _("Search conversations"),
             key="search",
@@ -95,7 +95,7 @@ def conversations(in_chat: bool) -> None:
             type="search",
             live=True,
         )
-        if not shown:
+        if not listed:
             st.caption(_("No conversation contains these words."))
 
 

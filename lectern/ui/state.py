@@ -1,4 +1,4 @@
-"""What one browser tab remembers beyond the address of its page. Everything that must outlive it is in the library."""
+"""What a browser tab remembers beyond the address of its page. Everything that must outlive the tab is in the library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Confirm:
-    """Something that takes much: what, for how many answers together, and what to do when the person says yes, or no."""
+    """An expensive action that needs the person's consent: its price, for how many answers, and what to do after yes or no."""
 
     price: Price
     answers: int
@@ -39,9 +39,9 @@ class Confirm:
 
 @dataclass(frozen=True)
 class Offer:
-    """A question for more than its best passages, and the documents it is for.
+    """A question about every passage or each document, which needs the person's consent first.
 
-    `chat`: it was asked in a chat, which is `conversation` unless it begins a new one.
+    `chat`: asked in a chat, in the existing `conversation` or a new one.
     """
 
     question: str
@@ -53,127 +53,127 @@ class Offer:
 
 @dataclass
 class AddressState:
-    """What a page shows and what its address says, each of which may be ahead of the other: see lectern.ui.places."""
+    """What a page shows and what its address says. Each may be ahead of the other: see lectern.ui.places."""
 
-    last: dict[str, str] = field(default_factory=dict)  # what each page's address was last set to; "p": the last one's panel
-    changed_at: float = 0.0  # when one last named another thing than before, on the monotonic clock
-    page: str = ""  # drawn last
-    letter: str = ""  # of that page, once its address says what it shows
-    onward: str = ""  # the page that a button under an answer leads to
+    last: dict[str, str] = field(default_factory=dict)  # the last address of each page; "p": the panel of the last page
+    changed_at: float = 0.0  # when an address last changed its id, on the monotonic clock
+    page: str = ""  # the last one
+    letter: str = ""  # the parameter of that page's id, once it is in the address
+    onward: str = ""  # the page to go to after a click on a button under an answer
 
 
 @dataclass
 class AskState:
-    """What the next question is put to, on any page with a question field."""
+    """What the next question reads, on any page with a question field."""
 
-    to_read: dict[str, Reading] = field(default_factory=dict)  # what the next question of a page is put to, if not the usual
-    readings: int = 0  # questions that were put to more, so that the choice begins anew after each
-    offer: Offer | None = None  # a question that is to be put to everything, or to each document, once the person agrees
+    to_read: dict[str, Reading] = field(default_factory=dict)  # by page, if it is not the best passages
+    readings: int = 0  # counts questions that read more, to reset the choice after each
+    offer: Offer | None = None  # the question that waits for consent
 
 
 @dataclass
 class AnswersState:
-    """What belongs to the answers on the screen, on any page that shows some."""
+    """About the answers on the screen, on any page with answers."""
 
-    form: str = ""  # the small form that is open about an answer: "edit.message" or "ways.message"
-    checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of those that were checked, by their ids
-    verdicts: dict[str, Verdict] = field(default_factory=dict)  # by the answers' ids
-    explaining: str = ""  # the answer whose thumb was just given, and may be explained
-    looks: dict[str, Future[Any]] = field(default_factory=dict)  # closer looks, done or begun: see lectern.ui.recheck
-    awaited: str = ""  # the conversation in which something was being answered when the tab drew it last
-    ended: float = 0.0  # when the last awaited answer ended, in seconds since the epoch
+    form: str = ""  # the open form about an answer: "edit.message" or "ways.message"
+    checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of the checked answers, by id
+    verdicts: dict[str, Verdict] = field(default_factory=dict)  # by answer id
+    explaining: str = ""  # the answer with a new thumb, which the person may explain
+    looks: dict[str, Future[Any]] = field(default_factory=dict)  # analyses, finished or running: see lectern.ui.recheck
+    awaited: str = ""  # the conversation with a running answer at the last run
+    ended: float = 0.0  # when the last running answer ended, in seconds since the epoch
 
 
 @dataclass
 class ChatState:
     conversation: str | None = None  # open on the page
-    options_of: str | None = None  # the conversation whose way of answering the page has taken up
-    earlier: int = 0  # messages drawn beyond the usual window
-    more_listed: int = 0  # conversations in the sidebar beyond the usual
-    asked: bool = False  # a question was taken on another page: go to the chat
-    declined_model: set[str] = field(default_factory=set)  # the conversations in which a language model is not wanted
+    options_of: str | None = None  # the conversation whose options the page has copied
+    earlier: int = 0  # additional messages to draw
+    more_listed: int = 0  # additional conversations in the sidebar
+    go_to_chat: bool = False  # after a question on another page
+    declined_model: set[str] = field(default_factory=set)  # the conversations where the person declined a language model
 
 
 @dataclass
 class QueryState:
     conversation: str | None = None  # open on the page
-    deleting: str = ""  # the earlier question of which is asked whether it is to be deleted
-    pinned: tuple[str, ...] = ()  # the answers of a comparison whose differences are wanted, two at most
+    deleting: str = ""  # the earlier question with an open delete confirmation
+    pinned: tuple[str, ...] = ()  # the answers whose differences the panel shows, at most two
 
 
 @dataclass
 class ReplayState:
-    conversation: str | None = None  # the one whose replay is open
-    choosing: bool = False  # the ways of another replay of it are being chosen
+    conversation: str | None = None  # the one with an open replay
+    choosing: bool = False  # the person is choosing the modes of another replay
 
 
 @dataclass
 class NotesState:
-    editing: str = ""  # the id of the note whose text is being edited
-    deleted: Note | None = None  # the one that was deleted last, and may be put back
-    more: int = 0  # notes drawn beyond the usual
+    editing: str = ""  # the id of the note in the editor
+    deleted: Note | None = None  # the last deleted note, for Undo
+    more: int = 0  # additional notes to draw
 
 
 @dataclass
 class DocumentsState:
-    adding: str = ""  # the way of adding documents whose dialog is open
-    more_files: int = 0  # rows of the list of files beyond the usual
-    choosing: bool = False  # several of them are being chosen
-    opened: str = ""  # the id of the document whose own page is open
-    place: tuple[int, int] = (0, 0)  # the characters of its text that are looked at, from and to
+    adding: str = ""  # the kind of source whose dialog is open
+    more_files: int = 0  # additional rows of the list of files
+    choosing: bool = False  # the person is selecting several files
+    opened: str = ""  # the id of the document on the document page
+    place: tuple[int, int] = (0, 0)  # the visible characters of its text, from and to
 
 
 @dataclass
 class IndexesState:
-    document_sort: str = "-added"  # the column by which the table of documents is sorted; "-": backwards
+    document_sort: str = "-added"  # the column that sorts the table of documents; "-": descending
     document_page: int = 1  # of that table
-    forms: int = 0  # filled in on the list of indexes, so that each begins anew, closed, after that
-    making: str = ""  # the index that is being made for this tab, see lectern.ui.index_creation
+    forms: int = 0  # counts submitted forms, so that the next one begins empty and closed
+    making: str = ""  # the id of an index creation of this tab, see lectern.ui.index_creation
 
 
 @dataclass
 class ViewerState:
-    """The document whose passages are shown on the page of indexes."""
+    """The open document on the page of indexes."""
 
-    document: str = ""  # its id; "": none is shown
-    start: int = 0  # the character at which the shown stretch of it begins
-    found: int = -1  # the character at which the searched words were found last
-    passage: str = ""  # the id of the passage that is looked at more closely
-    asked: bool = False  # it was asked for in a part of the page that is drawn alone
+    document: str = ""  # its id, or ""
+    start: int = 0  # the first visible character
+    match_start: int = -1  # the character of the last search match
+    passage: str = ""  # the id of the selected passage
+    redraw: bool = False  # a fragment needs a rerun of the whole page
 
 
 @dataclass
 class EvaluateState:
     question_set: str | None = None  # open on the page
-    deleting_set: str = ""  # the question set of which is asked whether it is to be deleted
-    question_page: int = 1  # of the list of its questions
-    uploads: int = 0  # of question sets, so that each gets an empty field
-    own_forms: int = 0  # of typed questions that were made a set, so that the next begins empty
-    editing: str = ""  # the question of a set that is being edited
-    setting_from: AnswerSettings | None = None  # what the form of a new setting began with
-    new_settings: int = 0  # saved, so that the form is closed after each
-    problem: Problem | None = None  # why something was not done
+    deleting_set: str = ""  # the question set with an open delete confirmation
+    question_page: int = 1  # of its questions
+    uploads: int = 0  # counts uploads, so that the next upload field is empty
+    own_forms: int = 0  # counts sets of typed questions, so that the next form is empty
+    editing: str = ""  # the question in the editor
+    setting_from: AnswerSettings | None = None  # the settings that the form of a new setting started from
+    new_settings: int = 0  # counts saved settings, so that the form closes
+    problem: Problem | None = None  # the last error
 
 
 @dataclass
 class SettingsState:
-    page: str = ""  # of the settings: "answers", or "prompts.refine" with one prompt open; "": the first
+    page: str = ""  # the open page of the settings: "answers", or "prompts.refine" with one prompt open; "": the first
     report: ConnectionReport | None = None  # of the last connection test
-    model_problem: Problem | None = None  # why a model was not downloaded or deleted
-    prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # texts that are not saved, by prompt
-    prompt_problem: Problem | None = None  # why the last one could not be saved
+    model_problem: Problem | None = None  # the last error of a download or deletion
+    prompt_drafts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # unsaved texts, by prompt
+    prompt_problem: Problem | None = None  # the last error of saving
 
 
 @dataclass
 class Session:
-    language: str = "en"  # of the screens in this tab, see lectern.ui.i18n
-    index: str = "main"  # which index this tab has open, see lectern.indexes
-    panel: str = ""  # open beside the answers: "kind.message", or "kind.message.number"
-    problem: Problem | None = None  # why the last question was not taken
-    notice: str = ""  # said once, as a toast
-    confirm: Confirm | None = None  # what the person is asked about before it is run
-    being_read: set[str] = field(default_factory=set)  # what the bar in the sidebar tells of, done or not
-    reading_bar: DeltaGenerator | None = None  # where the sidebar shows what is being read
+    language: str = "en"  # see lectern.ui.i18n
+    index: str = "main"  # the open index, see lectern.indexes
+    panel: str = ""  # the open side panel: "kind.message", or "kind.message.number"
+    problem: Problem | None = None  # the error of the last question
+    notice: str = ""  # the next toast
+    confirm: Confirm | None = None  # what needs the person's consent
+    being_read: set[str] = field(default_factory=set)  # the files that the progress bar in the sidebar counts, finished or not
+    reading_bar: DeltaGenerator | None = None  # that bar
     address: AddressState = field(default_factory=AddressState)
     ask: AskState = field(default_factory=AskState)
     answers: AnswersState = field(default_factory=AnswersState)
@@ -189,7 +189,7 @@ class Session:
 
 
 def open_index(index_id: str) -> None:
-    """Start over with another index: nothing of the one before is shown any more."""
+    """Opens another index with a fresh session."""
     before = session()
     anew = Session(
         language=before.language,
@@ -202,11 +202,11 @@ def open_index(index_id: str) -> None:
     )
     fill_widget("_session", anew)
     _run.context = None
-    forget_widgets(*[key for key in map(str, st.session_state) if key.endswith("_files")])  # documents of the other index
+    forget_widgets(*[key for key in map(str, st.session_state) if key.endswith("_files")])  # they belong to the other index
 
 
 class _Run(threading.local):
-    """Whose session this thread has looked up last: it is asked for with every text of a screen."""
+    """The last session of this thread. Every text of a screen reads its language from it."""
 
     context: object = None
     session: Session
@@ -219,49 +219,49 @@ def session() -> Session:
     """This tab's session."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or _run.context is not context:
-        _run.session = _undisturbed(lambda: st.session_state.setdefault("_session", Session()))
+        _run.session = _without_interruption(lambda: st.session_state.setdefault("_session", Session()))
         _run.context = context
     return _run.session
 
 
 def widget(key: str) -> Any:
-    """What the widget with this key holds now, or None."""
-    return _undisturbed(lambda: st.session_state.get(key))
+    """The value of a widget, or None."""
+    return _without_interruption(lambda: st.session_state.get(key))
 
 
 def fill_widget(key: str, value: object) -> None:
-    """Give a widget its value before it is drawn."""
-    _undisturbed(lambda: st.session_state.update({key: value}))
+    """Sets the value of a widget before it is drawn."""
+    _without_interruption(lambda: st.session_state.update({key: value}))
 
 
 def fill_new_widget(key: str, value: object) -> None:
-    """Give a widget its first value; one that has a value keeps it."""
-    _undisturbed(lambda: st.session_state.setdefault(key, value))
+    """Sets the value of a widget that has none."""
+    _without_interruption(lambda: st.session_state.setdefault(key, value))
 
 
 def forget_widgets(*keys: str) -> None:
-    """Have these widgets begin anew when they are drawn next."""
+    """Resets widgets."""
     for key in keys:
-        _undisturbed(partial(st.session_state.pop, key, None))
+        _without_interruption(partial(st.session_state.pop, key, None))
 
 
 def event(key: str, name: str) -> dict[str, Any]:
-    """What the component with this key has just reported under `name`; {} for nothing."""
+    """The event that a component has just sent under `name`; {} for none."""
     reported = getattr(widget(key), name, None)
     return reported if isinstance(reported, dict) else {}
 
 
-def _undisturbed(look: Callable[[], T]) -> T:
-    """What this look at the session gives.
+def _without_interruption(look: Callable[[], T]) -> T:
+    """Reads the session without being interrupted in a callback.
 
-    Any look is a moment at which the next click ends the run of the script before it. That may be so while a screen is drawn,
-    which is out of date, but not in a callback: Streamlit would go on without the rest of it, and the first click be lost. So
-    there the next click waits.
+    Any access to the session is a moment at which the next click may end the run of the script. This is fine while a
+    screen is drawn, because it is out of date. In a callback Streamlit would skip the rest of it, and the first click
+    would be lost. So there the next click waits.
     """
     waiting: list[Callable[[], bool]] = []
     while True:
         try:
-            found = look()
+            value = look()
             break
         except RerunException as next_click:
             context = get_script_run_ctx()
@@ -270,9 +270,9 @@ def _undisturbed(look: Callable[[], T]) -> T:
             waiting.append(partial(context.script_requests.request_rerun, next_click.rerun_data))
     for request in waiting:
         request()
-    return found
+    return value
 
 
 def interruptible() -> None:
-    """A moment at which a click elsewhere may end this run of the script: any look at the session is one."""
+    """Lets a click elsewhere end this run of the script here: any access to the session does."""
     st.session_state.get("_session")

@@ -203,7 +203,7 @@ def upload_to_it(disk: Path) -> None:
     with library_of.opened() as library:
         ticket = library.secret  # which the screen that sends it has made
     with full_but_for(disk, 4096), library_of.opened() as library:  # for the bytes, and not for their row
-        resources.opened = lambda _index: SimpleNamespace(library=library)  # type: ignore[assignment]
+        resources.get_index = lambda _index: SimpleNamespace(library=library)  # type: ignore[assignment]
         assert library.secret == ticket
         answer = uploaded(library, PART, REST)
     told = json.loads(bytes(answer.body))

@@ -1,4 +1,4 @@
-"""Lets in only browsers that came with the token once, and have its cookie since."""
+"""Lets in only browsers with the access cookie, which they get for the token in the address."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lectern import access
 from lectern.settings import default_folder
-from lectern.ui.i18n import accepted, answer_in, said
+from lectern.ui.i18n import answer_in, preferred_language, translate
 from lectern.ui.server.security import host_and_port, is_encrypted, refusal
 
 PARAMETER = "token"
-OPEN = ("/_stcore/health",)  # says "ok", for whoever watches over the server
+OPEN = ("/_stcore/health",)  # for monitoring
 COOKIE_SECONDS = 365 * 24 * 3600
 
 
 def stored_token() -> str | None:
-    """That of the library which is served; None where the environment says that none is needed."""
+    """The token of the served library; None if the environment turns access control off."""
     return access.access_token(default_folder()) if access.needs_token() else None
 
 
 class Access:
-    """Refuses every request without the cookie, on every route and the websocket. The token in an address is exchanged for the
-    cookie, and then the address is opened without it."""
+    """Refuses every request and websocket without the cookie. The token in an address is exchanged for the cookie, then the
+    address opens without it."""
 
     def __init__(self, app: ASGIApp, token: Callable[[], str | None] = stored_token) -> None:
         self.app = app
@@ -56,7 +56,7 @@ class Access:
 
 
 def _answer(scope: Scope, token: str, *, has_cookie: bool) -> Response | None:
-    """What is sent in place of what was asked for; None where that may be sent."""
+    """The response instead of the requested one; None to let the request through."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     tokens = [value for name, value in query if name == PARAMETER]
     if tokens and scope["method"] in ("GET", "HEAD"):
@@ -70,15 +70,15 @@ def _answer(scope: Scope, token: str, *, has_cookie: bool) -> Response | None:
         return None
     headers = Headers(scope=scope)
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
-        return _opens(scope, query)  # a link on another site: the browser sends the cookie only where a page of ours asks
-    return _refused(scope, headers)
+        return _opens(scope, query)  # a link on another site: the browser sends the cookie only for our own pages
+    return _refusal_page(scope, headers)
 
 
 def _has_cookie(scope: Scope, value: str) -> bool:
-    """Whether one of the request's cookies is right: a page on another port may have added others of the same name."""
+    """Whether any cookie is right: a page on another port can add cookies of the same name."""
     name = access.cookie_name(host_and_port(scope)[1])
-    given = [pair.strip().partition("=") for line in Headers(scope=scope).getlist("cookie") for pair in line.split(";")]
-    return any(hmac.compare_digest(each[2].encode(), value.encode()) for each in given if each[0] == name)
+    cookies = [pair.strip().partition("=") for line in Headers(scope=scope).getlist("cookie") for pair in line.split(";")]
+    return any(hmac.compare_digest(each[2].encode(), value.encode()) for each in cookies if each[0] == name)
 
 
 def _set_cookie(page: Response, scope: Scope, token: str) -> None:
@@ -93,16 +93,15 @@ def _set_cookie(page: Response, scope: Scope, token: str) -> None:
 
 
 def _opens(scope: Scope, query: list[tuple[str, str]]) -> Response:
-    """A page that opens this path in its own place. A redirection would still count as the other site's request, which a
-    browser sends without the cookie."""
+    """A page that opens this path again. A redirect would still count as the other site's request, without the cookie."""
     path = "/" + quote(re.sub(r"^[/\\]+", "", scope["path"]))  # no //host
     target = path + (f"?{urlencode(query)}" if query else "")
     page = f'<!doctype html><title>Lectern</title><meta http-equiv="refresh" content="0;url={escape(target)}">'
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 
-def _refused(scope: Scope, headers: Headers) -> Response:
-    answer_in(accepted(headers.get("accept-language", "")))
+def _refusal_page(scope: Scope, headers: Headers) -> Response:
+    answer_in(preferred_language(headers.get("accept-language", "")))
     what = "This browser does not have access yet."
     hint = "Open the address that Lectern printed in the terminal when it was started. It ends with a token."
     if "text/html" not in headers.get("accept", ""):
@@ -111,6 +110,6 @@ def _refused(scope: Scope, headers: Headers) -> Response:
         f'<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<meta name="color-scheme" content="light dark"><title>Lectern</title>'
         f'<body style="font:16px/1.6 sans-serif;max-width:36rem;margin:20vh auto;padding:0 1.25rem">'
-        f"<h1>{escape(said(what))}</h1><p>{escape(said(hint))}</p>"
+        f"<h1>{escape(translate(what))}</h1><p>{escape(translate(hint))}</p>"
     )
     return HTMLResponse(page, status_code=403, headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""The web server around the screens: what it does when it starts and ends, its addresses, and what every request passes."""
+"""The web server: startup and shutdown, routes, middleware."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lectern import access
 from lectern.open_files import raise_open_files
 from lectern.ui import resources
-from lectern.ui.i18n import accepted, answer_in
+from lectern.ui.i18n import answer_in, preferred_language
 from lectern.ui.server import downloads, exports, uploads
 from lectern.ui.server.access import Access, stored_token
 from lectern.ui.server.first_frame import FirstFrame
@@ -30,15 +30,14 @@ from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
 
-AWAY_SECONDS = 5.0  # before a database server that is away is asked again
+AWAY_SECONDS = 5.0  # between two tries to reach a database server
 
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Say where the application is; open the library before the first visitor, and every other index in which work was left;
-    end their workers when the server ends."""
+    """Prints the address, opens the library and every other index with unfinished work, and ends their workers at the end."""
     where = access.address(st.get_option("server.port"), stored_token())
-    sys.stdout.write(f"Lectern is at {where}\nPress Ctrl+C to end it.\n")  # to the terminal alone: in a log, others may read it
+    sys.stdout.write(f"Lectern is at {where}\nPress Ctrl+C to end it.\n")  # only to the terminal: others may read a log
     sys.stdout.flush()
     logging.getLogger("streamlit.error_util").addFilter(in_one_line)
     raise_open_files()
@@ -56,26 +55,26 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def _open() -> bool:
-    """Whether there is no more to it; False while the database's server is away."""
+    """Opens the indexes. Returns False while the database server is away."""
     try:
-        resources.opened()
+        resources.get_index()
         resources.open_indexes().go_on()
     except RagError as error:
-        logger.warning("the library cannot be opened: %s", error.what)  # the screens say so, and try again
+        logger.warning("the library cannot be opened: %s", error.what)  # the screens show it, and try again
         return not error.retryable
     return True
 
 
 def _open_later() -> None:
-    """What waits is to be read, whether anybody looks at it or not."""
+    """Waiting files are read even without a visitor."""
     while not _open():
         time.sleep(AWAY_SECONDS)
 
 
 def in_one_line(record: logging.LogRecord) -> bool:
-    """Streamlit logs every failure of a screen with its traceback. Of one that the screen puts in words, the words will do."""
+    """Streamlit logs every failing screen with a traceback. For an error that the screen explains, one line is enough."""
     error = record.exc_info[1] if record.exc_info else None
-    if error is not None and not isinstance(error, Exception):  # the screen was left while it put it in words
+    if error is not None and not isinstance(error, Exception):  # the person left the screen meanwhile
         error = error.__context__
     if isinstance(error, RagError):
         record.msg, record.args, record.exc_info = "a screen cannot be drawn: %s", (error,), None
@@ -83,17 +82,17 @@ def in_one_line(record: logging.LogRecord) -> bool:
 
 
 def on_script_error(error: BaseException) -> bool:
-    """Show any failure of a screen in the one form; the traceback goes to the log alone."""
-    from lectern.ui.widgets.problem import unexpected
+    """Draws any failure of a screen in the one form; the traceback goes only to the log."""
+    from lectern.ui.widgets.problem import draw_screen_failure
 
     if not isinstance(error, RagError):
         logger.error("a screen failed", exc_info=error)
-    unexpected(error)
+    draw_screen_failure(error)
     return True
 
 
 class RequestLanguage:
-    """What is said outside the screens is in the person's language, too: the one that was chosen, else the browser's."""
+    """Sets the language of texts outside the screens: the chosen one, or else the browser's."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -101,13 +100,13 @@ class RequestLanguage:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/"):
             chosen = await anyio.to_thread.run_sync(resources.chosen_language)
-            answer_in(chosen or accepted(Headers(scope=scope).get("accept-language", "")))
+            answer_in(chosen or preferred_language(Headers(scope=scope).get("accept-language", "")))
         await self.app(scope, receive, send)
 
 
 class ClosedTabs:
-    """A tab that is closed while its screen is being sent has its session end as any other. Streamlit listens to it once more,
-    which the server would log as a failure, with its traceback."""
+    """Ends the session of a tab that closes while its screen is being sent. Streamlit would read from it once more, and the
+    server would log a failure with a traceback."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

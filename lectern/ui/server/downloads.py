@@ -1,4 +1,4 @@
-"""What is fetched from the server: copies of the library, run cards, documents, and the pages of PDFs as images."""
+"""Downloads: copies of the library, run cards, documents, and pages of PDFs as images."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from lectern.explain.source_view import draw_page
 from lectern.export import backup
 from lectern.library import Library
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, language, said
+from lectern.ui.i18n import _, language, translate
 from lectern.ui.server.index_address import asked_index, in_open_index
-from lectern.ui.server.security import refusal, ticketed
+from lectern.ui.server.security import check_ticket, refusal
 from ragcore.errors import InputError, RagError, UnknownDocumentError
 from ragcore.schema import new_id
 
 
 async def make_copy(request: Request) -> Response:
-    """Write a copy of the library, for `send_copy` to fetch under the id that is given."""
-    library = await ticketed(request)
+    """Writes a copy of the library. Returns the id under which `send_copy` sends it."""
+    library = await check_ticket(request)
     if isinstance(library, Response):
         return library
-    made = new_id()
-    await request.body()  # once that is read, it is heard of a page that is gone
+    copy_id = new_id()
+    await request.body()  # after this the server notices a closed page
     try:
-        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(made))
+        await anyio.to_thread.run_sync(backup.write_copy, library, _copy_of(copy_id))
     except RagError as error:
         return refusal(507, error.what, error.hint)
     if await request.is_disconnected():
-        await anyio.to_thread.run_sync(lambda: _copy_of(made).unlink())
+        await anyio.to_thread.run_sync(lambda: _copy_of(copy_id).unlink())
         return Response(status_code=499)
-    return JSONResponse({"id": made})
+    return JSONResponse({"id": copy_id})
 
 
 async def send_copy(request: Request) -> Response:
-    """Stream a copy that was made, once. Its id is known to nobody but the page that had it made."""
+    """Sends a copy once. Only the page that requested it knows its id."""
     path = await anyio.to_thread.run_sync(_copy_of, request.path_params["id"].hex)
     if not path.exists():
         return PlainTextResponse(_("This copy has already been downloaded. Make another one in Settings."), status_code=404)
     return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
 
 
-def _copy_of(made: str) -> Path:
-    """Where a copy waits for whoever had it made, whichever index it is of."""
-    return resources.opened().library.incoming / f"copy-{made}{backup.SUFFIX}"
+def _copy_of(copy_id: str) -> Path:
+    """The file of a copy, whichever index it is from."""
+    return resources.get_index().library.incoming / f"copy-{copy_id}{backup.SUFFIX}"
 
 
 class _Once(FileResponse):
-    """Deletes the file when it was sent, or when nobody waits for it any more."""
+    """Deletes the file after it was sent or the client is gone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -62,13 +62,13 @@ class _Once(FileResponse):
 
 
 async def run_card(request: Request) -> Response:
-    """The run card of an answer, or of all answers of its comparison, to be saved."""
+    """The run card of an answer, or of all answers of its comparison."""
     message_id = str(request.path_params["message_id"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
         card = await anyio.to_thread.run_sync(_card, opened.library, message_id)
     except RagError as error:
-        return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
+        return PlainTextResponse(f"{translate(error.what)} {translate(error.hint)}", status_code=404)
     saved = {"Content-Disposition": f'attachment; filename="run-card-{message_id[:8]}.html"'}
     return Response(card, media_type="text/html; charset=utf-8", headers=saved)
 
@@ -86,20 +86,19 @@ def _card(library: Library, message_id: str) -> str:
     ways = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
     readings: dict[str, str] = {name: reading.label for name, reading in labels.readings().items()}
     prompts = {name: title for name, (title, _where) in titles().items()}
-    voice = Voice(language(), _, said, ways, readings, prompts)
+    voice = Voice(language(), _, translate, ways, readings, prompts)
     return run_card(library, [each for each in all_of_it if each.role == "assistant"], voice)
 
 
 def card_address(message_id: str) -> str:
-    """Where the run card of an answer is saved from."""
     return in_open_index(f"/api/card/{message_id}")
 
 
 async def page_image(request: Request) -> Response:
-    """A page of a PDF as an image. The address carries the file's version, so that a browser may keep it."""
+    """A page of a PDF as an image. The address has the file's version, so that browsers may cache it."""
     file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
         data = await anyio.to_thread.run_sync(draw_page, opened.library, file_id, index)
     except RagError as error:
         return refusal(404, error.what, error.hint)
@@ -107,9 +106,9 @@ async def page_image(request: Request) -> Response:
 
 
 async def original(request: Request) -> Response:
-    """The file of a document as it was added, to be saved. A browser never shows it, whatever it holds."""
+    """The original file of a document. A browser only saves it and never shows it."""
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
         name, path = await anyio.to_thread.run_sync(_original, opened.library, str(request.path_params["file_id"]))
     except RagError as error:
         return refusal(404, error.what, error.hint)
@@ -125,7 +124,6 @@ def _original(library: Library, file_id: str) -> tuple[str, Path]:
 
 
 def original_address(file_id: str) -> str:
-    """Where the file of a document is saved from."""
     return in_open_index(f"/api/original/{file_id}")
 
 
@@ -136,5 +134,5 @@ def image_type(data: bytes) -> str:
 
 
 def page_address(file_id: str, version: str) -> str:
-    """Where the pages of a file are; add the page's index to it, and then the version."""
+    """The address of the pages of a file; fill in {index}."""
     return in_open_index(f"/api/page/{file_id}/{{index}}?v={version[:12]}")

@@ -12,26 +12,26 @@ from lectern.export.transcript import FORMS, Labels, Transcript, as_html, file_n
 from lectern.library import Library
 from lectern.ui import labels as screen_labels
 from lectern.ui import resources
-from lectern.ui.i18n import _, said
+from lectern.ui.i18n import _, translate
 from lectern.ui.server.index_address import asked_index, in_open_index
 from ragcore.errors import RagError
 
-PRINT = "print"  # the form that is shown, not saved
+PRINT = "print"  # the form that opens in the browser
 
 
 def export_address(conversation_id: str, form: str) -> str:
-    """Where a conversation of this tab's index is as a file; `form` is one of FORMS, or PRINT."""
+    """The address of a conversation's file; `form` is one of FORMS, or PRINT."""
     return in_open_index(f"/api/conversation/{conversation_id}/{form}")
 
 
 async def conversation_file(request: Request) -> Response:
-    """A conversation as a file under the name of its title, or as a page to print. Its id is known to its own pages alone."""
+    """A conversation as a file named after its title, or as a page to print. Only its own pages know its id."""
     conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
         transcript = await anyio.to_thread.run_sync(_transcript, opened.library, conversation_id)
     except RagError as error:
-        return PlainTextResponse(f"{said(error.what)} {said(error.hint)}", status_code=404)
+        return PlainTextResponse(f"{translate(error.what)} {translate(error.hint)}", status_code=404)
     if transcript is not None and form == PRINT:
         page = await anyio.to_thread.run_sync(as_html, transcript, labels())
         return HTMLResponse(page, headers={"Cache-Control": "no-store"})

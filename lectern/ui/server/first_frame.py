@@ -1,4 +1,4 @@
-"""The page in which all screens are drawn has their style from its first frame, so that nothing moves when the style comes."""
+"""Puts the style into the page from its first frame, so that nothing moves when it loads."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STYLE = Path(__file__).resolve().parents[1] / "style.css"
 WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
-OTHER_HTML = ("/api/", "/media/")  # what is saved, or looked at by itself
-OF_A_COPY = (b"if-none-match", b"if-modified-since")  # which the browser may have kept from before the style was in the page
+OTHER_HTML = ("/api/", "/media/")  # downloads and pictures
+OF_A_COPY = (b"if-none-match", b"if-modified-since")  # a browser may have cached the page without the style
 
 
 class FirstFrame:
-    """Sends this page wherever Streamlit would send its own, under whatever address a person comes."""
+    """Sends our page instead of Streamlit's, at every address."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -45,7 +45,7 @@ def _wants_html(scope: Scope) -> bool:
 
 
 def page() -> str:
-    """Streamlit's page, which fetches our fonts at once instead of its own, and has our style behind every other."""
+    """Streamlit's page with our fonts preloaded, and our style after every other."""
     own = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
     fonts = "".join(
         f'<link rel="preload" href="./app/static/Inter-{weight}.woff2" as="font" type="font/woff2" crossorigin>'

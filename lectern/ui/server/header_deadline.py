@@ -1,5 +1,5 @@
-"""Drops connections on which the header of a request does not come. uvicorn waits for it without end, and each takes a file
-descriptor and memory."""
+"""Drops connections whose request header does not arrive. uvicorn waits forever, and each takes a file descriptor and
+memory."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ HEADER_SECONDS = 10.0  # from the connection's start, or from the first byte of 
 
 
 def install() -> None:
-    """Have servers that uvicorn starts from now on in this process drop such connections."""
+    """Makes uvicorn's servers in this process, from now on, drop such connections."""
     HTTP_PROTOCOLS["auto"] = f"{__name__}:HeaderDeadline"
 
 
 class Deadline(asyncio.Protocol):
-    """Before one of uvicorn's protocols: closes the connection when a header takes longer than `seconds`. A body may take as
-    long as it likes, and so may an answer."""
+    """Comes before a protocol of uvicorn and closes the connection if a header takes longer than `seconds`. Bodies and
+    answers have no limit."""
 
     seconds = HEADER_SECONDS
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
-    cycle: Any  # uvicorn's, of request and response; a new one begins when a header is complete
+    cycle: Any  # uvicorn's request and response; a new one begins when a header is complete
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -36,7 +36,7 @@ class Deadline(asyncio.Protocol):
         if before is None or (before.response_complete and not before.more_body):
             self._start()
         super().data_received(data)
-        if self.cycle is not before or self.transport.get_protocol() is not self:  # else a websocket has taken over
+        if self.cycle is not before or self.transport.get_protocol() is not self:  # or a websocket has replaced the protocol
             self._cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -9,11 +9,11 @@ from lectern.ui.state import session
 
 
 def in_open_index(address: str) -> str:
-    """An address of this server, for the index that this tab has open."""
+    """Adds the open index of this tab to an address of this server."""
     index = session().index
     return address if index == MAIN else f"{address}{'&' if '?' in address else '?'}i={index}"
 
 
 def asked_index(request: Request) -> str:
-    """The id of the index that such an address names; it may be of none."""
+    """The id in such an address; the index may not exist."""
     return request.query_params.get("i") or MAIN

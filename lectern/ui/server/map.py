@@ -1,4 +1,4 @@
-"""The map of all passages: their places, and the text of the one that is pointed at."""
+"""The map of all passages: their places, and the text of a single one."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from lectern.ui.server.index_address import asked_index, in_open_index
 from lectern.ui.server.security import refusal
 from ragcore.errors import RagError
 
-MAP_CHARS = 600  # of a passage, shown beside its point
+MAP_CHARS = 600  # of a passage, in the tooltip of its point
 
 
 async def map_points(request: Request) -> Response:
-    """The places of all passages and the documents they are from: n as uint32, then n times x and y as float32, from -1 to 1,
-    then n times the document's number as uint32; little-endian. The address carries the map's version."""
-    made = await _survey(request)
-    if isinstance(made, Response):
-        return made
-    parts = (np.array(len(made.ids), "<u4"), made.points.astype("<f4"), made.owners.astype("<u4"))
+    """The places of all passages and their documents: n as uint32, then n times x and y as float32, from -1 to 1,
+    then n times the document's number as uint32; little-endian. The address has the map's version."""
+    survey = await _survey(request)
+    if isinstance(survey, Response):
+        return survey
+    parts = (np.array(len(survey.ids), "<u4"), survey.points.astype("<f4"), survey.owners.astype("<u4"))
     body = b"".join(part.tobytes() for part in parts)
     return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "private, max-age=3600"})
 
 
 async def map_passage(request: Request) -> Response:
-    """The text of one passage of the map, and what it is from."""
-    made = await _survey(request)
-    if isinstance(made, Response):
-        return made
+    """The text and document of one passage."""
+    survey = await _survey(request)
+    if isinstance(survey, Response):
+        return survey
     row = int(request.path_params["row"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.opened, asked_index(request))
-        found = await anyio.to_thread.run_sync(opened.library.store.nodes, list(made.ids[row : row + 1]))
+        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
+        nodes = await anyio.to_thread.run_sync(opened.library.store.nodes, list(survey.ids[row : row + 1]))
     except RagError as error:
         return refusal(503, error.what, error.hint)
-    if not found:
+    if not nodes:
         return refusal(404, "This passage no longer exists.", "Draw the map again.")
-    node = found[0]
+    node = nodes[0]
     name, page = str(node.metadata.get("file_name", "")), str(node.metadata.get("page_label") or "")
     return JSONResponse({"name": name, "page": page, "text": node.text[:MAP_CHARS]})
 
 
 async def _survey(request: Request) -> Survey | Response:
     try:
-        surveys = (await anyio.to_thread.run_sync(resources.opened, asked_index(request))).surveys
-        made = await anyio.to_thread.run_sync(surveys.latest)
+        surveys = (await anyio.to_thread.run_sync(resources.get_index, asked_index(request))).surveys
+        survey = await anyio.to_thread.run_sync(surveys.latest)
     except RagError as error:
         return refusal(404, error.what, error.hint)
-    if made is None or _edition(made) != request.query_params.get("v"):
+    if survey is None or _edition(survey) != request.query_params.get("v"):
         return refusal(404, "A newer map has replaced this one.", "Reload the page.")
-    return made
+    return survey
 
 
-def _edition(made: Survey) -> str:
-    return f"{made.version}-{made.made:.0f}"
+def _edition(survey: Survey) -> str:
+    return f"{survey.version}-{survey.made:.0f}"
 
 
-def map_address(made: Survey) -> str:
-    """Where the points of a map are; a row's passage is at the same address with its number at the end of the path."""
-    return in_open_index(f"/api/map?v={_edition(made)}")
+def map_address(survey: Survey) -> str:
+    """The address of a map's points. Add a row's number to the path for its passage."""
+    return in_open_index(f"/api/map?v={_edition(survey)}")

@@ -1,4 +1,4 @@
-"""Who may call the server, what a page of it may load, and the ticket that an upload needs."""
+"""Which requests are allowed, what a page may load, and the ticket for uploads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lectern.indexes import MAIN
 from lectern.library import Library
 from lectern.ui import resources
-from lectern.ui.i18n import said
+from lectern.ui.i18n import translate
 from lectern.ui.state import session
 from ragcore.errors import InputError, RagError
 
@@ -29,7 +29,7 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 class KnownHosts:
-    """Answers only to this server's own names, so that a page elsewhere cannot reach it by pointing its name here."""
+    """Answers only requests to this server's own names. Otherwise a page elsewhere could reach it by pointing its name here."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -42,12 +42,12 @@ class KnownHosts:
 
 
 class SameOrigin:
-    """Answers only its own pages, and programs. The pages of other ports of this computer are other pages, too: Streamlit's own
-    check lets those of any port of localhost drive the application.
+    """Answers only its own pages, and programs. Pages on other ports of this computer are foreign too: Streamlit's own
+    check accepts any port of localhost.
 
-    A browser names the origin with every websocket, every request that changes something, and every request of a script to
-    elsewhere. What names none is a program, or a browser that opens an address or loads a picture of this same page. "null"
-    is a page without an origin, such as a file or a sandboxed frame.
+    A browser sends Origin with every websocket, every request that changes something, and every script's request to
+    another site. A request without it is from a program, or opens an address or a picture of this same page. "null" is a
+    page without an origin, such as a file or a sandboxed frame.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -66,8 +66,8 @@ class SameOrigin:
 
 
 def is_own_origin(scope: Scope) -> bool:
-    """Whether scheme, host and port of a request's Origin are those that it was sent to, or whoever runs the server has named
-    that origin in `server.corsAllowedOrigins`. Without an Origin, what the browser says of the page decides, if it does."""
+    """Whether a request's Origin has the scheme, host and port of the request, or is in `server.corsAllowedOrigins`. Without
+    an Origin, Sec-Fetch-Site decides."""
     headers = Headers(scope=scope)
     origins = headers.getlist("origin")
     if not origins:
@@ -83,20 +83,20 @@ def is_own_origin(scope: Scope) -> bool:
 
 
 def is_encrypted(scope: Scope) -> bool:
-    """By the connection, or as a proxy says that FORWARDED_ALLOW_IPS names."""
+    """From the connection, or from a proxy in FORWARDED_ALLOW_IPS."""
     return scope.get("scheme") in ("https", "wss")
 
 
 def host_and_port(scope: Scope) -> tuple[str, int]:
-    """What the request was sent to, by its Host; port 0 for what is none."""
+    """From the Host header; port 0 if it is malformed."""
     return _split_host(Headers(scope=scope).get("host", ""), is_encrypted(scope))
 
 
 def _split_host(text: str, encrypted: bool) -> tuple[str, int]:
-    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/\\@?#\[\]]+)(?::(\d{1,5}))?", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/\\@?#\[\]]+)(?::(\d{1,5}))?", text, re.ASCII)
+    if match is None:
         return text, 0
-    return found[1].lower(), int(found[2] or (443 if encrypted else 80))
+    return match[1].lower(), int(match[2] or (443 if encrypted else 80))
 
 
 async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,14 +107,14 @@ async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) 
 
 
 def known_host(host: str) -> bool:
-    """Whether a Host header names this server, by the list that also guards its websocket."""
+    """Whether a Host header names this server. The same list protects Streamlit's websocket."""
     name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.split(":", 1)[0]
     allowed = [str(entry).strip("[]") for entry in st.get_option("server.allowedHosts") or LOCAL_HOSTS]
     return "*" in allowed or any(name == entry or (entry.startswith("*.") and name.endswith(entry[1:])) for entry in allowed)
 
 
 class SecurityHeaders:
-    """A page may run its own scripts and load from this server, and nothing else."""
+    """Lets a page run its own scripts and load from this server, and nothing else."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -157,13 +157,13 @@ def security_headers() -> dict[str, str]:
 
 
 def ticket(secret: bytes, now: float | None = None) -> str:
-    """Lets a page drawn for this library upload to it. It is sent in a header, which no other site can make a browser send."""
+    """Allows a page of this library to upload. It is sent in a header, which another site cannot set."""
     hour = int((time.time() if now is None else now) // 3600)
     return f"{hour}.{_sign(secret, hour)}"
 
 
-def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
-    hour, _dot, signature = given.partition(".")
+def valid_ticket(secret: bytes, sent: str, now: float | None = None) -> bool:
+    hour, _dot, signature = sent.partition(".")
     if not (hour.isascii() and hour.isdigit() and len(hour) < 12):
         return False
     age = (time.time() if now is None else now) - int(hour) * 3600
@@ -171,27 +171,27 @@ def valid_ticket(secret: bytes, given: str, now: float | None = None) -> bool:
 
 
 def page_ticket() -> str:
-    """The ticket of a page that shows the open index: it names that index, and is good for no other."""
+    """The ticket of the open index. It is not valid for others."""
     index = session().index
-    return ticket(resources.opened(index).library.secret) + ("" if index == MAIN else f"@{index}")
+    return ticket(resources.get_index(index).library.secret) + ("" if index == MAIN else f"@{index}")
 
 
 def _sign(secret: bytes, hour: int) -> str:
     return hmac.new(secret, f"upload {hour}".encode(), hashlib.sha256).hexdigest()
 
 
-async def ticketed(request: Request) -> Library | Response:
-    """The library that the request has a ticket for, or the answer to who has none."""
-    given, _at, index = request.headers.get("x-lectern-ticket", "").partition("@")
+async def check_ticket(request: Request) -> Library | Response:
+    """The library of the request's ticket, or an error response."""
+    sent, _at, index = request.headers.get("x-lectern-ticket", "").partition("@")
     try:
-        library = (await anyio.to_thread.run_sync(resources.opened, index or MAIN)).library
+        library = (await anyio.to_thread.run_sync(resources.get_index, index or MAIN)).library
         secret = await anyio.to_thread.run_sync(lambda: library.secret)
     except RagError as error:
         return refusal(404 if isinstance(error, InputError) else 503, error.what, error.hint)
-    if valid_ticket(secret, given):
+    if valid_ticket(secret, sent):
         return library
     return refusal(403, "This page is out of date.", "Reload the page and try again.")
 
 
 def refusal(status: int, what: str, hint: str) -> Response:
-    return JSONResponse({"what": said(what), "hint": said(hint)}, status_code=status)
+    return JSONResponse({"what": translate(what), "hint": translate(hint)}, status_code=status)

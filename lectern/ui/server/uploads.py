@@ -1,4 +1,4 @@
-"""Files and copies of libraries that a page sends, written straight to disk."""
+"""Uploads of files and library copies, written straight to disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lectern.library import Library
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
 from lectern.ui.link_downloads import NOT_SAVED
-from lectern.ui.server.security import refusal, ticketed
+from lectern.ui.server.security import check_ticket, refusal
 from ragcore.errors import RagError, StoreError, TooLargeError
 from ragcore.schema import new_id
 
@@ -30,21 +30,20 @@ PLACE_CHARS = 2_000
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path, on one line and not endless. It is only ever shown: on the disk a file has another name."""
+    """The last part of a path, on one line and shortened. Only for display: the file on disk has another name."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
-    shown = "".join(character if character.isprintable() else " " for character in last)
-    shown = " ".join(shown.split()).lstrip(".").strip()
-    if len(shown) > NAME_CHARS:
-        stem, dot, suffix = shown.rpartition(".")
+    printable = "".join(character if character.isprintable() else " " for character in last)
+    printable = " ".join(printable.split()).lstrip(".").strip()
+    if len(printable) > NAME_CHARS:
+        stem, dot, suffix = printable.rpartition(".")
         keep = dot + suffix if dot and len(suffix) <= 10 else ""
-        shown = (stem if keep else shown)[: NAME_CHARS - len(keep)] + keep
-    return shown or "unnamed"
+        printable = (stem if keep else printable)[: NAME_CHARS - len(keep)] + keep
+    return printable or "unnamed"
 
 
 async def upload(request: Request) -> Response:
-    """Take one file in, or all that is in a copy of a library. The answer says what became of it, in words for the person who
-    dropped it."""
-    library = await ticketed(request)
+    """Receives a file, or a copy of a library. The response describes the result in words for the person."""
+    library = await check_ticket(request)
     if isinstance(library, Response):
         return library
     name = safe_name(request.query_params.get("name", ""))
@@ -65,7 +64,7 @@ async def upload(request: Request) -> Response:
                 if size > limit:
                     raise too_large
                 await file.write(piece)
-        told = await anyio.to_thread.run_sync(_take_in, library, target, name, request.query_params.get("place", ""))
+        outcome = await anyio.to_thread.run_sync(_take_in, library, target, name, request.query_params.get("place", ""))
     except ClientDisconnect:
         return Response(status_code=499)
     except RagError as error:
@@ -77,32 +76,32 @@ async def upload(request: Request) -> Response:
     finally:
         _drop(target)
     await anyio.to_thread.run_sync(library.worker.start)
-    return JSONResponse(told)
+    return JSONResponse(outcome)
 
 
 def _refuse(library: Library, name: str, size: int, error: RagError) -> None:
-    """A row for the file, where the library can be written: on a full disk the answer alone says what happened."""
+    """Adds a row for the file, unless the library cannot be written, as on a full disk."""
     with suppress(StoreError):
         library.files.refuse(name, size, error)
 
 
 def _drop(target: Path) -> None:
-    """What has come of a file that is not wanted any more. Where nothing can be written, nothing has."""
+    """Deletes a partial file. If nothing can be written, there is none."""
     with suppress(OSError):
         target.unlink(missing_ok=True)
 
 
 def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[str, str]:
-    """`place`: below what was dropped. What comes from the same place of a folder again replaces it, and no other file."""
+    """`place` is the path below the dropped folder. A file from the same place replaces the earlier one."""
     if _is_copy(name):
-        return {"outcome": "copy", "name": name, "told": labels.taken_in(backup.read_copy(library, uploaded, name=name))}
+        return {"outcome": "copy", "name": name, "told": labels.copy_summary(backup.read_copy(library, uploaded, name=name))}
     added = library.intake.add(uploaded, name, origin=f"dropped:{place[:PLACE_CHARS]}" if "/" in place else "")
-    told = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
+    outcome = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
     if added.outcome == "duplicate" and added.given != added.file.name:
-        told["told"] = _("is already in your library, as {name}.").format(name=added.file.name)
+        outcome["told"] = _("is already in your library, as {name}.").format(name=added.file.name)
     if added.outcome == "added" and added.given != added.file.name:
-        told["told"] = _("was saved as {name}, because another file has the same name.").format(name=added.file.name)
-    return told
+        outcome["told"] = _("was saved as {name}, because another file has the same name.").format(name=added.file.name)
+    return outcome
 
 
 def _is_copy(name: str) -> bool:
@@ -110,7 +109,7 @@ def _is_copy(name: str) -> bool:
 
 
 def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
-    """How many bytes may come, and what is said when more do. A copy of a library is as large as all of its files."""
+    """The largest size in bytes, and the error beyond it. A copy of a library may fill the disk."""
     if _is_copy(name):
         what, hint = f"There is not enough space on the disk for {name}.", "Free some space and add the file again."
         return shutil.disk_usage(library.incoming).free, TooLargeError(what, hint=hint)
@@ -120,8 +119,8 @@ def _limit(library: Library, name: str) -> tuple[int, TooLargeError]:
 
 
 async def make_index(request: Request) -> Response:
-    """Take a copy of a library, and have another index made from it; gives the id of the making."""
-    library = await ticketed(request)
+    """Receives a copy of a library and starts to create an index from it. Returns the id of the creation."""
+    library = await check_ticket(request)
     if isinstance(library, Response):
         return library
     name = safe_name(request.query_params.get("name", ""))
@@ -140,9 +139,9 @@ async def make_index(request: Request) -> Response:
         logger.exception("a copy could not be written")
         return refusal(507, f"{name} could not be saved.", NOT_SAVED)
 
-    def make(told: Callable[[float], None]) -> tuple[Index, Copied]:
+    def make(on_progress: Callable[[float], None]) -> tuple[Index, Copied]:
         try:
-            return indexes.take_in(target, called, called=name, told=told)
+            return indexes.take_in(target, called, called=name, told=on_progress)
         finally:
             target.unlink(missing_ok=True)
 

@@ -1,1 +1,1 @@
-"""What pages draw: each file one part of a screen, with its script and style beside it where it has them."""
+"""The parts of pages. Each file has one part, with its script and style if it has any."""

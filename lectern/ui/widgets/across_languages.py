@@ -1,4 +1,4 @@
-"""Below an answer for which an index for every language would help: the offer to make that."""
+"""The offer below an answer to index the documents for every language."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from lectern.jobs.embedders import DOWNLOADED_MULTILINGUAL, MULTILINGUAL
 from lectern.schema import Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
-from lectern.ui.widgets.rebuilding import rebuilding
+from lectern.ui.widgets.rebuilding import rebuild_status
 from ragcore.embeddings import multilingual_e5
 
 
 def across_languages(message: Message) -> None:
-    """Nothing where it would not help; a bar while the index is being made for it."""
+    """Draws nothing if it would not help, and a progress bar during the rebuild."""
     library = resources.library()
     coming = library.store.versions.coming()
     if coming is not None and coming.embed_model in (MULTILINGUAL, DOWNLOADED_MULTILINGUAL):
-        rebuilding()
+        rebuild_status()
         return
     if message.ask is None or message.ask.reading != "best" or not message.ask.reads_documents:
         return

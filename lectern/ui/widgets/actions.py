@@ -1,4 +1,4 @@
-"""What can be done with an answer: small buttons under it, the rarer ones in a menu. Each has a line in ACTIONS."""
+"""The actions below an answer: small buttons, and a menu for the rarer ones. ACTIONS has a line for each."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _replay(message: Message) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`label` is called when it is drawn; `icon` is the path of a 24 x 24 line drawing; `run` is a callback, before the screen
-    is drawn anew. An action that does not fit an answer is not offered for it."""
+    """`label` returns the text, `icon` is the path of a 24 x 24 line drawing, `run` is a callback. An action is offered for the
+    answers that it `fits`."""
 
     do: str
     label: Callable[[], str]
@@ -58,10 +58,10 @@ class Action:
     fits: Callable[[Message], bool] = _always
     only_last: bool = False
     in_menu: bool = False
-    group: int = 0  # of the menu, which has a line between two: from what everybody needs to how it works
-    spelled: Callable[[Message], bool] = _never  # its label stands beside the icon, not in the menu
-    pressed: Callable[[Message], bool] | None = None  # of what stays chosen until it is pressed again
-    download: Callable[[Message], str] | None = None  # the address of a file that an entry of the menu saves, without `run`
+    group: int = 0  # in the menu, with a line between groups, from everyday use to how it works
+    spelled: Callable[[Message], bool] = _never  # draws its label next to the icon instead of in the menu
+    pressed: Callable[[Message], bool] | None = None  # for a toggle
+    download: Callable[[Message], str] | None = None  # the address of a file to save, instead of `run`
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -179,7 +179,7 @@ ACTIONS: tuple[Action, ...] = (
 def actions(message: Message, *, last: bool) -> None:
     key = f"actions_{message.id}"
     offered = [action for action in ACTIONS if action.fits(message) and (last or not action.only_last)]
-    shown = [
+    buttons = [
         {
             "do": one.do,
             "label": one.label(),
@@ -192,13 +192,13 @@ def actions(message: Message, *, last: bool) -> None:
         }
         for one in offered
     ]
-    told = {
+    words = {
         "copy": _("Copy"),
         "copied": _("Copied"),
         "cannot_copy": _("Your browser does not allow copying here"),
         "more": _("More"),
     }
-    data = {"text": message.as_shown.text, "actions": shown, "words": told}
+    data = {"text": message.as_shown.text, "actions": buttons, "words": words}
     _ACTIONS(key=key, data=data, on_act_change=lambda: _act(key, message))
 
 

@@ -1,4 +1,4 @@
-"""Questions and answers: as text that grows, then with its passages, its facts, and what can be done with it."""
+"""Questions and answers: growing text first, then passages, facts and actions."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from ragcore.errors import Problem
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-CHIPS = 12  # passages named under an answer; the others unfold
-MOST_ADDRESSES = 20  # shown of an answer
-FIRST = 2  # paragraphs of closest passages that are always shown: what they are, and the closest of their sentences
-FOLDED_CHARS = 700  # of them, beyond which paragraphs are behind a press
-LOOK_SECONDS = 1.0  # between two looks at an answer that another server writes
+CHIPS = 12  # passages named below an answer; the others unfold
+MOST_ADDRESSES = 20  # of one answer
+FIRST = 2  # visible paragraphs of closest passages: what they are, and the closest sentences
+FOLDED_CHARS = 700  # further paragraphs are folded
+LOOK_SECONDS = 1.0  # between two checks of an answer from another server
 
 
 def _again() -> Choice:
@@ -60,7 +60,7 @@ def question(message: Message) -> None:
 
 
 def answer(message: Message, *, last: bool) -> None:
-    """A finished answer; `last` gets the buttons."""
+    """A finished answer. Only the `last` one has all buttons."""
     with st.chat_message("assistant"):
         if message.facts is not None and message.facts.rows:
             file_table(message, message.facts.rows)
@@ -69,26 +69,26 @@ def answer(message: Message, *, last: bool) -> None:
             with st.container(key=f"said_{outcome}_{message.id}", gap="xsmall"):
                 if message.facts is not None and message.facts.is_unsure:
                     st.caption(f":material/contrast: {_('Not sure')}")
-                _said(message, folds=outcome == "closest")
+                _draw_text(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
             unsupported_line(message)
         if not message.saved:
             unsaved_line(message.id)
         if message.state == "interrupted":
-            kept = _("The text so far has been kept.") if message.text else ""
-            _retry(message, Problem(_("This answer was interrupted."), kept), [_again()])
+            text = _("The text so far has been kept.") if message.text else ""
+            _retry(message, Problem(_("This answer was interrupted."), text), [_again()])
             return
         if message.state == "failed":
-            _failed(message)
+            _draw_failure(message)
             return
         if message.state == "stopped":
-            kept = _("Stopped. The text so far has been kept.") if message.text else _("Stopped before anything was written.")
-            st.caption(kept)
+            text = _("Stopped. The text so far has been kept.") if message.text else _("Stopped before anything was written.")
+            st.caption(text)
         sources_row(message)
         _addresses(message)
         if last:
-            _narrowed(message)
+            _narrow_scope_line(message)
             _unread(message)
             across_languages(message)
         _below(message, last=last)
@@ -96,7 +96,7 @@ def answer(message: Message, *, last: bool) -> None:
 
 @st.fragment(run_every=LOOK_SECONDS)
 def unsaved_line(message_id: str) -> None:
-    """Below an answer that could not be written, until it is."""
+    """A warning below an answer that could not be saved, until it is."""
     message = resources.library().conversations.message(message_id)
     if message is None or message.saved:
         st.rerun()
@@ -110,14 +110,14 @@ def unsaved_line(message_id: str) -> None:
 
 
 def passages_alone(message: Message) -> None:
-    """Of an answer without words; its passages are listed elsewhere."""
+    """The rest of an answer without text; its passages are listed elsewhere."""
     _unread(message)
     _below(message, last=True)
     verdict_line(message)
 
 
 def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = None) -> None:
-    """Follow an answer until it is finished. `where` as in `growing_place`."""
+    """Draws an answer until it is finished. `where` as in `growing_place`."""
     reading = message.ask.reading if message.ask else "best"
     place = growing_place(where)
     with place:
@@ -125,7 +125,7 @@ def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = No
             growing_table(run, message)
             return
         bar = st.empty() if reading == "everything" else None
-        text, found, looked = GrowingText(st.container()), FoundPassages(message), 0.0
+        text, passages, looked = GrowingText(st.container()), FoundPassages(message), 0.0
         for piece in run.follow():
             interruptible()
             if time.monotonic() - looked > 1.0:
@@ -136,7 +136,7 @@ def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = No
             now = replace(message, text=run.text, sources=run.sources)
             step = waits_for(run) if bar is None else call_words(run.call)
             text.add(piece, _links(now), step, now.shown_numbers)
-            found.draw(run.sources)
+            passages.draw(run.sources)
 
 
 def written_elsewhere(messages: Sequence[Message]) -> Message | None:
@@ -145,22 +145,21 @@ def written_elsewhere(messages: Sequence[Message]) -> Message | None:
 
 
 def answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> None:
-    """Follow an answer that another server is writing, until it is finished or its writer has fallen silent. `where` as in
-    `growing_place`."""
+    """Draws an answer from another server until it is finished, or that server is silent. `where` as in `growing_place`."""
     noted: Message | None = message
     with growing_place(where):
-        slot, found = st.empty(), FoundPassages(message)
+        slot, passages = st.empty(), FoundPassages(message)
         while noted is not None and noted.state == "writing":
             slot.markdown(answer_md(noted.text, _links(noted), numbers=noted.shown_numbers) or f":shimmer[{waiting_words()}]")
-            found.draw(noted.sources)
+            passages.draw(noted.sources)
             interruptible()
             time.sleep(LOOK_SECONDS)
             noted = resources.library().conversations.message(message.id)
 
 
 class FoundPassages:
-    """Below an answer that grows: the passages that it is made from, as soon as they are found. The answer's own row of them,
-    once it is whole, begins in the same place; on a narrow screen, where it is mostly short, these have one line, too."""
+    """The passages of a growing answer, drawn below it as soon as they are known. The complete answer draws its own row in the
+    same place. On a narrow screen that row usually has one line, so this one has one too."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -169,7 +168,7 @@ class FoundPassages:
             self._slot = st.empty()
 
     def draw(self, sources: tuple[Source, ...]) -> None:
-        """Nothing is sent where they are still the same."""
+        """Sends nothing if they are the same."""
         ask = self._message.ask
         if sources == self._drawn or ask is None or ask.reading != "best" or not ask.reads_documents:
             return
@@ -185,7 +184,7 @@ def sources_row(message: Message) -> None:
     facts = message.facts
     if not message.sources or (facts is not None and (facts.mode == "generation" or facts.rows)):
         return
-    if facts is not None and facts.extractive and facts.outcome == "nothing":  # none of them is about the question
+    if facts is not None and facts.extractive and facts.outcome == "nothing":  # none of them answers the question
         return
     quoted = message.cited
     chips = _chips(quoted or message.sources, message)
@@ -198,7 +197,7 @@ def sources_row(message: Message) -> None:
 
 
 def _addresses(message: Message) -> None:
-    """The web addresses in the answer, in which they are text: to be looked at as a whole, and then opened."""
+    """The addresses in the answer, which are plain text there: to check as a whole, and then open."""
     if not (addresses := addresses_in(message.text)[:MOST_ADDRESSES]):
         return
     many = ngettext("{number} web address", "{number} web addresses", len(addresses)).format(number=len(addresses))
@@ -212,7 +211,7 @@ def _row_caption(text: str) -> str:
 
 
 def _chips(sources: Sequence[Source], message: Message, *, numbered: bool = True) -> list[str]:
-    """One for each place, in the order of their numbers: of a file without pages one, with all its numbers."""
+    """A link for each place, sorted by number. A file without pages has one link with all its numbers."""
     numbers = message.shown_numbers
     places: dict[tuple[str, str | None], dict[int, Source]] = {}
     for source in sorted(sources, key=lambda source: numbers.get(source.number, source.number)):
@@ -222,46 +221,46 @@ def _chips(sources: Sequence[Source], message: Message, *, numbered: bool = True
 
 
 def _chip(source: Source, message: Message, numbers: Sequence[int]) -> str:
-    """Numbers, name and page; a name that is too long for the screen is cut, the page is not."""
+    """Numbers, name and page. CSS shortens a long name, not the page."""
     whole, page, leads_to = label(labels.place(source)).replace('"', "&quot;"), labels.page(source), address(message, source)
-    told = (
+    caption = (
         (f"**{' '.join(map(str, numbers))}** " if numbers else "")
         + f"*{label(source.file_name)}*"
         + (f" · {label(page)}" if page else "")
     )
-    return f'[{told}]({leads_to} "{whole}")'
+    return f'[{caption}]({leads_to} "{whole}")'
 
 
 def _below(message: Message, *, last: bool) -> None:
-    """What can be done with the answer, and a way to how it was made: in a chat one word, in the lab its facts at once."""
+    """The actions of an answer, and a link to how it was made: one word in a chat, the facts elsewhere."""
     with st.container(key=f"below_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"):
         actions(message, last=last)
         if (facts := message.facts) is None:
             return
-        told = labels.answer_facts(facts)
-        whole = label(told).replace('"', "&quot;")
+        facts_line = labels.answer_facts(facts)
+        whole = label(facts_line).replace('"', "&quot;")
         with st.container(key=f"facts_{message.id}"):
-            st.caption(f'[{_("Details") if is_chat(message) else label(told)}]({calls_address(message)} "{whole}")')
+            st.caption(f'[{_("Details") if is_chat(message) else label(facts_line)}]({calls_address(message)} "{whole}")')
         if facts.meant:
             st.caption(_("Searched for: {question}").format(question=label(labels.excerpt(facts.meant))))
 
 
-def _said(message: Message, *, folds: bool) -> None:
-    """The text of an answer; where it `folds`, its first paragraphs, and the others behind a press."""
+def _draw_text(message: Message, *, folds: bool) -> None:
+    """The text of an answer. If it `folds`, later paragraphs unfold with a click."""
     written = answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers)
     ends = accumulate(map(len, message.text.split("\n\n")))
-    shown = max(FIRST, sum(end <= FOLDED_CHARS for end in ends))
+    visible = max(FIRST, sum(end <= FOLDED_CHARS for end in ends))
     paragraphs = written.split("\n\n")
-    if not folds or len(paragraphs) <= shown:
+    if not folds or len(paragraphs) <= visible:
         st.markdown(written)
         return
-    st.markdown("\n\n".join(paragraphs[:shown]))
+    st.markdown("\n\n".join(paragraphs[:visible]))
     with st.expander(_("Show more"), type="compact"):
-        st.markdown("\n\n".join(paragraphs[shown:]))
+        st.markdown("\n\n".join(paragraphs[visible:]))
 
 
-def _narrowed(message: Message) -> None:
-    """Of a chosen few documents that do not answer: that only these were searched, and the way to all."""
+def _narrow_scope_line(message: Message) -> None:
+    """Says that only some documents were searched without an answer, and offers to search all."""
     ask, facts = message.ask, message.facts
     if ask is None or not ask.file_ids or facts is None or facts.outcome == "answer" or not is_chat(message):
         return
@@ -281,26 +280,26 @@ def _search_all(message_id: str, ask: Ask) -> None:
 def _unread(message: Message) -> None:
     if message.facts is None or not (unread := message.facts.files_unread):
         return
-    told = ngettext(
+    text = ngettext(
         "{number} document was still being read. Try again to include it.",
         "{number} documents were still being read. Try again to include them.",
         unread,
     )
-    st.caption(told.format(number=numeral(unread)))
+    st.caption(text.format(number=numeral(unread)))
 
 
-def _failed(message: Message) -> None:
-    shown = message.problem or Problem(_("The answer could not be finished."))
-    if shown.needs_reading:
-        _retry(message, shown, [_again()])
+def _draw_failure(message: Message) -> None:
+    error = message.problem or Problem(_("The answer could not be finished."))
+    if error.needs_reading:
+        _retry(message, error, [_again()])
         return
     model = resources.library().settings.llm.provider != "none"
     choices = [_again(), _quote(), _change()] if model else [_again()]
-    _retry(message, shown, choices if shown.retryable or not model else [_quote(), _change(), _again()])
+    _retry(message, error, choices if error.retryable or not model else [_quote(), _change(), _again()])
 
 
-def _retry(message: Message, shown: Problem, choices: Sequence[Choice]) -> None:
-    pressed = problem(shown, choices, key=message.id)
+def _retry(message: Message, error: Problem, choices: Sequence[Choice]) -> None:
+    pressed = problem(error, choices, key=message.id)
     if pressed == _change().label:
         go_to_settings()
     if pressed is not None:

@@ -1,4 +1,4 @@
-"""Two small forms about an answer: its question worded anew, in a branch; and the same question answered in another way."""
+"""Two forms about an answer: to edit its question in a branch, and to answer it in another mode."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_ways(message: Message) -> None:
 
 
 def opened_form(messages: list[Message]) -> None:
-    """The form that is open about one of these answers, drawn again whenever the screen is."""
+    """The open form about one of these answers."""
     kind, _dot, message_id = session().answers.form.partition(".")
     message = next((each for each in messages if each.id == message_id), None)
     if message is None or message.ask is None or kind not in _TITLES:
@@ -52,11 +52,11 @@ def _edit(message: Message, ask: Ask, last: bool) -> None:
         st.caption(
             _("The answer opens in a new conversation, which keeps everything said up to this point. This one stays as it is.")
         )
-        if st.form_submit_button(_("Ask"), key="ask_edited", type="primary", on_click=_edited, args=(message, ask)):
+        if st.form_submit_button(_("Ask"), key="ask_edited", type="primary", on_click=_ask_edited, args=(message, ask)):
             st.rerun()
 
 
-def _edited(message: Message, ask: Ask) -> None:
+def _ask_edited(message: Message, ask: Ask) -> None:
     _close()
     ask_in_branch(message.id, replace(ask, question=str(widget("edited_question") or "").strip()))
 
@@ -95,7 +95,7 @@ def _ways(message: Message, ask: Ask, last: bool) -> None:
             key="ways_there",
             type="secondary" if last else "primary",
             disabled=bool(hindrance),
-            on_click=_branched,
+            on_click=_ask_in_branch,
             args=(message, ask),
         ):
             st.rerun()
@@ -105,15 +105,15 @@ def _ways(message: Message, ask: Ask, last: bool) -> None:
 
 def _again(message: Message, ask: Ask) -> None:
     _close()
-    answer_again(message.id, ask=_chosen(ask))
+    answer_again(message.id, ask=_ask_from_form(ask))
 
 
-def _branched(message: Message, ask: Ask) -> None:
+def _ask_in_branch(message: Message, ask: Ask) -> None:
     _close()
-    ask_in_branch(message.id, _chosen(ask))
+    ask_in_branch(message.id, _ask_from_form(ask))
 
 
-def _chosen(ask: Ask) -> Ask:
+def _ask_from_form(ask: Ask) -> Ask:
     mode = str(widget("other_chat_mode") or ask.chat_mode)
     return replace(ask, chat_mode=mode, response_mode=str(widget("other_response_mode") or ask.response_mode))
 
@@ -127,7 +127,7 @@ def _close() -> None:
 
 
 def branch_lines(conversation_id: str) -> None:
-    """Where a branch comes from, and which branches a conversation has."""
+    """Links to the conversation that this one branched from, and to its own branches."""
     conversations = resources.library().conversations
     if (origin := conversations.origin(conversation_id)) is not None:
         _way_to(_("A branch of “{title}”"), origin.title, origin.id)
@@ -136,8 +136,8 @@ def branch_lines(conversation_id: str) -> None:
 
 
 def _way_to(sentence: str, title: str, conversation_id: str) -> None:
-    shown = sentence.format(title=label(title))
-    if st.button(shown, key=f"branch_{conversation_id}", type="tertiary", icon=":material/call_split:"):
+    text = sentence.format(title=label(title))
+    if st.button(text, key=f"branch_{conversation_id}", type="tertiary", icon=":material/call_split:"):
         go_to_chat(conversation_id)
 
 

@@ -1,4 +1,4 @@
-"""How an answer was made, in the side panel: a drawing of its calls. Each opens to its prompt, reply, tokens and time."""
+"""The side panel with a drawing of an answer's model calls. Each opens to its prompt, reply, tokens and time."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from ragcore.text.word_diff import legible
 
 _CALL_GRAPH = component("call_graph", '<div class="root"></div>')
 
-DRAWN = 120  # calls; of more, the first and the last are drawn
+DRAWN = 120  # calls; of more, only the first and last are drawn
 LAST = 20
-TEXT_CHARS = 2000  # of a reply in the drawing; all of it is there when the call is opened
-FILMS = 16  # kept in memory: reading a long trace takes a while
+TEXT_CHARS = 2000  # of a reply in the drawing; an opened call shows all of it
+GRAPHS = 16  # in memory, because reading a long trace takes time
 
 
 def draw_call_graph(message: Message, opened: int) -> None:
-    """Draw how this answer was made; `opened` is the number of the call that is shown whole, 0 for none."""
+    """Draws how an answer was made, with the details of the call number `opened`, if not 0."""
     try:
-        shown = _build(resources.library().name, message.id, repr(message.facts))
+        graph = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
         st.markdown(_("The calls for this answer were not recorded. Try again to see them."))
         return
-    st.markdown(_sentence(shown))
-    if message.facts is not None and message.facts.extractive and shown.calls:
+    st.markdown(_sentence(graph))
+    if message.facts is not None and message.facts.extractive and graph.calls:
         st.caption(
             _("No language model: the built-in reader took the same steps through your documents and quoted them at each one.")
         )
-    call = shown.call(opened)
-    longest = max((call.milliseconds for call in shown.calls), default=0.0)
+    call = graph.call(opened)
+    longest = max((call.milliseconds for call in graph.calls), default=0.0)
     data = {
-        "shape": shown.shape,
-        "items": _items(shown, longest),
-        "tree": _tree(shown),
+        "shape": graph.shape,
+        "items": _items(graph, longest),
+        "tree": _tree(graph),
         "opened": _whole(call) if call else None,
         "origins": _origins(),
         "words": {
@@ -55,49 +55,48 @@ def draw_call_graph(message: Message, opened: int) -> None:
 
 
 def what_happened(message: Message) -> str:
-    """What this way of answering did on this question, in a sentence; "" where its calls were not kept."""
+    """What this response mode did for the question, in one sentence; "" if the calls were not recorded."""
     try:
-        shown = _build(resources.library().name, message.id, repr(message.facts))
+        graph = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
         return ""
-    return told_of(shown)
+    return summary(graph)
 
 
-def told_of(shown: CallGraph) -> str:
-    """
-    >>> told_of(CallGraph("none", "no_text", "", (), (), 0.1))
+def summary(graph: CallGraph) -> str:
+    """>>> summary(CallGraph("none", "no_text", "", (), (), 0.1))
     'Found the passages; no answer was written.'
     """
-    number = len(shown.calls)
+    number = len(graph.calls)
     if not number:
         return _("Found the passages; no answer was written.")
-    if shown.mode == "generation":
+    if graph.mode == "generation":
         return _("Answered without reading any passages.")
-    if shown.mode == "simple_summarize":
+    if graph.mode == "simple_summarize":
         return _("Put all passages into one call, shortened where needed.")
-    if shown.shape == "rows":
-        told = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
-        return told.format(number=numeral(number))
+    if graph.shape == "rows":
+        text = ngettext("Gave one answer.", "Gave {number} answers, each from its own passages.", number)
+        return text.format(number=numeral(number))
     if number == 1:
         return _("All passages fit into one call.")
-    if shown.shape == "tree":
-        groups = sum(call.level == 1 for call in shown.calls)
-        told = ngettext(
+    if graph.shape == "tree":
+        groups = sum(call.level == 1 for call in graph.calls)
+        text = ngettext(
             "Summarised the passages, then the summary.",
             "Summarised the passages in {groups} groups, then those summaries.",
             groups,
         )
-        return told.format(groups=numeral(groups))
-    changed = sum(any(piece.kind != "same" for piece in call.changes) for call in shown.calls)
+        return text.format(groups=numeral(groups))
+    changed = sum(any(piece.kind != "same" for piece in call.changes) for call in graph.calls)
     calls = ngettext("{number} more call", "{number} more calls", number - 1).format(number=numeral(number - 1))
     if not changed:
         return _("Read on in {calls}, none of which changed the first answer.").format(calls=calls)
     return _("Read on in {calls}, {changed} of which changed the answer.").format(calls=calls, changed=numeral(changed))
 
 
-@lru_cache(maxsize=FILMS)
+@lru_cache(maxsize=GRAPHS)
 def _build(library: str, message_id: str, facts: str) -> CallGraph:
-    """Of the open library, which the name stands for. LookupError, which is not kept, while there is no trace."""
+    """Reads the trace in the open library; `library` is part of the cache key. LookupError, uncached, without a trace."""
     trace = resources.library().conversations.trace(message_id)
     if trace is None:
         raise LookupError(message_id)
@@ -105,15 +104,15 @@ def _build(library: str, message_id: str, facts: str) -> CallGraph:
 
 
 def _open(message: Message, opened: int) -> None:
-    if asked := event("film", "open"):
-        number = int(asked.get("number", 0))
+    if request := event("film", "open"):
+        number = int(request.get("number", 0))
         session().panel = f"calls.{message.id}" + (f".{number}" if number and number != opened else "")
 
 
-def _sentence(shown: CallGraph) -> str:
-    condensed = any(call.kind == "condense" for call in shown.calls)
-    several = sum(call.kind != "condense" for call in shown.calls) > 1
-    match shown.shape:
+def _sentence(graph: CallGraph) -> str:
+    condensed = any(call.kind == "condense" for call in graph.calls)
+    several = sum(call.kind != "condense" for call in graph.calls) > 1
+    match graph.shape:
         case "none":
             return _("No model was called: passages were retrieved, but no answer was written.")
         case "strip" if several:
@@ -134,27 +133,27 @@ def _sentence(shown: CallGraph) -> str:
     return _("A single call writes the answer.")
 
 
-def _items(shown: CallGraph, longest: float) -> list[dict[str, object]]:
-    """What is listed, in order; of very many calls, the first and the last."""
+def _items(graph: CallGraph, longest: float) -> list[dict[str, object]]:
+    """The rows of the list. Of very many steps, only the first and last."""
     items: list[dict[str, object]] = []
     group = ""
-    for number, step in enumerate(shown.steps):
-        if DRAWN - LAST <= number < len(shown.steps) - LAST and len(shown.steps) > DRAWN:
+    for number, step in enumerate(graph.steps):
+        if DRAWN - LAST <= number < len(graph.steps) - LAST and len(graph.steps) > DRAWN:
             if number == DRAWN - LAST:
-                left_out = len(shown.steps) - DRAWN
+                left_out = len(graph.steps) - DRAWN
                 items.append(
                     {"note": ngettext("{number} more step", "{number} more steps", left_out).format(number=numeral(left_out))}
                 )
             continue
         if step.group != group:
             group = step.group
-            items.append({"head": _("Round {number}").format(number=group) if shown.shape == "rounds" else group})
-        call = shown.call(step.call) if step.call else None
-        items.append(_call_item(shown, call, longest) if call else _step_item(step))
+            items.append({"head": _("Round {number}").format(number=group) if graph.shape == "rounds" else group})
+        call = graph.call(step.call) if step.call else None
+        items.append(_call_item(graph, call, longest) if call else _step_item(step))
     return items
 
 
-def _call_item(shown: CallGraph, call: Call, longest: float) -> dict[str, object]:
+def _call_item(graph: CallGraph, call: Call, longest: float) -> dict[str, object]:
     changed = legible(call.changes) if call.inputs else ()
     return {
         "number": call.number,
@@ -165,7 +164,7 @@ def _call_item(shown: CallGraph, call: Call, longest: float) -> dict[str, object
         "text": _cut(call.reply),
         "tools": list(call.tools),
         "error": call.error,
-        "inTree": shown.shape == "tree" and call.kind == "summarize" and len(shown.calls) > 1,
+        "inTree": graph.shape == "tree" and call.kind == "summarize" and len(graph.calls) > 1,
     }
 
 
@@ -173,9 +172,9 @@ def _step_item(step: Step) -> dict[str, object]:
     took = _time(step.milliseconds)
     match step.kind:
         case "retrieve":
-            found = ngettext("{number} passage found", "{number} passages found", step.found or 0)
+            count = ngettext("{number} passage found", "{number} passages found", step.found or 0)
             title = _("Searches for passages")
-            sub = f"{found.format(number=numeral(step.found or 0))} · {took}"
+            sub = f"{count.format(number=numeral(step.found or 0))} · {took}"
         case "tool":
             title, sub = _("Uses {tool}").format(tool=step.text), took
         case _:
@@ -186,7 +185,7 @@ def _step_item(step: Step) -> dict[str, object]:
 
 
 def _choices() -> Mapping[str, str]:
-    """What is done with the passages that were found, by the class that does it."""
+    """What a postprocessor does, by its class."""
     return {
         "SimilarityPostprocessor": _("Leaves out passages with a low score"),
         "SentenceTransformerRerank": _("Puts the passages in a better order"),
@@ -221,8 +220,8 @@ def _sub(call: Call) -> str:
         some = ngettext("reply of call {numbers}", "replies of calls {numbers}", len(call.inputs))
         parts.append(some.format(numbers=_ranges(call.inputs)))
     tokens = call.prompt_tokens + call.completion_tokens
-    told = labels.about_tokens(tokens) if call.estimated else labels.count(tokens, "token")
-    return " · ".join([*parts, told, _time(call.milliseconds)])
+    token_count = labels.about_tokens(tokens) if call.estimated else labels.count(tokens, "token")
+    return " · ".join([*parts, token_count, _time(call.milliseconds)])
 
 
 def _whole(call: Call) -> dict[str, object]:
@@ -238,7 +237,8 @@ def _whole(call: Call) -> dict[str, object]:
         "number": call.number,
         "figures": " · ".join(figures),
         "messages": [
-            {"role": _roles().get(said.role, said.role), "parts": [list(part) for part in said.parts]} for said in call.messages
+            {"role": _roles().get(message.role, message.role), "parts": [list(part) for part in message.parts]}
+            for message in call.messages
         ],
         "reply": call.reply,
         "tools": list(call.tools),
@@ -246,10 +246,10 @@ def _whole(call: Call) -> dict[str, object]:
     }
 
 
-def _tree(shown: CallGraph) -> dict[str, object] | None:
-    """The calls of each level, the passages first, and which reply went into which call."""
-    calls = [call for call in shown.calls if call.kind == "summarize"]
-    if shown.shape != "tree" or len(shown.calls) < 2:
+def _tree(graph: CallGraph) -> dict[str, object] | None:
+    """The calls by level, lowest first, and which reply went into which call."""
+    calls = [call for call in graph.calls if call.kind == "summarize"]
+    if graph.shape != "tree" or len(graph.calls) < 2:
         return None
     levels = [[_node(call) for call in level] for _level, level in groupby(calls, key=lambda call: call.level)]
     return {"levels": levels, "edges": [[source, call.number] for call in calls for source in call.inputs]}
@@ -289,12 +289,12 @@ def _cut(text: str) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """ "1 to 3, 7" as "1–3, 7" """
+    """[1, 2, 3, 7] as "1–3, 7" """
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in _runs(sorted(set(numbers))))
 
 
 def _runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Numbers that follow each other together."""
+    """Groups consecutive numbers."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""A replay as a table: the questions are its rows, the ways of chatting its columns; on a phone one way at a time."""
+"""A replay as a table with a row per question and a column per chat mode. A phone shows one mode at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from lectern.runs.chat_mode_replay import Cell, Lack, Lane, Replay, Steps, ToolUse, lacking
 from lectern.schema import AnswerFacts, Source
 from lectern.ui import labels
-from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.i18n import _, ngettext, translate
 from lectern.ui.state import event
 from lectern.ui.widgets.component import component
 from ragcore.llms.base import LLMMetadata
@@ -17,21 +17,21 @@ _REPLAY = component("chat_mode_replay", '<div class="root"></div>')
 
 
 def needs(lack: Lack) -> str:
-    """What a way of answering lacks, in words."""
+    """What a mode lacks, in words."""
     if lack == "model":
         return _("Needs a language model; without one, it cannot answer.")
     return _("Needs a model that can call functions.")
 
 
 def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
-    """Every lane, then the ways that cannot be asked with this model, each with the reason. `again`: a callback that is given
-    the mode whose last answer is to be given once more."""
+    """Draws all lanes, then the modes that this model cannot use, with the reason. `again` is a callback with the mode whose
+    last answer is to be repeated."""
     lanes = {lane.mode: lane for lane in replay.lanes}
-    shown = [mode for mode in labels.chat_modes() if mode in lanes]
-    shown += [mode for mode in labels.chat_modes() if mode not in lanes and lacking(mode, model)]
-    columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in shown]
+    modes = [mode for mode in labels.chat_modes() if mode in lanes]
+    modes += [mode for mode in labels.chat_modes() if mode not in lanes and lacking(mode, model)]
+    columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in modes]
     rows = [
-        {"question": labels.excerpt(question), "cells": [_cell(lanes.get(mode), place, replay) for mode in shown]}
+        {"question": labels.excerpt(question), "cells": [_cell(lanes.get(mode), place, replay) for mode in modes]}
         for place, question in enumerate(replay.questions)
     ]
     data = {
@@ -50,8 +50,8 @@ def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> N
 
 
 def _again(again: Callable[[str], None]) -> None:
-    if asked := event("replay_table", "again"):
-        again(str(asked.get("mode", "")))
+    if request := event("replay_table", "again"):
+        again(str(request.get("mode", "")))
 
 
 def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata) -> dict[str, object]:
@@ -77,18 +77,18 @@ def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: 
 def _facts(facts: AnswerFacts) -> str:
     calls = 0 if facts.extractive else facts.calls
     spent = _spent(calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds, facts.tokens_estimated)
-    return " · ".join([*labels.recorded(facts), spent])
+    return " · ".join([*labels.recording_note(facts), spent])
 
 
 def _spent(calls: int, tokens: int, seconds: float, estimated: bool) -> str:
     if not calls:  # of a language model
         return labels.seconds(seconds)
-    told = labels.about_tokens(tokens) if estimated else labels.count(tokens, "token")
-    return " · ".join([labels.count(calls, "call"), told, labels.seconds(seconds)])
+    token_count = labels.about_tokens(tokens) if estimated else labels.count(tokens, "token")
+    return " · ".join([labels.count(calls, "call"), token_count, labels.seconds(seconds)])
 
 
 def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | None:
-    """None where the mode cannot be asked."""
+    """None if the model cannot use this mode."""
     if lane is None:
         return None
     if place >= len(lane.cells):
@@ -100,7 +100,7 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
         "id": cell.message_id,
         "text": cell.text,
         "note": _note(cell),
-        "problem": [said(cell.problem.what), said(cell.problem.hint)] if cell.problem else [],
+        "problem": [translate(cell.problem.what), translate(cell.problem.hint)] if cell.problem else [],
         "marks": _marks(cell.steps) if cell.steps else [],
         "lookups": _lookups(cell.steps) if cell.steps else [],
         "same": _same(cell, lane, place, replay.lanes),
@@ -120,7 +120,7 @@ def _note(cell: Cell) -> str:
 
 
 def _marks(steps: Steps) -> list[dict[str, object]]:
-    """Three things told of every answer, in the same order, so that two columns can be compared at a glance."""
+    """Three facts about each answer in a fixed order, for comparison between columns."""
     rewritten = {"icon": "rewritten", "on": bool(steps.rewritten)}
     rewritten["text"] = _("Rewritten") if steps.rewritten else _("As typed")
     searched = {"icon": "searched", "on": steps.passages is not None}
@@ -139,36 +139,36 @@ def _marks(steps: Steps) -> list[dict[str, object]]:
 
 
 def _lookups(steps: Steps) -> list[dict[str, str]]:
-    """What was looked up where it is not what was typed, and what each tool was called with."""
+    """The search text, if it differs from the question, and each tool call."""
     rewritten = [{"what": _("Searched for"), "text": labels.excerpt(steps.rewritten)}] if steps.rewritten else []
-    return [*rewritten, *({"what": _called(use), "text": labels.excerpt(_argument(use))} for use in steps.tools)]
+    return [*rewritten, *({"what": _tool_caption(use), "text": labels.excerpt(_argument(use))} for use in steps.tools)]
 
 
-def _called(use: ToolUse) -> str:
+def _tool_caption(use: ToolUse) -> str:
     return _("Called {tool} with").format(tool=use.tool.replace("_", " "))
 
 
 def _argument(use: ToolUse) -> str:
-    """A single argument without its name; anything else as it was written."""
+    """The value of a single argument, or else the arguments as JSON."""
     try:
-        given = json.loads(use.arguments)
+        arguments = json.loads(use.arguments)
     except ValueError:
         return use.arguments
-    return str(next(iter(given.values()))) if isinstance(given, dict) and len(given) == 1 else use.arguments
+    return str(next(iter(arguments.values()))) if isinstance(arguments, dict) and len(arguments) == 1 else use.arguments
 
 
 def _same(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
-    """The way further left that gave the very same answer."""
+    """The first mode to the left with the same answer."""
     if cell.state != "done":
         return ""
     by_mode = {other.mode: other for other in lanes}
-    said = " ".join(cell.text.split())
+    text = " ".join(cell.text.split())
     for mode in labels.chat_modes():
         if mode == lane.mode:
             break
         other = by_mode.get(mode)
         earlier = other.cells[place] if other is not None and place < len(other.cells) else None
-        if earlier is not None and earlier.state == "done" and " ".join(earlier.text.split()) == said:
+        if earlier is not None and earlier.state == "done" and " ".join(earlier.text.split()) == text:
             return _("Same answer as “{mode}”").format(mode=labels.mode_label(mode))
     return ""
 

@@ -1,4 +1,4 @@
-"""The two small menus above the question: from which documents it is answered, and in which chat mode."""
+"""Two menus above the question: its documents, and its chat mode."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from lectern.ui.widgets.price import most_tag
 from ragcore.errors import RagError
 
 USUAL = "condense_plus_context"
-NAME_CHARS = 28  # of a document or a group, on its chip
+NAME_CHARS = 28  # of the name of a document or group
 
 
 def scope_menu(*, disabled: bool) -> None:
-    """The chip that says which documents are asked."""
+    """The menu of documents to search."""
     ready = resources.library().files.ready_names()
     chosen = [file_id for file_id in widget("chat_files") or () if file_id in ready]
     fill_widget("chat_files", chosen)
     groups = {name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()}
-    shown = _("All documents")
+    scope = _("All documents")
     if group := next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None):
-        shown = _shortened(group)
+        scope = _shorten(group)
     elif len(chosen) == 1:
-        shown = _shortened(ready[chosen[0]])
+        scope = _shorten(ready[chosen[0]])
     elif chosen:
-        shown = labels.count(len(chosen), "document")
-    with st.popover(label(shown), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
+        scope = labels.count(len(chosen), "document")
+    with st.popover(label(scope), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
         for number, (name, ids) in enumerate(groups.items()):
             if ids:
                 st.button(
@@ -53,12 +53,12 @@ def scope_menu(*, disabled: bool) -> None:
         )
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     return name if len(name) <= NAME_CHARS else f"{name[:NAME_CHARS].rstrip()}…"
 
 
 def mode_menu(*, disabled: bool) -> None:
-    """The modes that can be chosen, each with its name in the literature; below them those that need another model."""
+    """The available modes with their names in the literature, then those that need another model."""
     fill_new_widget("chat_mode", resources.library().settings.answers.chat_mode)
     locked = locked_modes()
     able = [mode for mode in labels.chat_modes() if mode not in locked]
@@ -70,26 +70,26 @@ def mode_menu(*, disabled: bool) -> None:
             _("How to answer"),
             able,
             key="chat_mode",
-            format_func=_named,
+            format_func=_mode_name,
             captions=[labels.chat_modes()[name].sentence for name in able],
             persist_state="session",
         )
         if resources.library().files.ready_names():
             most_tag(chat_ask(""))
         for name, lack in locked.items():
-            st.caption(f":material/lock: **{_named(name)}**  \n{label(needs(lack))}")
+            st.caption(f":material/lock: **{_mode_name(name)}**  \n{label(needs(lack))}")
         if "model" in locked.values():
             unlock()
 
 
 def locked_modes() -> dict[str, Lack]:
-    """The chat modes that the language model of the settings cannot answer in, each with what it lacks."""
+    """The chat modes that the language model cannot use, with what it lacks."""
     try:
         model = resources.library().llm().metadata
     except RagError:
-        return {}  # asking says what is wrong with the settings
+        return {}  # asking reports the wrong setting
     return {mode: lack for mode in labels.chat_modes() if (lack := lacking(mode, model)) is not None}
 
 
-def _named(mode: str) -> str:
+def _mode_name(mode: str) -> str:
     return f"{label(labels.chat_modes()[mode].label)} :small[:gray[{mode}]]"

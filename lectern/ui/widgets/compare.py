@@ -1,4 +1,4 @@
-"""Several answers to one question side by side, growing at the same time, each with its way, what it took and its sources."""
+"""Several answers to one question in columns that grow at the same time, with their mode, cost and sources."""
 
 from __future__ import annotations
 
@@ -26,26 +26,25 @@ from lectern.ui.widgets.thumbs import verdict_line
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-ROUND_SECONDS = 0.1  # between two looks at all growing answers
+ROUND_SECONDS = 0.1  # between two checks of all growing answers
 
 
 class Growing:
-    """An answer that grows in its column. One that another server writes is looked up in the library."""
+    """A growing answer in its column. It reads an answer of another server from the library."""
 
     def __init__(self, message: Message, run: Run | None, place: DeltaGenerator) -> None:
         self._message = message
         self._run = run
         self._text = GrowingText(place)
-        self._taken = 0  # characters of the answer
+        self._taken = 0  # characters of the answer so far
         self._looked = 0.0
 
     @property
-    def found(self) -> bool:
-        """Whether its passages are known."""
+    def passages_known(self) -> bool:
         return self._run is not None and bool(self._run.sources)
 
     def look(self) -> bool:
-        """Draw what is new. False when the answer is finished."""
+        """Draws new text. Returns False when the answer is finished."""
         if self._run is None:
             return self._look_elsewhere()
         finished, text = self._run.finished, self._run.text
@@ -70,11 +69,11 @@ class Growing:
 
 
 def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
-    """Draw them side by side; gives those that are still growing."""
+    """Draws the answers side by side. Returns those that are still growing."""
     running = {run.message_id: run for run in runs}
     growing: list[Growing] = []
     with st.container(key="compare", horizontal=True, wrap=False):
-        # All before any is filled: each is as wide as their number leaves room for, from the beginning.
+        # Create all columns first: their number determines their width.
         places = [st.container(key=f"column_{message.id}", border=True, gap="xsmall") for message in answers]
     for message, place in zip(answers, places, strict=True):
         with place:
@@ -83,16 +82,16 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
                 growing.append(Growing(message, running.get(message.id), growing_place()))
             else:
                 _difference(message, answers)
-                _finished(message)
+                _draw_finished(message)
     return growing
 
 
-def follow(growing: list[Growing], *, found: bool) -> NoReturn:
-    """Draw what comes in all columns until one of them is finished, or the passages are `found`; then draw the screen anew."""
+def follow(growing: list[Growing], *, passages_known: bool) -> NoReturn:
+    """Draws all columns until one is finished or the first passages are known, then reruns the page."""
     moved = time.monotonic()
     while True:
-        going = [one.look() for one in growing]  # each column, whichever of them is finished
-        if not all(going) or (not found and any(one.found for one in growing)):
+        going = [one.look() for one in growing]  # look at every column, even after one has finished
+        if not all(going) or (not passages_known and any(one.passages_known for one in growing)):
             st.rerun()
         interruptible()
         if time.monotonic() - moved > 1.0:
@@ -102,20 +101,19 @@ def follow(growing: list[Growing], *, found: bool) -> NoReturn:
 
 
 def common_line(question: Message, answers: Sequence[Message]) -> None:
-    """What all answers have in common: their passages and, as soon as one is finished, what wrote them."""
+    """What all answers share: their passages, and the model once one is finished."""
     count = len(question.sources)
-    told = []
+    parts = []
     if count:
-        told.append(ngettext("All from the same passage", "All from the same {number} passages", count).format(number=count))
+        parts.append(ngettext("All from the same passage", "All from the same {number} passages", count).format(number=count))
     facts = next((message.facts for message in answers if message.facts is not None), None)
     if facts is not None:
-        told += labels.writer(facts)
+        parts += labels.writer_name(facts)
     with st.container(key="compare_common"):
-        st.caption(label(" · ".join(told)) or f":shimmer[{waiting_words()}]")
+        st.caption(label(" · ".join(parts)) or f":shimmer[{waiting_words()}]")
 
 
 def stop_all(answers: Sequence[Message]) -> None:
-    """A callback."""
     for message in answers:
         _stop(message.id)
 
@@ -130,24 +128,24 @@ def _head(message: Message, answers: list[Message]) -> None:
         elif message.text and not _only_passages(message):
             pin_button(message, answers)
         else:
-            st.empty()  # in the place of Stop, which would stay there, faded, while other columns grow
+            st.empty()  # replaces Stop, which would stay, faded, while other columns grow
     if message.facts is not None:
         with st.container(key=f"cost_{message.id}"):
             st.caption(f"[{label(_cost(message.facts))}]({calls_address(message)})")
 
 
 def _difference(message: Message, answers: Sequence[Message]) -> None:
-    """What this way did on this question, and which answer before it came out the same."""
-    told = [what_happened(message)]
+    """What this mode did, and which earlier answer is the same."""
+    sentences = [what_happened(message)]
     before = answers[: answers.index(message)]
     if same := next((one for one in before if message.text and one.text.split() == message.text.split()), None):
-        told.append(_("The same answer as {mode}.").format(mode=way(same)))
-    if any(told):
+        sentences.append(_("The same answer as {mode}.").format(mode=way(same)))
+    if any(sentences):
         with st.container(key=f"did_{message.id}"):
-            st.caption(label(" ".join(filter(None, told))))
+            st.caption(label(" ".join(filter(None, sentences))))
 
 
-def _finished(message: Message) -> None:
+def _draw_finished(message: Message) -> None:
     if _only_passages(message) and message.state == "done":
         st.markdown(_("The passages are listed below."))
         passages_alone(message)
@@ -156,17 +154,17 @@ def _finished(message: Message) -> None:
     verdict_line(message)
     gone = len(message.ask.node_ids or ()) - len(message.sources) if message.ask else 0
     if gone > 0 and message.state == "done":
-        told = ngettext(
+        text = ngettext(
             "{number} of the passages had been deleted when this was answered.",
             "{number} of the passages had been deleted when this was answered.",
             gone,
         )
-        st.caption(told.format(number=gone))
+        st.caption(text.format(number=gone))
 
 
 def _cost(facts: AnswerFacts) -> str:
     """ "6 calls · 2,310 tokens · 1.8 s" """
-    return " · ".join([*labels.recorded(facts), *labels.spent(facts)])
+    return " · ".join([*labels.recording_note(facts), *labels.cost_facts(facts)])
 
 
 def _only_passages(message: Message) -> bool:

@@ -1,4 +1,4 @@
-"""Two measurements of one question set side by side: what differs on average, how surely, and on which questions."""
+"""Compares two measurements of a question set: averages, significance, and single questions."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ import streamlit as st
 from lectern.db.evaluation_scores import FINDING, METRICS, Found, Result
 from lectern.db.evaluations import Scored
 from lectern.ui import resources
-from lectern.ui.i18n import _, ngettext, numeral, said
+from lectern.ui.i18n import _, ngettext, numeral, translate
 from lectern.ui.safetext import answer_md, label, plain_md
 from lectern.ui.state import fill_widget, session, widget
-from lectern.ui.widgets.question_sets import expected, located
+from lectern.ui.widgets.question_sets import expected_answer, place_of
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.evaluation.significance import Difference, difference
 
-PAGE = 12  # questions drawn
-SURE = 0.05  # a smaller chance is called a real difference
+PAGE = 12  # questions at first
+SURE = 0.05  # below this p-value a difference counts as real
 SNIPPET = 260  # characters of a passage
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One question in both measurements."""
-
     question_id: str
     question: str
     first: float
@@ -35,14 +33,14 @@ class Pair:
 def comparison(
     runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Scored]], names: Mapping[str, tuple[str, str]]
 ) -> None:
-    """`runs` are ids and names, the newest first; `names` are those of the metrics, with what they say."""
+    """`runs` are ids and names, newest first. `names` are titles and descriptions of the metrics."""
     if len(runs) < 2:
         if runs:
             st.caption(_("Measure a second setting to compare the two question by question."))
         return
     st.header(_("Compare two settings"), anchor=False)
     labels = dict(runs)
-    one, other, opened = _chosen(list(labels))
+    one, other, opened = _chosen_runs(list(labels))
     fill_widget("compare_first", one)
     fill_widget("compare_second", other)
     with st.container(key="compare_row", horizontal=True):
@@ -60,11 +58,11 @@ def comparison(
     _questions(used, pairs, names, (one, labels[one]), (other, labels[other]), opened)
 
 
-def _chosen(ids: Sequence[str]) -> tuple[str, str, str]:
-    """First, second and the opened question, as the address says; else the newest two, the older one first."""
-    kind, *said = session().panel.split(".")
-    if kind == "compare" and len(said) == 3 and said[0] in ids and said[1] in ids:
-        return said[0], said[1], said[2]
+def _chosen_runs(ids: Sequence[str]) -> tuple[str, str, str]:
+    """The first run, the second and the opened question from the address. The default are the newest two, older one first."""
+    kind, *chosen = session().panel.split(".")
+    if kind == "compare" and len(chosen) == 3 and chosen[0] in ids and chosen[1] in ids:
+        return chosen[0], chosen[1], chosen[2]
     return ids[1], ids[0], ""
 
 
@@ -90,16 +88,16 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
     rows = []
     for metric in used:
         first, second = [pair.first for pair in pairs[metric]], [pair.second for pair in pairs[metric]]
-        found = difference(first, second)
-        assert found is not None  # there are pairs
-        span = f"{_signed(found.value)} ({_signed(found.low)} … {_signed(found.high)})"
+        result = difference(first, second)
+        assert result is not None  # there are pairs
+        span = f"{_with_sign(result.value)} ({_with_sign(result.low)} … {_with_sign(result.high)})"
         cells = [numeral(sum(first) / len(first), 2), numeral(sum(second) / len(second), 2), span]
-        rows.append([names[metric][0], *cells, str(found.higher), str(found.lower), _verdict(found)])
+        rows.append([names[metric][0], *cells, str(result.higher), str(result.lower), _verdict(result)])
     wide_table(heads, rows, key="differences")
     number = len(pairs[used[0]])
-    asked = ngettext("Over {number} question measured with both.", "Over {number} questions measured with both.", number)
+    count = ngettext("Over {number} question measured with both.", "Over {number} questions measured with both.", number)
     st.caption(
-        asked.format(number=number)
+        count.format(number=number)
         + " "
         + _(
             "p is how often chance alone would produce a difference this large; below 0.05 it "
@@ -108,19 +106,19 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
     )
 
 
-def _signed(value: float) -> str:
-    shown = round(value, 2) + 0.0  # and not -0.0
-    return f"{'+' if shown > 0 else ''}{numeral(shown, 2)}"
+def _with_sign(value: float) -> str:
+    rounded = round(value, 2) + 0.0  # not -0.0
+    return f"{'+' if rounded > 0 else ''}{numeral(rounded, 2)}"
 
 
-def _verdict(found: Difference) -> str:
-    chance = f"p < {numeral(0.001, 3)}" if found.p < 0.001 else f"p = {numeral(found.p, 3)}"
-    if found.p >= SURE and round(found.value, 2) == 0:
+def _verdict(result: Difference) -> str:
+    chance = f"p < {numeral(0.001, 3)}" if result.p < 0.001 else f"p = {numeral(result.p, 3)}"
+    if result.p >= SURE and round(result.value, 2) == 0:
         return _("no difference")
-    if found.p >= SURE:
+    if result.p >= SURE:
         return _("may be chance, {chance}").format(chance=chance)
-    told = _("**the second is better**, {chance}") if found.value > 0 else _("**the first is better**, {chance}")
-    return told.format(chance=chance)
+    text = _("**the second is better**, {chance}") if result.value > 0 else _("**the first is better**, {chance}")
+    return text.format(chance=chance)
 
 
 def _questions(
@@ -167,10 +165,10 @@ def _questions(
             if is_open:
                 _side_by_side(pair.question_id, first, second)
     if len(some) > PAGE:
-        told = (
+        text = (
             _("The first {number} are shown.") if kind == "same" else _("The {number} with the largest difference are shown.")
         )
-        st.caption(told.format(number=PAGE))
+        st.caption(text.format(number=PAGE))
 
 
 def _kind(pair: Pair) -> str:
@@ -178,12 +176,12 @@ def _kind(pair: Pair) -> str:
 
 
 def _side_by_side(question_id: str, first: tuple[str, str], second: tuple[str, str]) -> None:
-    kept = resources.library().evaluations
-    results = [(name, kept.result(run_id, question_id)) for run_id, name in (first, second)]
+    evaluations = resources.library().evaluations
+    results = [(name, evaluations.result(run_id, question_id)) for run_id, name in (first, second)]
     known = next((result for _name, result in results if result is not None), None)
     if known is None:
         return
-    st.caption(_("Expected: {what}").format(what=label(expected(known.question))))
+    st.caption(_("Expected: {what}").format(what=label(expected_answer(known.question))))
     for column, (name, result) in zip(st.columns(2), results, strict=True):
         with column:
             st.markdown(f"**{label(name)}**")
@@ -193,11 +191,11 @@ def _side_by_side(question_id: str, first: tuple[str, str], second: tuple[str, s
 
 def _result(result: Result) -> None:
     if result.problem is not None:
-        st.markdown(label(said(result.problem.what)))
+        st.markdown(label(translate(result.problem.what)))
     if not result.found and result.problem is None:
         st.caption(_("Nothing was found."))
-    for number, found in enumerate(result.found, 1):
-        _passage(number, found)
+    for number, passage in enumerate(result.found, 1):
+        _passage(number, passage)
     if result.answer:
         with st.expander(_("The answer, and what the judge said"), type="compact"):
             st.markdown(answer_md(result.answer))
@@ -206,9 +204,9 @@ def _result(result: Result) -> None:
                     st.caption(plain_md(reason))
 
 
-def _passage(number: int, found: Found) -> None:
-    where = located(found.document, found.pages)
-    mark = f" :green-badge[:material/check: {_('right')}]" if found.right else ""
+def _passage(number: int, passage: Found) -> None:
+    where = place_of(passage.document, passage.pages)
+    mark = f" :green-badge[:material/check: {_('right')}]" if passage.right else ""
     st.markdown(f"{number} · {label(where)}{mark}")
-    text = " ".join(found.text.split())
+    text = " ".join(passage.text.split())
     st.caption(label(text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"))

@@ -1,4 +1,4 @@
-"""Our own elements of the page: each is a script and a style sheet beside this file."""
+"""Our own page elements, each with a script and a style sheet in this folder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Component(Protocol):
 
 
 def component(name: str, html: str) -> Component:
-    """Register the component whose files are `name`.js and `name`.css, each behind what all of them begin with."""
+    """Registers the component of `name`.js and `name`.css. base.js and base.css come before each."""
     style = HERE / f"{name}.css"
     css = (HERE / "base.css").read_text("utf-8") + (style.read_text("utf-8") if style.exists() else "")
     js = (HERE / "base.js").read_text("utf-8") + (HERE / f"{name}.js").read_text("utf-8")
-    made: Component = st.components.v2.component(f"lectern_{name}", html=html, css=css, js=js)
-    return made
+    registered: Component = st.components.v2.component(f"lectern_{name}", html=html, css=css, js=js)
+    return registered

@@ -46,16 +46,16 @@ def conversation_list(open_id: str | None, search: str = "") -> int:
         "words": _words(),
     }
     result = _CONVERSATIONS(key="conversations", data=data, on_act_change=_act)
-    asked = result.act
-    if isinstance(asked, dict) and asked.get("do") == "open":
-        go_to_chat(str(asked.get("id")))
+    request = result.act
+    if isinstance(request, dict) and request.get("do") == "open":
+        go_to_chat(str(request.get("id")))
     return len(items)
 
 
-def by_day(found: Sequence[Conversation], now: datetime) -> list[tuple[str, list[Conversation]]]:
+def by_day(conversations: Sequence[Conversation], now: datetime) -> list[tuple[str, list[Conversation]]]:
     """The conversations, latest first, under the days and months of the time zone of `now`, latest first."""
     groups: dict[str, list[Conversation]] = {}
-    for one in found:
+    for one in conversations:
         day = datetime.fromtimestamp(one.updated, now.tzinfo).date()
         groups.setdefault(_name_of(day, now.date()), []).append(one)
     return list(groups.items())
@@ -98,17 +98,17 @@ def _words() -> dict[str, str]:
 
 
 def _act() -> None:
-    asked = event("conversations", "act")
-    conversations, asked_id = resources.library().conversations, str(asked.get("id", ""))
-    if asked.get("do") == "rename":
-        conversations.rename(asked_id, str(asked.get("title", ""))[:120])
-    elif asked.get("do") == "pin":
-        conversations.pin(asked_id, bool(asked.get("pinned")))
-    elif asked.get("do") == "more":
+    request = event("conversations", "act")
+    conversations, asked_id = resources.library().conversations, str(request.get("id", ""))
+    if request.get("do") == "rename":
+        conversations.rename(asked_id, str(request.get("title", ""))[:120])
+    elif request.get("do") == "pin":
+        conversations.pin(asked_id, bool(request.get("pinned")))
+    elif request.get("do") == "more":
         session().chat.more_listed += LISTED
-    elif asked.get("do") == "duplicate":
+    elif request.get("do") == "duplicate":
         _duplicate(asked_id)
-    elif asked.get("do") == "delete":
+    elif request.get("do") == "delete":
         run = resources.current_index().runs.get(asked_id)
         if run is not None:
             run.stop()
@@ -121,8 +121,8 @@ def _act() -> None:
 def _duplicate(conversation_id: str) -> None:
     """The copy stands first in the list; what is open stays open."""
     try:
-        made = resources.library().conversations.duplicate(conversation_id)
+        copy = resources.library().conversations.duplicate(conversation_id)
     except RagError as error:
         session().problem = Problem.of(error)
     else:
-        session().notice = _("The copy is named “{title}”.").format(title=made.title)
+        session().notice = _("The copy is named “{title}”.").format(title=copy.title)

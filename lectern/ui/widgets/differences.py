@@ -1,5 +1,5 @@
-"""Two answers, and where they differ word by word: what only the one says is struck through, what only the other says
-underlined. Two are pinned in their columns; the panel beside the answers shows them."""
+"""The word-by-word differences between two answers: words only in the first are struck through, words only in the second
+underlined. The person pins two columns, and the side panel shows the differences."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ragcore.text.word_diff import Piece, legible, word_differences
 if TYPE_CHECKING:
     from lectern.ui.widgets.panel import Opened
 
-DIFFERENCES = "differences"  # of the panel
+DIFFERENCES = "differences"  # the kind of side panel
 
 _DIFFERENCES = component("differences", '<div class="root"></div>')
 
 
 def show_differences(first: Message, second: Message) -> None:
-    """Open them beside the answers. Both are of one conversation."""
+    """Opens them in the side panel. Both are from one conversation."""
     places = [message.id for message in resources.library().conversations.messages(first.conversation_id)]
     session().panel = f"{DIFFERENCES}.{first.id}.{places.index(second.id) + 1}"
 
 
 def shown_pair(opened: Opened) -> tuple[Message, Message] | None:
-    """Both answers; the number of what is opened is the place of the second one in the conversation."""
+    """Both answers. `opened.number` is the position of the second one in the conversation."""
     messages = resources.library().conversations.messages(opened.message.conversation_id)
     return (opened.message, messages[opened.number - 1]) if 0 < opened.number <= len(messages) else None
 
@@ -52,27 +52,27 @@ def differences(opened: Opened) -> None:
         st.markdown(_("Both answers say the same, word for word."))
         return
     removed, added = (sum(len(piece.text.split()) for piece in pieces if piece.kind == kind) for kind in ("removed", "added"))
-    told = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
-    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": told})
+    words = {"removed": _only_in(pair[0], removed), "added": _only_in(pair[1], added)}
+    _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": words})
 
 
 def say_the_same(pieces: Sequence[Piece]) -> bool:
-    """Word for word; where their lines end is no difference."""
+    """Whether both have the same words; line ends do not matter."""
     return all(piece.kind == "same" or not piece.text.strip() for piece in pieces)
 
 
 def _only_in(message: Message, count: int) -> str:
-    told = ngettext("{number} word only in {way}", "{number} words only in {way}", count)
-    return told.format(number=numeral(count), way=way(message))
+    text = ngettext("{number} word only in {way}", "{number} words only in {way}", count)
+    return text.format(number=numeral(count), way=way(message))
 
 
 def way(message: Message) -> str:
-    """The mode of an answer, as plain text."""
+    """The mode of an answer as plain text."""
     return labels.mode_label(message.ask.response_mode) if message.ask else ""
 
 
 def pins(answers: list[Message], opened: Opened | None) -> list[Message]:
-    """The pinned ones among these answers, two at most. After a reload they are those that the panel shows."""
+    """The pinned answers, at most two. After a reload they come from the panel."""
     state = session()
     pair = shown_pair(opened) if opened is not None and opened.kind == DIFFERENCES else None
     if pair is not None:
@@ -95,11 +95,11 @@ def pin_button(message: Message, answers: list[Message]) -> None:
 
 
 def pinned_line(pinned: list[Message]) -> None:
-    """What to do next, where one is pinned; the way back to the differences, where two are."""
+    """After one pin a hint, after two a button to the differences."""
     if len(pinned) == 2:
-        told = _("Differences between {first} and {second}").format(first=label(way(pinned[0])), second=label(way(pinned[1])))
+        text = _("Differences between {first} and {second}").format(first=label(way(pinned[0])), second=label(way(pinned[1])))
         st.button(
-            told,
+            text,
             key="show_differences",
             type="tertiary",
             icon=":material/compare:",
@@ -118,6 +118,6 @@ def _pin(message: Message, answers: list[Message]) -> None:
         state.panel = "" if showing else state.panel
         return
     state.query.pinned = (*state.query.pinned, message.id)[-2:]
-    pair = [answer for answer in answers if answer.id in state.query.pinned]  # from left to right
+    pair = [answer for answer in answers if answer.id in state.query.pinned]  # in column order
     if len(pair) == 2:
         show_differences(*pair)

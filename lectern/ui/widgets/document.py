@@ -1,4 +1,4 @@
-"""A document on its own page: its pages as images or its text, its parts to go to, and a search in it."""
+"""The page of a document: images or text, a table of contents, and a search."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ragcore.schema import Document
 from ragcore.text.code_fences import fenced
 from ragcore.text.table_facts import Grid, grids_in
 
-TABLES = ("CSV", "TSV")  # beside those that have sheets
+TABLES = ("CSV", "TSV")  # and files with sheets
 HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*?)[\s#]*$")
-AROUND = 60  # characters shown on each side of what was found
-PARTS = 500  # listed in the contents
-FOUND = 50  # places listed
-STRETCH = 6000  # characters of text shown on each side of a place
-TABLE_STRETCH = 100_000  # characters of a table's text whose rows are shown at once
-TABLE_ROWS = 12  # rows of a table that are seen without scrolling in it
+AROUND = 60  # characters around a match
+PARTS = 500  # entries in the contents
+MOST_HITS = 50  # matches in the list
+STRETCH = 6000  # characters of text before and after a place
+TABLE_STRETCH = 100_000  # characters of a table's text whose rows are drawn at once
+TABLE_ROWS = 12  # visible rows of a table without scrolling
 ROW_PIXELS = 35
 
 
 def document_view(file: FileRow, document: Document) -> None:
-    """The search and the parts of the document, and the place that is looked at."""
+    """The search results, the table of contents, and the current place."""
     grids = _grids(document) if file.kind in TABLES or document.page_word == "sheet" else []
     if file.kind != "PDF":
         with st.container(key="document_parts", horizontal=True, vertical_alignment="center"):
@@ -68,14 +68,14 @@ def search_field() -> None:
 
 
 def groups_menu(file: FileRow) -> None:
-    """The groups that the document is in, and others to put it into, also new ones."""
+    """The groups of the document, to change and create."""
     chosen = resources.library().groups.of(file.id)
     with st.popover(label(", ".join(chosen)) or _("Groups"), icon=":material/label:", key="groups_popover"):
         groups_form([file.id])
 
 
 def _turn(back: int | None, on: int | None) -> None:
-    """On to what stands before and behind what is shown of it, where there is any."""
+    """Buttons to the text before and after, if there is any."""
     with st.container(key="document_turn", horizontal=True):
         if back is not None:
             st.button(_("Previous"), key="document_back", on_click=_go_to, args=(back, back))
@@ -84,7 +84,7 @@ def _turn(back: int | None, on: int | None) -> None:
 
 
 def _rows_looked_at(document: Document) -> tuple[int, int, int]:
-    """Where the sheet begins, where the stretch of its rows begins that is looked at, and where the sheet ends."""
+    """The start of the sheet, of the current stretch of its rows, and the end of the sheet."""
     place = session().documents.place[0]
     sheet = document.page_at(place)
     first, last = (sheet.start, sheet.end) if sheet else (0, len(document.text))
@@ -101,12 +101,12 @@ def _grids(document: Document) -> list[Grid]:
 
 
 def _draw(grid: Grid, number: int) -> None:
-    rows = min(len(grid.rows), TABLE_ROWS + 0.5) + 1  # the cut row shows that there are more
+    rows = min(len(grid.rows), TABLE_ROWS + 0.5) + 1  # half a row shows that there are more
     st.dataframe(
         {name: [row.get(name, "") for row in grid.rows] for name in grid.columns},
         key=f"document_table_{number}",
         hide_index=True,
-        height=int(rows * ROW_PIXELS) + 3,  # and its edges
+        height=int(rows * ROW_PIXELS) + 3,  # and its border
     )
 
 
@@ -127,7 +127,7 @@ def _looked_at(file: FileRow, document: Document) -> Source:
 
 
 def _contents(file: FileRow, document: Document) -> None:
-    """The sheets, chapters or other parts to go to; of a text in one piece its headings."""
+    """The sheets, chapters or other parts; the headings of a text without parts."""
     several = len(document.pages) > 1
     parts = [(page.label, page.start) for page in document.pages] if several else list(_headings(file.name, document.text))
     if not parts:
@@ -139,7 +139,7 @@ def _contents(file: FileRow, document: Document) -> None:
 
 
 def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
-    """Those of Markdown, each with where its line begins. In source code and settings, `#` begins a remark."""
+    """Markdown headings with their positions. In source code and settings `#` starts a comment."""
     if not has_reader(name):
         return
     lines = text.splitlines(keepends=True)
@@ -150,23 +150,25 @@ def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
 
 
 def _hits(document: Document, words: str) -> None:
-    """The places of these words with what stands around them; a click on one goes there."""
-    found = [match.span() for match in re.finditer(re.escape(words), document.text, re.IGNORECASE)]
-    count = ngettext("Found in {number} place", "Found in {number} places", len(found)).format(number=numeral(len(found)))
-    st.caption(count if found else _("“{words}” is not in this document.").format(words=label(words)))
-    with st.container(key="found_in_document", height=240 if len(found) > 5 else "content"):
-        for number, (start, end) in enumerate(found[:FOUND]):
+    """The matches with the text around them; a click goes there."""
+    matches = [match.span() for match in re.finditer(re.escape(words), document.text, re.IGNORECASE)]
+    count = ngettext("Found in {number} place", "Found in {number} places", len(matches)).format(number=numeral(len(matches)))
+    st.caption(count if matches else _("“{words}” is not in this document.").format(words=label(words)))
+    with st.container(key="found_in_document", height=240 if len(matches) > 5 else "content"):
+        for number, (start, end) in enumerate(matches[:MOST_HITS]):
             before, behind = _around(document.text, start, end)
             page = document.page_at(start)
             where = f"{labels.part(document.page_word, page.label)} · " if page else ""
-            told = label(document.text[start:end])
-            bold = f"**{told}**" if words[0].isalnum() and words[-1].isalnum() else told  # Markdown has no other bold in a word
+            match_text = label(document.text[start:end])
+            bold = (
+                f"**{match_text}**" if words[0].isalnum() and words[-1].isalnum() else match_text
+            )  # Markdown has no other bold in a word
             line = label(where + before) + " " * before.endswith(" ") + bold + " " * behind.startswith(" ") + label(behind)
             st.button(line, key=f"found_{number}", type="tertiary", on_click=_go_to, args=(start, end))
 
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
-    """What stands before and behind a place, as far as whole words go."""
+    """The text before and after a place, in whole words."""
     before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]
     if start > AROUND:
         before = "…" + re.sub(r"^\S*\s", "", before)
@@ -177,5 +179,5 @@ def _around(text: str, start: int, end: int) -> tuple[str, str]:
 
 def _go_to(start: int, end: int) -> None:
     session().documents.place = (start, end)
-    if end > start and widget("document_as_text") is not None:  # words that were found, which are marked in the text
+    if end > start and widget("document_as_text") is not None:  # a search match, marked in the text
         fill_widget("document_as_text", True)

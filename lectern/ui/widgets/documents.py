@@ -1,4 +1,4 @@
-"""The documents of the open index as a table: found, filtered and sorted, a page of rows at a time."""
+"""The documents of the open index as a table with search, filters and sorting, one page of rows at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from lectern.jobs.file_rows import ACTIVE, FileRow
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, day_and_time, numeral, said
+from lectern.ui.i18n import _, day_and_time, numeral, translate
 from lectern.ui.places import open_document
 from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
@@ -17,13 +17,13 @@ from lectern.ui.widgets.files import delete_files, deletion_question
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from ragcore.errors import Problem, RagError
 
-ROWS = 50  # drawn at once
+ROWS = 50  # per page
 
 _TABLE = component("documents", '<div class="root"></div>')
 
 
 def documents() -> None:
-    """The table, moving while something is being read."""
+    """The table, with updates while files are read."""
     busy = bool(resources.library().files.all(*ACTIVE, limit=1))
     st.fragment(_documents, run_every=1.0 if busy else None)(busy)
 
@@ -31,17 +31,17 @@ def documents() -> None:
 def _documents(was_busy: bool) -> None:
     files = resources.library().files.all()
     busy = any(file.active for file in files)
-    if busy != was_busy or session().notice or session().viewer.asked:
-        session().viewer.asked = False
+    if busy != was_busy or session().notice or session().viewer.redraw:
+        session().viewer.redraw = False
         st.rerun()
     if not files:
         nothing_yet(_("No documents yet."))
         return
-    found = _found(files)
-    pages = max(1, -(-len(found) // ROWS))
+    matching = _filter_and_sort(files)
+    pages = max(1, -(-len(matching) // ROWS))
     page = min(max(session().indexes.document_page, 1), pages)
     _filters(files)
-    rows = found[(page - 1) * ROWS : page * ROWS]
+    rows = matching[(page - 1) * ROWS : page * ROWS]
     _TABLE(
         key="document_table",
         data={
@@ -53,10 +53,10 @@ def _documents(was_busy: bool) -> None:
         },
         on_act_change=_act,
     )
-    if not found:
+    if not matching:
         st.caption(_("No documents match."))
     if pages > 1:
-        _pages(page, pages, len(rows), len(found))
+        _pages(page, pages, len(rows), len(matching))
 
 
 def _filters(files: Sequence[FileRow]) -> None:
@@ -93,11 +93,11 @@ def _filters(files: Sequence[FileRow]) -> None:
         )
 
 
-def _pages(page: int, pages: int, shown: int, found: int) -> None:
+def _pages(page: int, pages: int, rows: int, matching: int) -> None:
     with st.container(key="document_pages", horizontal=True, vertical_alignment="center"):
         first = (page - 1) * ROWS + 1
         st.caption(
-            _("{first} to {last} of {all}").format(first=numeral(first), last=numeral(first + shown - 1), all=numeral(found)),
+            _("{first} to {last} of {all}").format(first=numeral(first), last=numeral(first + rows - 1), all=numeral(matching)),
             width="content",
         )
         st.button(_("Previous"), key="documents_back", type="tertiary", on_click=_turn, args=(page - 1,), disabled=page == 1)
@@ -115,11 +115,13 @@ def _states() -> dict[str, str]:
     }
 
 
-def _found(files: Sequence[FileRow]) -> list[FileRow]:
-    """Those that the fields ask for, in the order that the table's head asks for."""
+def _filter_and_sort(files: Sequence[FileRow]) -> list[FileRow]:
+    """The files that match the fields, in the order of the table."""
     text = str(widget("document_search") or "").casefold().strip()
     state, kind = widget("document_state") or "", widget("document_kind") or ""
-    found = [file for file in files if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)]
+    matching = [
+        file for file in files if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)
+    ]
     by, backwards = session().indexes.document_sort.removeprefix("-"), session().indexes.document_sort.startswith("-")
     keys = {
         "name": lambda file: file.name.casefold(),
@@ -128,7 +130,7 @@ def _found(files: Sequence[FileRow]) -> list[FileRow]:
         "size": lambda file: file.size,
         "added": lambda file: file.added,
     }
-    return sorted(found, key=keys[by], reverse=backwards)
+    return sorted(matching, key=keys[by], reverse=backwards)
 
 
 def _row(file: FileRow) -> dict[str, object]:
@@ -137,7 +139,7 @@ def _row(file: FileRow) -> dict[str, object]:
         "name": file.name,
         "state": file.state,
         "told": labels.file_problem(file) or labels.stages()[file.stage],
-        "left_out": [f"{said(part.what)} {said(part.hint)}" for part in file.left_out],
+        "left_out": [f"{translate(part.what)} {translate(part.hint)}" for part in file.left_out],
         "passages": numeral(file.passages) if file.passages else "",
         "size": labels.size(file.size) if file.size else "",
         "added": day_and_time(file.added),
@@ -176,26 +178,26 @@ def _turn(page: int) -> None:
 
 
 def _act() -> None:
-    asked = event("document_table", "act")
-    library, state, do, id_ = resources.library(), session(), asked.get("do"), str(asked.get("id", ""))
+    request = event("document_table", "act")
+    library, state, do, id_ = resources.library(), session(), request.get("do"), str(request.get("id", ""))
     try:
         if do == "sort" and id_ in ("name", "state", "passages", "size", "added"):
             state.indexes.document_sort = f"-{id_}" if state.indexes.document_sort == id_ else id_
             state.indexes.document_page = 1
         elif do == "open":
-            state.viewer.document, state.viewer.start, state.viewer.found, state.viewer.passage = id_, 0, -1, ""
-            state.viewer.asked = True
+            state.viewer.document, state.viewer.start, state.viewer.match_start, state.viewer.passage = id_, 0, -1, ""
+            state.viewer.redraw = True
         elif do == "document":
             open_document(id_)
-            state.viewer.asked = True
+            state.viewer.redraw = True
         elif do == "again":
             library.files.queue.read_again(id_)
             library.worker.start()
         elif do == "replaced":
             state.notice = _("{name} will be replaced as soon as the new version has been read.").format(
-                name=str(asked.get("name", ""))
+                name=str(request.get("name", ""))
             )
         elif do == "delete":
             delete_files([id_])
     except RagError as error:
-        state.problem, state.viewer.asked = Problem.of(error), True  # it is shown above, in the rest of the page
+        state.problem, state.viewer.redraw = Problem.of(error), True  # another part of the page shows it

@@ -1,4 +1,4 @@
-"""Where documents come in: drop or choose files, or one of the other ways."""
+"""The area to drop or choose files, and the other sources."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def dropzone(
     on_landed: Callable[[], None],
     on_way: Callable[[str], None],
 ) -> None:
-    """Where files are dropped. `ways`: the names of other ways to the words on their buttons; `more`: those behind one more
-    button. `on_landed` is called when files have come to this computer, `on_way` with the name of a way that was chosen."""
+    """`ways` maps other sources to their button labels; those in `more` are behind one more button. `on_landed` runs when files
+    are on this computer, `on_way` when a source was chosen."""
     limit = resources.library().settings.ingest.max_file_mb * 1_000_000
     _DROPZONE(
         key="dropzone",

@@ -1,4 +1,4 @@
-"""What is in the open index, in four figures, and what it would take to rebuild it with other settings."""
+"""Four figures about the open index, and its rebuild with other settings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from lectern.jobs.embedders import BUILT_IN, HASHING
 from lectern.jobs.file_rows import ACTIVE
 from lectern.settings import SplitterName
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext, numeral, said
+from lectern.ui.i18n import _, ngettext, numeral, translate
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_new_widget, session, widget
 from lectern.ui.widgets.nothing_yet import nothing_yet
-from lectern.ui.widgets.rebuilding import rebuilding
+from lectern.ui.widgets.rebuilding import rebuild_status
 from ragcore.embeddings import multilingual_e5
 from ragcore.errors import RagError
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from lectern.jobs.rebuild import RebuildPlan
     from lectern.library import Library
 
-LOOK_SECONDS = 2.0  # between two looks at the figures while something is being read
+LOOK_SECONDS = 2.0  # between two updates while files are read
 
 
 def figures() -> None:
-    """Moving while something is being read."""
-    busy = _reading()
+    """With updates while files are read."""
+    busy = _is_reading()
     st.fragment(_figures, run_every=LOOK_SECONDS if busy else None)(busy)
 
 
-def _reading() -> bool:
+def _is_reading() -> bool:
     return bool(resources.library().files.all(*ACTIVE, limit=1))
 
 
 def _figures(was_reading: bool) -> None:
-    if was_reading and not _reading():
+    if was_reading and not _is_reading():
         draw_anew()
     status = resources.library().status()
     tokens, exact = resources.current_index().surveys.tokens()
@@ -54,23 +54,23 @@ def _figures(was_reading: bool) -> None:
 
 
 def rebuild() -> None:
-    """Rebuild the index with other settings: what would change is said before."""
+    """The form to rebuild the index, with a preview of the result."""
     library = resources.library()
     if library.store.versions.coming() is not None:
-        rebuilding()
+        rebuild_status()
         return
     if not len(library.store):
         nothing_yet(_("There are no passages yet."))
         return
     try:
-        plan = _planned(library)
+        plan = _plan_from_fields(library)
     except RagError as error:
-        st.markdown(f"**{label(said(error.what))}** {plain_md(said(error.hint))}")
+        st.markdown(f"**{label(translate(error.what))}** {plain_md(translate(error.hint))}")
         return
     if not plan.changes:
         st.caption(_("Change a setting to see what a rebuild involves."))
         return
-    changes = "; ".join(map(said, plan.changes))
+    changes = "; ".join(map(translate, plan.changes))
     passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
     st.markdown(
         _("{changes}. That makes about {passages} instead of {now}, and takes {time}.").format(
@@ -90,8 +90,8 @@ def rebuild() -> None:
     )
 
 
-def _planned(library: Library) -> RebuildPlan:
-    """The fields, and what they say. RagError where an index cannot be made so."""
+def _plan_from_fields(library: Library) -> RebuildPlan:
+    """Draws the fields and plans the rebuild. RagError if such an index is impossible."""
     ingest, model = library.settings.ingest, library.store.versions.current().embed_model
     session_key = session().index
     fill_new_widget(f"rebuild_size_{session_key}", ingest.chunk_size)

@@ -1,4 +1,4 @@
-"""One answer per document as a table, which fills while it is made and can be saved for a spreadsheet."""
+"""A table with one answer per document. It grows while answers arrive, and can be saved as CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 from lectern.runs.answer_runs import Run
 from lectern.schema import FileAnswer, Message, Source
 from lectern.ui import labels
-from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.i18n import _, ngettext, translate
 from lectern.ui.safetext import breakable
 from lectern.ui.state import interruptible
 from lectern.ui.widgets.passage import address
@@ -21,7 +21,7 @@ from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.csv_safety import as_csv
 
 AT_ONCE = 100  # rows; the others unfold
-GROWING = 20  # rows drawn while it fills, the newest
+GROWING = 20  # rows while it grows, the newest
 HZ = 2.0
 
 
@@ -44,36 +44,36 @@ def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
 
 
 def growing_table(run: Run, message: Message) -> None:
-    """The newest rows of a table that is being made, until it is whole."""
-    bar, table, shown = st.empty(), st.empty(), -1
+    """Draws the newest rows until the table is complete."""
+    bar, table, drawn = st.empty(), st.empty(), -1
     for _piece in run.follow(HZ):
         interruptible()
         draw_progress(run, message, bar)
         rows = run.rows
-        if len(rows) > shown:
-            shown = len(rows)
+        if len(rows) > drawn:
+            drawn = len(rows)
             with table.container():
                 _table(message, rows[-GROWING:], run.sources)
 
 
 def table_csv(rows: Sequence[FileAnswer]) -> bytes:
     head = [_("Document"), _("Answer"), _("Pages"), _("Found")]
-    return as_csv([head, *([row.file_name, _bare(row), ", ".join(row.pages), _found(row)] for row in rows)])
+    return as_csv([head, *([row.file_name, _bare(row), ", ".join(row.pages), _outcome(row)] for row in rows)])
 
 
 def _bare(row: FileAnswer) -> str:
-    """Without citations, whose numbers mean nothing elsewhere; the pages stand beside."""
+    """Without citations, whose numbers mean nothing in a spreadsheet. The pages have their own column."""
     return MARKS.sub("", _answer(row)) + (f" {row.hint}" if row.hint else "")
 
 
 def _answer(row: FileAnswer) -> str:
-    """Nothing where it only says that nothing was found, which stands beside."""
+    """Empty if it only says that there is no answer, because "Found" says so."""
     if row.found == "closest":
         return without_heading(row.text)
     return "" if is_refusal(row.text) else row.text
 
 
-def _found(row: FileAnswer) -> str:
+def _outcome(row: FileAnswer) -> str:
     return {
         "found": _("Found"),
         "closest": _("Closest passages"),
@@ -98,11 +98,11 @@ def _row(message: Message, row: FileAnswer, known: dict[int, Source]) -> str:
             return f" [{number}]"
         return f' <a href="{escape(address(message, known[number]))}">{numbers[number]}</a>'
 
-    text = said(row.text) if row.found == "failed" else _answer(row)
+    text = translate(row.text) if row.found == "failed" else _answer(row)
     answer = MARKS.sub(lambda marks: "".join(map(link, cited_in(marks.group()))), escape(text)).replace("\n", "<br>")
-    hint = f"<br>{escape(said(row.hint))}" if row.hint else ""
+    hint = f"<br>{escape(translate(row.hint))}" if row.hint else ""
     pages = labels.part(row.page_word, ", ".join(row.pages)) if row.pages else "–"
     return (
         f"<tr class='{row.found}'><th scope='row'>{breakable(row.file_name)}</th><td>{answer}{hint}</td>"
-        f"<td>{escape(pages)}</td><td>{escape(_found(row))}</td></tr>"
+        f"<td>{escape(pages)}</td><td>{escape(_outcome(row))}</td></tr>"
     )

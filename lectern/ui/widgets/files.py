@@ -10,7 +10,7 @@ import streamlit as st
 
 from lectern.jobs.file_rows import ACTIVE, FileRow, Stage, seconds_left
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext, numeral, said
+from lectern.ui.i18n import _, ngettext, numeral, translate
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.places import open_document
 from lectern.ui.safetext import label
@@ -22,7 +22,7 @@ from ragcore.errors import RagError, UnknownDocumentError
 
 MANY = 8  # rows from which they are counted
 SEALED = ("EPUB", "EML", "MHT", "MHTML")  # what no password opens that could be entered here
-SHOWN = 200  # rows; as many more each time they are asked for
+ROWS = 200  # rows; as many more each time they are asked for
 
 _FILES = component("files", '<label class="all" hidden><input type="checkbox"><span></span></label><ul></ul>')
 
@@ -32,23 +32,23 @@ def file_rows() -> None:
     tally = _tally()
     count = tally.total()
     st.fragment(_rows, run_every=1.0 if tally["active"] else None)(tally)
-    more = min(SHOWN, count - SHOWN - session().documents.more_files)
+    more = min(ROWS, count - ROWS - session().documents.more_files)
     if more > 0:
-        told_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
-        st.button(told_more, key="more_files", type="tertiary", on_click=_show_more)
+        label_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
+        st.button(label_more, key="more_files", type="tertiary", on_click=_show_more)
 
 
-def _head(tally: Counter[str], shown: Sequence[FileRow], active: Sequence[FileRow]) -> None:
+def _head(tally: Counter[str], files: Sequence[FileRow], active: Sequence[FileRow]) -> None:
     """The line above the list, always one: what is there, how far reading it has come, and what is done with several."""
     failed = resources.library().files.all(Stage.FAILED) if tally["failed"] else []
     removable = sum(map(_unreadable, failed))
-    told = _counted(tally - Counter(failed=sum(file.passed_over for file in failed)), removable)
-    told = [*(told if tally.total() >= MANY else told[: not active]), *_reading(active)]
+    facts = _count_facts(tally - Counter(failed=sum(file.passed_over for file in failed)), removable)
+    facts = [*(facts if tally.total() >= MANY else facts[: not active]), *_reading_facts(active)]
     ticked = getattr(widget("files"), "chosen", None) or ()
-    chosen = [file.id for file in shown if file.id in ticked]
+    chosen = [file.id for file in files if file.id in ticked]
     choosing = session().documents.choosing
     with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(_("{number} chosen").format(number=numeral(len(chosen))) if choosing else " · ".join(told))
+        st.caption(_("{number} chosen").format(number=numeral(len(chosen))) if choosing else " · ".join(facts))
         if choosing:
             _done_with_several(chosen)
         elif removable > 1:
@@ -62,13 +62,13 @@ def _head(tally: Counter[str], shown: Sequence[FileRow], active: Sequence[FileRo
             st.button(_("Done") if choosing else _("Choose several"), key="choose_files", type="tertiary", on_click=_choose)
 
 
-def _reading(active: Sequence[FileRow]) -> list[str]:
-    left = seconds_left(active)
-    if len(active) < 2 or left is None:
+def _reading_facts(active: Sequence[FileRow]) -> list[str]:
+    seconds = seconds_left(active)
+    if len(active) < 2 or seconds is None:
         return []
-    told = [_("{files} to read").format(files=labels.count(len(active), "file")), labels.time_left(left)]
+    facts = [_("{files} to read").format(files=labels.count(len(active), "file")), labels.time_left(seconds)]
     now = next((file.name for file in active if file.stage is not Stage.QUEUED), "")
-    return [*told, _("now {name}").format(name=label(now))] if now else told
+    return [*facts, _("now {name}").format(name=label(now))] if now else facts
 
 
 def _done_with_several(chosen: Sequence[str]) -> None:
@@ -107,24 +107,24 @@ def delete_files(file_ids: Sequence[str]) -> None:
             if state.viewer.document == file_id:
                 close_viewer()
     except RagError as error:
-        state.notice = f"{said(error.what)} {said(error.hint)}"
+        state.notice = f"{translate(error.what)} {translate(error.hint)}"
     else:
         if len(gone) == 1:
             state.notice = _("{name} was deleted.").format(name=gone[0])
         elif gone:
-            told = ngettext("{number} file was deleted.", "{number} files were deleted.", len(gone))
-            state.notice = told.format(number=numeral(len(gone)))
+            text = ngettext("{number} file was deleted.", "{number} files were deleted.", len(gone))
+            state.notice = text.format(number=numeral(len(gone)))
 
 
-def _counted(tally: Counter[str], removable: int) -> list[str]:
+def _count_facts(tally: Counter[str], removable: int) -> list[str]:
     """`removable`: the files of those that failed which do not wait for a password."""
-    told = [labels.count(tally.total(), "file"), _("{number} ready").format(number=numeral(tally["ready"]))]
+    facts = [labels.count(tally.total(), "file"), _("{number} ready").format(number=numeral(tally["ready"]))]
     if removable:
-        told.append(_("{number} could not be read").format(number=numeral(removable)))
+        facts.append(_("{number} could not be read").format(number=numeral(removable)))
     if waiting := tally["failed"] - removable:
         some = ngettext("{number} waits for a password", "{number} wait for a password", waiting)
-        told.append(some.format(number=numeral(waiting)))
-    return told
+        facts.append(some.format(number=numeral(waiting)))
+    return facts
 
 
 def _tally() -> Counter[str]:
@@ -137,14 +137,14 @@ def _tally() -> Counter[str]:
 
 def _rows(drawn: Counter[str]) -> None:
     library, tally = resources.library(), _tally()
-    shown, active = library.files.all(limit=SHOWN + session().documents.more_files), library.files.all(*ACTIVE)
-    if shown:
-        _head(tally, shown, active)
+    files, active = library.files.all(limit=ROWS + session().documents.more_files), library.files.all(*ACTIVE)
+    if files:
+        _head(tally, files, active)
     groups = library.groups.all()
     _FILES(
         key="files",
         data={
-            "files": [_row(file, [name for name, ids in groups.items() if file.id in ids]) for file in shown],
+            "files": [_row(file, [name for name, ids in groups.items() if file.id in ids]) for file in files],
             "choosing": session().documents.choosing,
             "words": _words(),
         },
@@ -176,7 +176,7 @@ def _unlockable(file: FileRow) -> bool:
 
 
 def _show_more() -> None:
-    session().documents.more_files += SHOWN
+    session().documents.more_files += ROWS
 
 
 def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
@@ -184,9 +184,9 @@ def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
     if file.problem is not None:
         problem = {
             "what": labels.file_problem(file),
-            "hint": said(file.problem.hint),
+            "hint": translate(file.problem.hint),
             "needs_password": _unlockable(file),
-            "left_out": [f"{said(part.what)} {said(part.hint)}" for part in file.left_out],
+            "left_out": [f"{translate(part.what)} {translate(part.hint)}" for part in file.left_out],
             "details": file.problem.details if ": " in file.problem.details else "",  # a bare name says nothing more
         }
     state = file.state
@@ -228,15 +228,15 @@ def _words() -> dict[str, str]:
 
 
 def _act() -> None:
-    asked = event("files", "act")
-    library, file_id = resources.library(), str(asked.get("id", ""))
-    if asked.get("do") == "open":
+    request = event("files", "act")
+    library, file_id = resources.library(), str(request.get("id", ""))
+    if request.get("do") == "open":
         open_document(file_id)
-    elif asked.get("do") == "stop":
+    elif request.get("do") == "stop":
         library.files.queue.stop(file_id)
-    elif asked.get("do") == "retry":
-        password = asked.get("password")
+    elif request.get("do") == "retry":
+        password = request.get("password")
         library.files.queue.retry(file_id, password if isinstance(password, str) else None)
         library.worker.start()
-    elif asked.get("do") == "delete":
+    elif request.get("do") == "delete":
         delete_files([file_id])

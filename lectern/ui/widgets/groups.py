@@ -24,18 +24,18 @@ def groups_form(file_ids: Sequence[str]) -> None:
             selection_mode="multi",
             key="document_groups",
             format_func=label,
-            on_change=lambda: _put(file_ids, without=shared, with_=widget("document_groups") or ()),
+            on_change=lambda: _change_groups(file_ids, without=shared, with_=widget("document_groups") or ()),
         )
     st.text_input(_("Name of a new group"), key="new_group", on_change=_put_in_new, args=(file_ids,))
     st.caption(_("In a chat, you can choose a whole group of documents at once."))
 
 
 def _put_in_new(file_ids: Sequence[str]) -> None:
-    _put(file_ids, with_=[str(widget("new_group") or "")])
+    _change_groups(file_ids, with_=[str(widget("new_group") or "")])
     fill_widget("new_group", "")
 
 
-def _put(file_ids: Sequence[str], *, with_: Iterable[str], without: Iterable[str] = ()) -> None:
+def _change_groups(file_ids: Sequence[str], *, with_: Iterable[str], without: Iterable[str] = ()) -> None:
     """Take the documents out of the groups `without` and put them into those `with_`; the others of each stay."""
     groups = resources.library().groups
     for file_id in file_ids:

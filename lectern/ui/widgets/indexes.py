@@ -47,7 +47,7 @@ def index_list() -> None:
                 help=_("This one is open") if is_open else _("Open this index"),
             )
         _new_box()
-    _making()
+    _draw_creation()
 
 
 def _new_box() -> None:
@@ -62,7 +62,7 @@ def _new_box() -> None:
         st.fragment(_import)()
 
 
-def _making() -> None:
+def _draw_creation() -> None:
     """The index that is being made for this tab, until it is there, and open."""
     if session().indexes.making:
         with st.container(key="making"):
@@ -82,8 +82,8 @@ def _progress() -> None:
     state.indexes.making = ""
     if making is not None and making.index is not None:
         open_index(making.index.id)
-        told = f"{labels.taken_in(making.copied)} " if making.copied else ""
-        session().notice = told + _("{name} has been created and is open.").format(name=making.index.name)
+        summary = f"{labels.copy_summary(making.copied)} " if making.copied else ""
+        session().notice = summary + _("{name} has been created and is open.").format(name=making.index.name)
     elif making is not None:
         state.problem = making.problem
     st.rerun()
@@ -144,7 +144,7 @@ def _duplicate() -> None:
     name = indexes.free_name(_("Copy of {name}").format(name=labels.index_name(index.name) if index else ""))
     session().problem = None
     session().indexes.making = resources.open_indexes().making.start(
-        name, lambda told: (indexes.duplicate(id_, library, name, told), None)
+        name, lambda on_progress: (indexes.duplicate(id_, library, name, on_progress), None)
     )
 
 

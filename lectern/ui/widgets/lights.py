@@ -9,7 +9,7 @@ import streamlit as st
 from lectern.library import Status
 from lectern.local_models import model_name
 from lectern.ui import labels, places, resources
-from lectern.ui.i18n import _, said
+from lectern.ui.i18n import _, translate
 from lectern.ui.live_fragments import be_still
 
 COMING = ("idle", "loading")  # states of an embedder that is not ready yet
@@ -30,10 +30,10 @@ def _lights() -> None:
     with st.container(key="lights", horizontal=True, gap="medium", vertical_alignment="center"):
         _light(*_search(status))
         with st.container(key="light_model", horizontal=True, gap="small", vertical_alignment="center", width="content"):
-            told = _("none: quoting exact passages") if none else _("{model} at {server}").format(model=model, server=server)
+            text = _("none: quoting exact passages") if none else _("{model} at {server}").format(model=model, server=server)
             if llm.provider == "llama_cpp":
-                told = _("{model} on this computer").format(model=model_name(llm.model))
-            _light("off" if none else "on", _("Language model"), told)
+                text = _("{model} on this computer").format(model=model_name(llm.model))
+            _light("off" if none else "on", _("Language model"), text)
             if none:
                 st.page_link(places.SETTINGS, label=_("Add one"))
         _light("on", _("Storage"), stored.format(size=labels.size(status.bytes_on_disk)), title=status.name)
@@ -42,7 +42,7 @@ def _lights() -> None:
 def _search(status: Status) -> tuple[str, str, str]:
     if status.embedder == "failed":
         error = status.embedder_error
-        return "bad", _("Search"), said(error.what) if error else _("could not be started")
+        return "bad", _("Search"), translate(error.what) if error else _("could not be started")
     if status.embedder == "ready":
         return "on", _("Search"), _("ready")
     return "wait", _("Search"), _("getting ready…")

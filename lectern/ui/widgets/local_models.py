@@ -20,7 +20,7 @@ from lectern.local_models import (
     suggested_model,
 )
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, numeral, said
+from lectern.ui.i18n import _, numeral, translate
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
@@ -193,7 +193,7 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
         try:
             facts += f" · {_memory(memory_of(model), free)}"
         except RagError as error:
-            about, usable = label(said(error.what)), False
+            about, usable = label(translate(error.what)), False
     with st.container(key=f"row_{model.setting}", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{name}**  \n{about}  \n:small[{facts}]")
         if model.deletable:

@@ -41,7 +41,7 @@ USUAL_NAME = "As in Settings"  # as it is kept, whatever the language
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownRun:
     """A measurement under a name that no other of the screen has."""
 
     run: EvalRun
@@ -83,19 +83,19 @@ def measurements(chosen: QuestionSet) -> None:
         missing_documents(chosen)
     _start(chosen)
     _progress(runs)
-    shown = _shown(runs)
-    if shown:
+    results = _runs_with_results(runs)
+    if results:
         st.header(_("Results"), anchor=False)
         if chosen.origin == "documents":
             st.caption(worth())
         if are_few(chosen):
-            own_results(shown[0].run)
-        is_open = not are_few(chosen) or len(shown) > 1
+            own_results(results[0].run)
+        is_open = not are_few(chosen) or len(results) > 1
         with st.container(key="more_figures"), st.expander(_("Figures"), type="compact", expanded=is_open):
-            _table(shown)
-            _drawing(shown)
-        _remove(shown)
-    comparison([(one.run.id, one.name) for one in shown], {one.run.id: one.scores for one in shown}, metric_names())
+            _table(results)
+            _chart(results)
+        _remove(results)
+    comparison([(one.run.id, one.name) for one in results], {one.run.id: one.scores for one in results}, metric_names())
 
 
 def _usual() -> Setting:
@@ -104,7 +104,7 @@ def _usual() -> Setting:
     return Setting(USUAL_NAME, Ask("", None, answers.response_mode, answers.top_k, retrieval=how))
 
 
-def _named(name: str) -> str:
+def _setting_name(name: str) -> str:
     return _("As in Settings") if name == USUAL_NAME else name
 
 
@@ -119,7 +119,7 @@ def _start(chosen: QuestionSet) -> None:
             _("With these settings"),
             list(settings),
             key="evaluate_with",
-            format_func=_named,
+            format_func=_setting_name,
             max_selections=2,
             persist_state="session",
             placeholder=_("Choose one or two"),
@@ -138,8 +138,8 @@ def _start(chosen: QuestionSet) -> None:
         )
     for name in widget("evaluate_with"):
         with st.container(key=f"setting_{settings[name].id or 'usual'}", horizontal=True, vertical_alignment="center"):
-            what = described(settings[name].ask)
-            st.caption(label(name if name == what else _("{name}: {what}").format(name=_named(name), what=what)))
+            what = describe_ask(settings[name].ask)
+            st.caption(label(name if name == what else _("{name}: {what}").format(name=_setting_name(name), what=what)))
             if settings[name].id:
                 st.button(
                     _("Remove"),
@@ -162,15 +162,15 @@ def _judge(chosen: QuestionSet, settings: int) -> str:
     if resources.library().settings.llm.provider == "none":
         return _("No language model is set: answers are quotes, judged by simple rules that are rough but consistent.")
     calls = 3 * chosen.size * max(settings, 1)
-    told = ngettext(
+    text = ngettext(
         "Your language model answers, and judges its answers: at least {number} call.",
         "Your language model answers, and judges its answers: at least {number} calls.",
         calls,
     )
-    return told.format(number=numeral(calls))
+    return text.format(number=numeral(calls))
 
 
-def described(ask: Ask) -> str:
+def describe_ask(ask: Ask) -> str:
     """The options of a setting in a line."""
     how = ask.retrieval
     parts = [
@@ -263,9 +263,9 @@ def _save_setting() -> None:
         diverse=bool(widget("setting_diverse")),
     )
     ask = Ask("", None, str(widget("setting_mode")), int(widget("setting_top_k")), retrieval=how)
-    name = str(widget("setting_name") or "").strip() or described(ask)
-    kept = resources.library().evaluations.keep_setting(Setting(name, ask))
-    fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], kept.name])
+    name = str(widget("setting_name") or "").strip() or describe_ask(ask)
+    setting = resources.library().evaluations.keep_setting(Setting(name, ask))
+    fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], setting.name])
     _begin_setting()
     session().evaluate.new_settings += 1
 
@@ -281,9 +281,9 @@ def _measure(set_id: str, settings: list[Setting]) -> None:
 
 
 def _go_on(run: EvalRun) -> None:
-    kept = resources.library().evaluations
-    left = kept.questions(run.set_id) if _has_another_model(run) else kept.left(run.id)
-    _begin(lambda: resources.current_index().measuring.resume(run.id), left if run.answering else (), [run.ask])
+    evaluations = resources.library().evaluations
+    remaining = evaluations.questions(run.set_id) if _has_another_model(run) else evaluations.left(run.id)
+    _begin(lambda: resources.current_index().measuring.resume(run.id), remaining if run.answering else (), [run.ask])
 
 
 def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Sequence[Ask]) -> None:
@@ -324,34 +324,34 @@ def _progress(runs: Sequence[EvalRun]) -> None:
         st.fragment(_bars, run_every=LOOK_SECONDS)([run.id for run in reversed(active)])
     for run in runs[:MOST_SHOWN]:
         if run.state in ("stopped", "failed"):
-            _ended(run)
+            _draw_ended(run)
 
 
 def _bars(ids: list[str]) -> None:
-    kept = resources.library().evaluations
+    evaluations = resources.library().evaluations
     for id_ in ids:
-        run = kept.run(id_)
+        run = evaluations.run(id_)
         if run is None or run.state not in ACTIVE:
             st.rerun()
-        left = len(kept.left(id_))
-        told = (
+        remaining = len(evaluations.left(id_))
+        text = (
             _("waiting for the previous one")
             if run.state == "queued" and not run.done
-            else f"{numeral(run.done)} / {numeral(run.done + left)}"
+            else f"{numeral(run.done)} / {numeral(run.done + remaining)}"
         )
         with st.container(key=f"bar_{id_}", horizontal=True, vertical_alignment="center"):
-            line = _("{name}: {what}").format(name=label(_named(run.name)), what=told)
-            st.progress(run.done / max(run.done + left, 1), line)
+            line = _("{name}: {what}").format(name=label(_setting_name(run.name)), what=text)
+            st.progress(run.done / max(run.done + remaining, 1), line)
             stop = resources.current_index().measuring.stop
             st.button(_("Stop"), key=f"stop_run_{id_}", icon=":material/stop:", on_click=stop, args=(id_,))
 
 
-def _ended(run: EvalRun) -> None:
+def _draw_ended(run: EvalRun) -> None:
     if run.problem is not None:
         problem(run.problem, key=f"run_{run.id}")
     with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
-        told = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
-        st.markdown(told.format(name=label(_named(run.name)), number=numeral(run.done)))
+        text = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
+        st.markdown(text.format(name=label(_setting_name(run.name)), number=numeral(run.done)))
         anew = run.done > 0 and _has_another_model(run)
         st.button(_("Start over") if anew else _("Continue"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
         if not run.done:
@@ -363,13 +363,13 @@ def _ended(run: EvalRun) -> None:
             "question, so that no figure mixes two models."))  # fmt: skip
 
 
-def _shown(runs: Sequence[EvalRun]) -> list[Shown]:
+def _runs_with_results(runs: Sequence[EvalRun]) -> list[ShownRun]:
     """Those with results, the newest first."""
-    kept = resources.library().evaluations
+    evaluations = resources.library().evaluations
     some = [run for run in runs if run.done][:MOST_SHOWN]
-    names = [_named(run.name) for run in some]
+    names = [_setting_name(run.name) for run in some]
     return [
-        Shown(run, name if names.count(name) == 1 else f"{name}, {_moment(run)}", kept.scores(run.id))
+        ShownRun(run, name if names.count(name) == 1 else f"{name}, {_moment(run)}", evaluations.scores(run.id))
         for run, name in zip(some, names, strict=True)
     ]
 
@@ -378,15 +378,15 @@ def _moment(run: EvalRun) -> str:
     return day_and_time(run.created, seconds=True)
 
 
-def _table(shown: Sequence[Shown]) -> None:
+def _table(results: Sequence[ShownRun]) -> None:
     names = metric_names()
-    used = [metric for metric in METRICS if any(one.figure(metric) for one in shown)]
-    heads = [_("Figure"), *(label(one.name) for one in shown)]
+    used = [metric for metric in METRICS if any(one.figure(metric) for one in results)]
+    heads = [_("Figure"), *(label(one.name) for one in results)]
     rows = [
-        [_named_twice(names[metric][0], FIELD_NAMES.get(metric, "")), *(_cell(one.figure(metric)) for one in shown)]
+        [_named_twice(names[metric][0], FIELD_NAMES.get(metric, "")), *(_cell(one.figure(metric)) for one in results)]
         for metric in used
     ]
-    wide_table(heads, [*rows, [_("Seconds"), *(numeral(one.seconds, 2) for one in shown)]], key="figures")
+    wide_table(heads, [*rows, [_("Seconds"), *(numeral(one.seconds, 2) for one in results)]], key="figures")
     with st.popover(_("What the figures mean"), type="tertiary"):
         st.markdown("\n".join(f"- **{names[metric][0]}**: {names[metric][1]}" for metric in used))
         st.markdown(
@@ -405,7 +405,7 @@ def _cell(figure: Mean | None) -> str:
     return "–" if figure is None else f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
 
 
-def _drawing(shown: Sequence[Shown]) -> None:
+def _chart(results: Sequence[ShownRun]) -> None:
     import altair as alt
 
     names = metric_names()
@@ -414,12 +414,12 @@ def _drawing(shown: Sequence[Shown]) -> None:
             "setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high,
             "told": numeral(figure.value, 2), "from": numeral(figure.low, 2), "to": numeral(figure.high, 2),
         }
-        for one in shown
+        for one in results
         for metric in METRICS
         if (figure := one.figure(metric)) is not None
     ]  # fmt: skip
     metrics = [names[metric][0] for metric in METRICS if any(value["metric"] == names[metric][0] for value in values)]
-    settings = [one.name for one in shown]
+    settings = [one.name for one in results]
     base = alt.Chart(alt.InlineData(values)).encode(
         y=alt.Y("metric:N", sort=metrics, title=None, axis=alt.Axis(labelLimit=140, ticks=False, domain=False)),
         yOffset=alt.YOffset("setting:N", sort=settings),
@@ -444,7 +444,7 @@ def _drawing(shown: Sequence[Shown]) -> None:
         x=alt.X("low:Q", scale=scale, title=None, axis=axis), x2="high:Q"
     )
     points = base.mark_point(filled=True, size=75, opacity=1).encode(x=alt.X("value:Q", scale=scale, title=None, axis=axis))
-    height = max(160, len(metrics) * (22 + 16 * len(shown)))
+    height = max(160, len(metrics) * (22 + 16 * len(results)))
     st.altair_chart(
         (lines + points).properties(height=height),
         key="figures_drawn",
@@ -452,10 +452,10 @@ def _drawing(shown: Sequence[Shown]) -> None:
     )
 
 
-def _remove(shown: Sequence[Shown]) -> None:
+def _remove(results: Sequence[ShownRun]) -> None:
     delete = resources.library().evaluations.delete_run
-    with st.popover(_("Remove results"), type="tertiary", key=f"remove_results_{len(shown)}"):
-        for one in shown:
+    with st.popover(_("Remove results"), type="tertiary", key=f"remove_results_{len(results)}"):
+        for one in results:
             st.button(
                 label(one.name), key=f"remove_run_{one.run.id}", icon=":material/delete:", type="tertiary", on_click=delete,
                 args=(one.run.id,),

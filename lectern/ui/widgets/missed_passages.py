@@ -15,7 +15,7 @@ from lectern.ui import labels, resources
 from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _, ngettext
 from lectern.ui.places import HOME, SETTINGS
-from lectern.ui.recheck import begin_look, look_again, looked
+from lectern.ui.recheck import begin_look, look_again, look_result
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
@@ -57,13 +57,13 @@ def why(message: Message, number: int) -> None:
             persist_state="session",
         )
     with place:
-        _found(message, number, str(widget(f"expected_{message.id}") or "").strip())
+        _draw_cause_or_passage(message, number, str(widget(f"expected_{message.id}") or "").strip())
 
 
-def _found(message: Message, number: int, expected: str) -> None:
+def _draw_cause_or_passage(message: Message, number: int, expected: str) -> None:
     key = _key(message, expected)
     try:
-        missed = looked(key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"))
+        missed = look_result(key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"))
     except RagError as error:
         if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="why"):
             look_again(key)
@@ -76,10 +76,10 @@ def _found(message: Message, number: int, expected: str) -> None:
         st.markdown(f"**{label(labels.place(missed.source))}**")
         passage(missed.source)
         return
-    _told(message, missed, expected)
+    _draw_cause(message, missed, expected)
 
 
-def _told(message: Message, missed: Missed, expected: str) -> None:
+def _draw_cause(message: Message, missed: Missed, expected: str) -> None:
     with st.container(key="why_cause"):
         st.markdown(cause_text(missed))
         _button(message, missed)
@@ -122,22 +122,22 @@ def _rank(message: Message, missed: Missed) -> str:
     )
 
 
-def _snippet(text: str, wanted: str) -> str:
+def _snippet(text: str, words: str) -> str:
     """As much of a passage as is read at a glance, from the sentence on that has most of the wanted words."""
-    said = sentences(text)
-    first = nearest(said, wanted) if len(" ".join(said)) > SNIPPET else 0
-    shown = " ".join(" ".join(said[first:]).split())
-    cut = shown if len(shown) <= SNIPPET else f"{shown[:SNIPPET].rsplit(' ', 1)[0]} …"
+    parts = sentences(text)
+    first = nearest(parts, words) if len(" ".join(parts)) > SNIPPET else 0
+    text = " ".join(" ".join(parts[first:]).split())
+    cut = text if len(text) <= SNIPPET else f"{text[:SNIPPET].rsplit(' ', 1)[0]} …"
     return f"… {cut}" if first else cut
 
 
 def _button(message: Message, missed: Missed) -> None:
-    told = button_text(missed)
+    text = button_text(missed)
     if missed.ask is not None:
-        st.button(told, key="why_do", type="primary", icon=":material/refresh:", on_click=_ask_again, args=(message, missed))
+        st.button(text, key="why_do", type="primary", icon=":material/refresh:", on_click=_ask_again, args=(message, missed))
     elif missed.cause is Cause.STOPPED:
-        st.button(told, key="why_do", type="primary", icon=":material/play_arrow:", on_click=_read, args=(message, missed))
-    elif missed.cause is not Cause.USED and st.button(told, key="why_do", type="primary", icon=":material/arrow_forward:"):
+        st.button(text, key="why_do", type="primary", icon=":material/play_arrow:", on_click=_read, args=(message, missed))
+    elif missed.cause is not Cause.USED and st.button(text, key="why_do", type="primary", icon=":material/arrow_forward:"):
         st.switch_page(SETTINGS if missed.cause in (Cause.SPLIT, Cause.LANGUAGE, *_OUT_OF_REACH) else HOME)
 
 
@@ -217,10 +217,10 @@ def _top_k(missed: Missed) -> str:
 
 
 def _language(missed: Missed) -> str:
-    asked, written = (_languages().get(code, code) for code in missed.languages)
+    question_language, document_language = (_languages().get(code, code) for code in missed.languages)
     return _(
         "**The document is in {written}, and the question in {asked}.** The built-in search is weak across languages."
-    ).format(written=written, asked=asked)
+    ).format(written=document_language, asked=question_language)
 
 
 def _languages() -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from lectern.export.notes import notes_markdown
 from lectern.export.word import MEDIA_TYPE, as_word
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, day, ngettext, numeral, said
+from lectern.ui.i18n import _, day, ngettext, numeral, translate
 from lectern.ui.safetext import answer_md, label
 from lectern.ui.state import fill_widget, session, widget
 from ragcore.errors import RagError
@@ -21,7 +21,7 @@ from ragcore.text.citations import renumber
 from ragcore.text.quote_places import quoted_places
 
 SEARCH_FROM = 8  # notes; fewer are found by looking
-SHOWN = 20  # notes drawn at once
+NOTES_DRAWN = 20  # notes drawn at once
 
 
 def can_be_kept(message: Message) -> bool:
@@ -44,11 +44,11 @@ def keep_quote(source: Source, answer: str) -> None:
 
 def _keep(text: str, sources: Sequence[Source], *, question: str = "") -> None:
     try:
-        kept = resources.library().notes.keep(text, sources, question=question)
+        note = resources.library().notes.keep(text, sources, question=question)
     except RagError as error:
-        session().notice = f"{said(error.what)} {said(error.hint)}"
+        session().notice = f"{translate(error.what)} {translate(error.hint)}"
     else:
-        session().notice = _("Added to your notes.") if kept else _("This is already in your notes.")
+        session().notice = _("Added to your notes.") if note else _("This is already in your notes.")
 
 
 # The page.
@@ -70,9 +70,9 @@ def opened_source(note_id: str | None) -> tuple[Note, Source] | None:
 
 def search_notes() -> list[Note]:
     """The notes that are searched for, or all, with the field to search in once there are many."""
-    notes, search = resources.library().notes, str(widget("notes_search") or "")
-    found = notes.all(search)
-    if search or len(found) >= SEARCH_FROM:
+    store, search = resources.library().notes, str(widget("notes_search") or "")
+    notes = store.all(search)
+    if search or len(notes) >= SEARCH_FROM:
         st.text_input(
             _("Search notes"),
             key="notes_search",
@@ -82,9 +82,9 @@ def search_notes() -> list[Note]:
             type="search",
             live=True,
         )
-    if search and not found:
+    if search and not notes:
         st.caption(_("No note contains these words."))
-    elif not found:
+    elif not notes:
         st.caption(
             _(
                 "There are no notes yet. To keep an answer, choose “Keep as a note” in the menu "
@@ -92,7 +92,7 @@ def search_notes() -> list[Note]:
                 "conversation or document is deleted."
             )
         )
-    return found
+    return notes
 
 
 def export_notes(notes: Sequence[Note]) -> None:
@@ -133,15 +133,15 @@ def undo_line() -> None:
 
 def draw_notes(notes: Sequence[Note]) -> None:
     state = session().notes
-    for note in notes[: SHOWN + state.more]:
+    for note in notes[: NOTES_DRAWN + state.more]:
         with st.container(key=f"note_{note.id}", border=True):
             _question(note)
             if state.editing == note.id:
-                _edited(note)
+                _draw_editor(note)
             else:
                 _note(note)
-    if len(notes) > SHOWN + state.more:
-        more = _("Show more notes ({number})").format(number=numeral(len(notes) - SHOWN - state.more))
+    if len(notes) > NOTES_DRAWN + state.more:
+        more = _("Show more notes ({number})").format(number=numeral(len(notes) - NOTES_DRAWN - state.more))
         st.button(more, key="more_notes", type="tertiary", on_click=_show_more)
 
 
@@ -159,8 +159,8 @@ def _note(note: Note) -> None:
         with st.container(key=f"chips_{note.id}"):
             st.markdown(" ".join(f"[{_place(source)}]({leads_to[source.number]})" for source in note.sources))
     with st.container(key=f"note_foot_{note.id}", horizontal=True, vertical_alignment="center", gap="small"):
-        told = _("Kept on {day}") if note.edited is None else _("Kept on {day}, edited")
-        st.caption(told.format(day=day(note.created)), width="stretch")
+        text = _("Kept on {day}") if note.edited is None else _("Kept on {day}, edited")
+        st.caption(text.format(day=day(note.created)), width="stretch")
         st.button(
             _("Edit"), key=f"edit_{note.id}", type="tertiary", icon=":material/edit:", on_click=_edit, args=(note,)
         )  # fmt: skip
@@ -174,7 +174,7 @@ def _place(source: Source) -> str:
     return f"**{source.number}** *{label(source.file_name)}*" + (f" · {label(page)}" if page else "")
 
 
-def _edited(note: Note) -> None:
+def _draw_editor(note: Note) -> None:
     st.text_area(_("Note text"), key=_field(note), height="content", max_chars=TEXT_CHARS, persist_state="session")
     with st.container(horizontal=True, gap="small"):
         st.button(_("Save"), key=f"save_{note.id}", type="primary", on_click=_save, args=(note,))
@@ -203,7 +203,7 @@ def _save(note: Note) -> None:
     try:
         resources.library().notes.edit(note.id, str(widget(_field(note)) or ""))
     except RagError as error:
-        session().notice = f"{said(error.what)} {said(error.hint)}"
+        session().notice = f"{translate(error.what)} {translate(error.hint)}"
     else:
         _stop_editing()
 
@@ -219,4 +219,4 @@ def _put_back(note: Note) -> None:
 
 
 def _show_more() -> None:
-    session().notes.more += SHOWN
+    session().notes.more += NOTES_DRAWN

@@ -8,6 +8,6 @@ from lectern.ui import places
 from lectern.ui.i18n import _
 
 
-def nothing_yet(told: str) -> None:
-    st.caption(told)
+def nothing_yet(text: str) -> None:
+    st.caption(text)
     st.page_link(places.HOME, label=_("Add documents"), icon=":material/upload_file:")

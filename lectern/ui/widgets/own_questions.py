@@ -50,15 +50,15 @@ def own_questions() -> None:
 def _use() -> None:
     """Make a set of what is typed, and begin anew with empty fields."""
     state = session().evaluate
-    questions = [question for row in range(1, ROWS + 1) if (question := _typed(row))]
+    questions = [question for row in range(1, ROWS + 1) if (question := _read_row(row))]
     if not questions:
         state.problem = Problem(
             _("You have not typed a question yet."), _("Type at least one, and choose the document that has the answer.")
         )
         return
     name = _("My questions, {when}").format(when=day_and_time(time.time()))
-    made = resources.library().evaluations.add_set(name, questions)
-    state.question_set, state.question_page, state.problem, session().panel = made.id, 1, None, ""
+    question_set = resources.library().evaluations.add_set(name, questions)
+    state.question_set, state.question_page, state.problem, session().panel = question_set.id, 1, None, ""
     state.own_forms += 1
 
 
@@ -67,7 +67,7 @@ def _key(field: str, row: int) -> str:
     return f"own_{field}_{row}_{session().evaluate.own_forms}"
 
 
-def _typed(row: int) -> Question | None:
+def _read_row(row: int) -> Question | None:
     """What stands in a row; None for one without a question."""
     text = " ".join(str(widget(_key("text", row)) or "").split())
     document, page = widget(_key("document", row)), str(widget(_key("page", row)) or "")

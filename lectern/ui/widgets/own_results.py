@@ -9,7 +9,7 @@ from lectern.db.evaluations import EvalRun, QuestionSet
 from lectern.ui import resources
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.safetext import answer_md, label
-from lectern.ui.widgets.question_sets import expected
+from lectern.ui.widgets.question_sets import expected_answer
 
 FEW = 12  # questions that are read one by one
 
@@ -20,18 +20,20 @@ def are_few(chosen: QuestionSet) -> bool:
 
 def own_results(run: EvalRun) -> None:
     """Those of one measurement, in the order of the questions."""
-    kept = resources.library().evaluations
-    results = [result for one in kept.scores(run.id) if (result := kept.result(run.id, one.question_id)) is not None]
+    evaluations = resources.library().evaluations
+    results = [
+        result for one in evaluations.scores(run.id) if (result := evaluations.result(run.id, one.question_id)) is not None
+    ]
     known = [result.scores["hit_rate"] > 0 for result in results if "hit_rate" in result.scores]
     if known:
-        told = ngettext("{found} of {number} found", "{found} of {number} found", len(known))
-        st.markdown(f"**{told.format(found=numeral(sum(known)), number=numeral(len(known)))}**")
+        text = ngettext("{found} of {number} found", "{found} of {number} found", len(known))
+        st.markdown(f"**{text.format(found=numeral(sum(known)), number=numeral(len(known)))}**")
     for result in results:
         with st.container(key=f"own_result_{result.question.id}", gap="xxsmall"):
             is_found = result.scores.get("hit_rate")
             sign = "help" if is_found is None else "check_circle" if is_found else "cancel"
             st.markdown(f":material/{sign}: **{label(result.question.text)}**")
-            st.caption(_("Expected: {what}").format(what=label(expected(result.question))))
+            st.caption(_("Expected: {what}").format(what=label(expected_answer(result.question))))
             if result.answer:
                 st.markdown(answer_md(result.answer))
             elif run.answering:

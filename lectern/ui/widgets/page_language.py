@@ -82,5 +82,5 @@ def language_choice() -> None:
 
 
 def _keep() -> None:
-    library = resources.opened().library
+    library = resources.get_index().library
     library.update_settings(library.settings.model_copy(update={"language": str(widget("set_language") or "")}))

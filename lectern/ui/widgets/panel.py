@@ -102,7 +102,7 @@ def _source_title(source: Source | None, numbers: Mapping[int, int] | None = Non
     if source is None:
         return ""
     number = (numbers or {}).get(source.number, source.number)
-    return " · ".join(filter(None, [str(number), source.file_name, labels.unbroken(labels.page(source))]))
+    return " · ".join(filter(None, [str(number), source.file_name, labels.keep_last_word(labels.page(source))]))
 
 
 def _source(source: Source | None, message: Message, answer: str = "") -> None:
@@ -121,11 +121,11 @@ def _calls_title(opened: Opened) -> str:
 def _calls(opened: Opened) -> None:
     """With the figures of the answer, and the question as it was looked for where that differs from what was typed."""
     if (facts := opened.message.facts) is not None:
-        told = [label(labels.answer_facts(facts))]
+        lines = [label(labels.answer_facts(facts))]
         if looked_for := facts.meant or facts.condensed:
-            told.append(_("Searched for: {question}").format(question=label(labels.excerpt(looked_for))))
+            lines.append(_("Searched for: {question}").format(question=label(labels.excerpt(looked_for))))
         with st.container(key="panel_facts"):
-            st.caption("  \n".join(told))
+            st.caption("  \n".join(lines))
     draw_call_graph(opened.message, opened.number)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from lectern.explain.source_view import SURROUNDINGS, view_source
 from lectern.schema import Message, Source
 from lectern.ui import resources
-from lectern.ui.i18n import _, said
+from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
 from lectern.ui.server.downloads import page_address
 from lectern.ui.state import event, session
@@ -41,21 +41,21 @@ def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str
     `reveal`: the id of the last question, which is scrolled to when it takes the place of another.
     `ended`: said to who hears the screen once what is being answered in the conversation `of` is no longer.
     """
-    state, told = session(), _("Your question is being answered.") if answering else ended
+    state, announcement = session(), _("Your question is being answered.") if answering else ended
     answers, drawn = state.answers, time.time()
     if answering:
         answers.awaited = of
     elif of and of == answers.awaited:
         answers.awaited, answers.ended = "", drawn
     with st.container(key="citations"):
-        data = {"open": state.panel, "answering": answering, "of": of, "told": told, "last": last, "reveal": reveal}
+        data = {"open": state.panel, "answering": answering, "of": of, "told": announcement, "last": last, "reveal": reveal}
         data |= {"ended": answers.ended, "drawn": drawn}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
 
 
 def _open() -> None:
-    if asked := event("citation_clicks", "open"):
-        session().panel = str(asked.get("panel", ""))[:80]
+    if request := event("citation_clicks", "open"):
+        session().panel = str(request.get("panel", ""))[:80]
 
 
 def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDINGS) -> None:
@@ -73,9 +73,9 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False, around:
             )
         else:
             st.markdown(
-                f"**{label(said(error.what))}**  \n{label(said(error.hint))}"
+                f"**{label(translate(error.what))}**  \n{label(translate(error.hint))}"
                 if isinstance(error, InputError)
-                else label(said(error.what))
+                else label(translate(error.what))
             )
         marked = _pieces(source.text, quoted)
         _PASSAGE(key="passage", data={"kind": "text", "before": "", "marked": marked, "after": ""})

@@ -34,25 +34,25 @@ def passage_map() -> None:
     if not len(library.store):
         nothing_yet(_("There are no passages yet."))
         return
-    made = surveys.latest()
-    if made is None and surveys.share is None and surveys.problem is None:
+    survey = surveys.latest()
+    if survey is None and surveys.share is None and surveys.problem is None:
         surveys.start()
     drawing = surveys.share is not None
     st.fragment(_progress, run_every=1.0 if drawing else None)(drawing)
-    if made is None:
+    if survey is None:
         return
-    hits, asked = _hits(made)
+    hits, question = _hits(survey)
     _MAP(
         key="passage_map",
         data={
-            "address": map_address(made),
-            "files": _files(made),
+            "address": map_address(survey),
+            "files": _files(survey),
             "hits": hits,
             "numbered": NUMBERED,
             "words": {
-                "canvas": _told_aloud(made),
+                "canvas": _description(survey),
                 "others": _("Other files"),
-                "hits": _("Found for “{question}”").format(question=labels.excerpt(asked)) if asked else "",
+                "hits": _("Found for “{question}”").format(question=labels.excerpt(question)) if question else "",
                 "whole": _("Show all"),
                 "closer": _("Zoom in"),
                 "farther": _("Zoom out"),
@@ -63,12 +63,12 @@ def passage_map() -> None:
         },
         on_open_change=_open,
     )
-    _list(made, hits, asked)
+    _list(survey, hits, question)
 
 
-def _told_aloud(made: Survey) -> str:
+def _description(survey: Survey) -> str:
     """The map for who does not see it; what is near what, the field below it finds."""
-    passages, documents = labels.count(len(made.ids), "passage"), labels.count(len(made.documents), "document")
+    passages, documents = labels.count(len(survey.ids), "passage"), labels.count(len(survey.documents), "document")
     return _(
         "Map of {passages} from {documents}; passages with a similar meaning are close "
         "together. Arrow keys move the map, plus and minus zoom. The field below finds the "
@@ -82,16 +82,16 @@ def _progress(was_drawing: bool) -> None:
     share = surveys.share
     if (share is not None) != was_drawing:
         st.rerun()
-    made = surveys.latest()
+    survey = surveys.latest()
     if share is not None:
         st.progress(min(share, 0.99), _("Drawing the map. You can do other things meanwhile."))
     elif surveys.problem is not None:
         if problem(surveys.problem, key="map"):
             surveys.start()
             st.rerun()
-    elif made is not None and not surveys.is_of_now(made):
+    elif survey is not None and not surveys.is_of_now(survey):
         with st.container(key="map_old", horizontal=True, vertical_alignment="center"):
-            age = _age(time.time() - made.made)
+            age = _age(time.time() - survey.made)
             st.caption(_("The documents have changed since this map was drawn, {age}.").format(age=age), width="content")
             if st.button(_("Draw it again"), key="draw_map", type="tertiary", icon=":material/refresh:"):
                 surveys.start()
@@ -108,22 +108,22 @@ def _age(seconds: float) -> str:
     return _("{number} days ago").format(number=round(seconds / 86400))
 
 
-def _files(made: Survey) -> list[dict[str, object]]:
+def _files(survey: Survey) -> list[dict[str, object]]:
     """The files with most passages, each with a colour of its own."""
-    counts = Counter(dict(enumerate(np.bincount(made.owners, minlength=len(made.documents)).tolist())))
+    counts = Counter(dict(enumerate(np.bincount(survey.owners, minlength=len(survey.documents)).tolist())))
     return [
-        {"number": number, "name": made.documents[number][1], "passages": numeral(count)}
+        {"number": number, "name": survey.documents[number][1], "passages": numeral(count)}
         for number, count in counts.most_common(COLOURED)
         if count
     ]
 
 
-def _hits(made: Survey) -> tuple[list[int], str]:
+def _hits(survey: Survey) -> tuple[list[int], str]:
     """The rows of the passages that the last answer was made from, and its question."""
     last = _last_answer()
     if last is None or last.ask is None:
         return [], ""
-    rows = [made.rows[source.node_id] for source in last.sources if source.node_id in made.rows]
+    rows = [survey.rows[source.node_id] for source in last.sources if source.node_id in survey.rows]
     return rows, last.ask.question if rows else ""
 
 
@@ -134,7 +134,7 @@ def _last_answer() -> Message | None:
     return next((message for message in answers if message.sources), None)
 
 
-def _list(made: Survey, hits: list[int], asked: str) -> None:
+def _list(survey: Survey, hits: list[int], question: str) -> None:
     """The same without the map: passages by what they say."""
     st.text_input(
         _("Passages closest to these words"),
@@ -144,16 +144,16 @@ def _list(made: Survey, hits: list[int], asked: str) -> None:
     )
     library, typed = resources.library(), str(widget("map_words") or "").strip()
     if typed:
-        nodes = [found.node for found in library.store.search(library.embedder.embed_query(typed), NEAREST)]
+        nodes = [hit.node for hit in library.store.search(library.embedder.embed_query(typed), NEAREST)]
     elif hits:
-        st.caption(_("Found for “{question}”:").format(question=label(labels.excerpt(asked))))
-        nodes = library.store.nodes([made.ids[row] for row in hits[:NUMBERED]])
+        st.caption(_("Found for “{question}”:").format(question=label(labels.excerpt(question))))
+        nodes = library.store.nodes([survey.ids[row] for row in hits[:NUMBERED]])
     else:
         return
     with st.container(key="near_passages", gap="small"):
         for number, node in enumerate(nodes, 1):
             st.button(
-                f"{number} · {label(_told(node))}",
+                f"{number} · {label(_caption(node))}",
                 key=f"near_{number}",
                 type="tertiary",
                 on_click=view_passage,
@@ -161,13 +161,13 @@ def _list(made: Survey, hits: list[int], asked: str) -> None:
             )
 
 
-def _told(node: TextNode) -> str:
+def _caption(node: TextNode) -> str:
     text = " ".join(node.text.split())
     return f"{node.metadata.get('file_name', '')}: {text[:90]}{'…' if len(text) > 90 else ''}"
 
 
 def _open() -> None:
-    row, made = event("passage_map", "open").get("row"), resources.current_index().surveys.latest()
-    if made is None or not isinstance(row, int) or not 0 <= row < len(made.ids):
+    row, survey = event("passage_map", "open").get("row"), resources.current_index().surveys.latest()
+    if survey is None or not isinstance(row, int) or not 0 <= row < len(survey.ids):
         return
-    view_passage(made.documents[made.owners[row]][0], made.ids[row])
+    view_passage(survey.documents[survey.owners[row]][0], survey.ids[row])

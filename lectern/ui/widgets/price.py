@@ -11,7 +11,7 @@ import streamlit as st
 
 from lectern.schema import Ask, Price
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.i18n import _, ngettext, translate
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.pricing import all_at_once, calls_a_model, most_of, price_of
 from lectern.ui.safetext import label
@@ -33,7 +33,7 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
     try:
         _tag(price_of(ask, history), line)
     except RagError as error:
-        st.caption(label(said(error.what)))
+        st.caption(label(translate(error.what)))
 
 
 def total_tag(asks: Sequence[Ask]) -> None:
@@ -42,10 +42,10 @@ def total_tag(asks: Sequence[Ask]) -> None:
     if any(price.done() and price.exception() is not None for price in prices):
         return  # their own tags say what is wrong
     known = [price.result() for price in prices if price.done()]
-    told = f":shimmer[{_('working out what it takes…')}]"  # their own tags look whether it is there
+    text = f":shimmer[{_('working out what it takes…')}]"  # their own tags look whether it is there
     if len(known) == len(prices):
-        told = _told(all_at_once(known))
-    st.caption(_("Total: {price}").format(price=told))
+        text = _price_text(all_at_once(known))
+    st.caption(_("Total: {price}").format(price=text))
 
 
 def most_tag(ask: Ask) -> None:
@@ -58,18 +58,18 @@ def most_tag(ask: Ask) -> None:
 def _tag(price: Future[Price], line: Callable[..., str]) -> None:
     """`line` with the price, once there is one. RagError where there can be none."""
     try:
-        found = price.result(timeout=WAIT)
+        result = price.result(timeout=WAIT)
     except TimeoutError:
-        st.fragment(_waiting, run_every=LOOK)(price, line)
+        st.fragment(_draw_when_known, run_every=LOOK)(price, line)
     else:
-        st.caption(line(price=_told(found)))
+        st.caption(line(price=_price_text(result)))
 
 
-def _told(price: Price) -> str:
+def _price_text(price: Price) -> str:
     return label(labels.price(price, resources.library().settings.price.currency, model=calls_a_model()))
 
 
-def _waiting(price: Future[Price], line: Callable[..., str]) -> None:
+def _draw_when_known(price: Future[Price], line: Callable[..., str]) -> None:
     if price.done():
         draw_anew()
     st.caption(line(price=f":shimmer[{_('working out what it takes…')}]"))
@@ -77,21 +77,21 @@ def _waiting(price: Future[Price], line: Callable[..., str]) -> None:
 
 def confirmation() -> None:
     """Ask whether to go on, where something that was asked for takes more than the limits of the settings."""
-    asked = session().confirm
-    if asked is not None:
-        st.dialog(_("This is above your limits"), on_dismiss=_cancel)(_confirm)(asked)
+    confirm = session().confirm
+    if confirm is not None:
+        st.dialog(_("This is above your limits"), on_dismiss=_cancel)(_confirm)(confirm)
 
 
-def _confirm(asked: Confirm) -> None:
-    price = labels.price(asked.price, resources.library().settings.price.currency)
-    answers = ngettext("Answering takes {price}.", "The {number} answers take {price}.", asked.answers)
+def _confirm(confirm: Confirm) -> None:
+    price = labels.price(confirm.price, resources.library().settings.price.currency)
+    answers = ngettext("Answering takes {price}.", "The {number} answers take {price}.", confirm.answers)
     with st.container(key="confirm_price"):
-        st.markdown(label(answers.format(number=asked.answers, price=price)))
+        st.markdown(label(answers.format(number=confirm.answers, price=price)))
         st.caption(_("Lectern asks first because of the limits in Settings. You can stop an answer at any time."))
         with st.container(horizontal=True, gap="small"):
             if st.button(_("Run anyway"), key="confirm_run", type="primary"):
                 session().confirm = None
-                asked.run()
+                confirm.run()
                 st.rerun()
             if st.button(_("Cancel"), key="confirm_cancel"):
                 _cancel()
@@ -99,6 +99,6 @@ def _confirm(asked: Confirm) -> None:
 
 
 def _cancel() -> None:
-    asked, session().confirm = session().confirm, None
-    if asked is not None and asked.cancelled is not None:
-        asked.cancelled()
+    confirm, session().confirm = session().confirm, None
+    if confirm is not None and confirm.cancelled is not None:
+        confirm.cancelled()

@@ -10,7 +10,7 @@ import streamlit as st
 
 from lectern.library import Library
 from lectern.ui import resources
-from lectern.ui.i18n import _, said
+from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
 from ragcore.errors import Problem, RagError, StoreError
 
@@ -26,19 +26,19 @@ class Choice:
     primary: bool = False
 
 
-def problem(shown: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
+def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
     """Draw the form; gives the label of the button that was pressed."""
     pressed = None
-    with st.container(key=f"problem_{key}"):
-        st.markdown(f"**{label(said(shown.what))}**" + (f"  \n{label(said(shown.hint))}" if shown.hint else ""))
+    with st.container(key=f"failure{key}"):
+        st.markdown(f"**{label(translate(error.what))}**" + (f"  \n{label(translate(error.hint))}" if error.hint else ""))
         if choices:
             with st.container(horizontal=True, gap="small"):
                 for choice in choices:
                     if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
                         pressed = choice.label
-        if ": " in shown.details:  # a bare name of an error says nothing more
+        if ": " in error.details:  # a bare name of an error says nothing more
             with st.expander(_("Details"), type="compact"):
-                st.code(shown.details, language=None, wrap_lines=True)
+                st.code(error.details, language=None, wrap_lines=True)
     return pressed
 
 
@@ -48,17 +48,17 @@ def damage(library: Library) -> None:
         problem(Problem.of(error), key=f"damage_{number}")
 
 
-def unexpected(error: BaseException) -> None:
+def draw_screen_failure(error: BaseException) -> None:
     """What a failing screen shows in the place of a traceback."""
     if isinstance(error, RagError):
-        shown = Problem.of(error)
+        failure = Problem.of(error)
     else:
-        shown = Problem(
+        failure = Problem(
             _("This screen could not be shown."),
             _("Nothing in your library was changed. Try again; if it happens again, please report it."),
             details=f"{type(error).__name__}: {error}",
         )
-    problem(shown, [Choice(_("Try again"), "again", primary=True)], key="unexpected")
+    problem(failure, [Choice(_("Try again"), "again", primary=True)], key="unexpected")
     if isinstance(error, StoreError) and error.retryable:
         _go_on()
 

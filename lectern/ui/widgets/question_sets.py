@@ -24,8 +24,8 @@ LOOK_SECONDS = 1.0
 
 def question_set() -> QuestionSet | None:
     """The chosen set with all that can be done with it; None while there is none."""
-    kept, state = resources.library().evaluations, session()
-    sets = {one.id: one for one in kept.sets()}
+    evaluations, state = resources.library().evaluations, session()
+    sets = {one.id: one for one in evaluations.sets()}
     if not sets:
         st.markdown(_("Ask questions whose answers you know, and see how often each setting finds them."))
         st.header(_("Questions"), anchor=False)
@@ -46,8 +46,8 @@ def question_set() -> QuestionSet | None:
             _more(chosen)
     _about(chosen)
     if chosen.size:
-        with st.expander(_("View questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun") as looked:
-            if looked.open:
+        with st.expander(_("View questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun") as expander:
+            if expander.open:
                 _questions(chosen)
     return chosen if chosen.size and chosen.state != "running" else None
 
@@ -107,11 +107,11 @@ def _make(number: int) -> None:
     state = session()
     name = _("From my documents, {when}").format(when=day_and_time(time.time()))
     try:
-        made = resources.current_index().measuring.make_set(name, number)
+        new_set = resources.current_index().measuring.make_set(name, number)
     except RagError as error:
         state.evaluate.problem = Problem.of(error)
     else:
-        state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = made.id, 1, None, ""
+        state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = new_set.id, 1, None, ""
 
 
 def _upload(key: str) -> None:
@@ -121,15 +121,15 @@ def _upload(key: str) -> None:
     state.evaluate.uploads += 1
     try:
         read = read_set(uploaded.getvalue(), uploaded.name)
-        made = resources.library().evaluations.add_set(uploaded.name.rsplit(".", 1)[0], read.questions)
+        new_set = resources.library().evaluations.add_set(uploaded.name.rsplit(".", 1)[0], read.questions)
     except RagError as error:
         state.evaluate.problem = Problem.of(error)
         return
-    state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = made.id, 1, None, ""
+    state.evaluate.question_set, state.evaluate.question_page, state.evaluate.problem, state.panel = new_set.id, 1, None, ""
     number = len(read.questions)
-    taken = ngettext("{number} question was imported.", "{number} questions were imported.", number).format(number=number)
+    imported = ngettext("{number} question was imported.", "{number} questions were imported.", number).format(number=number)
     ignored = _("These columns are not used and were ignored: {names}.").format(names=", ".join(read.ignored))
-    state.notice = f"{taken} {ignored}" if read.ignored else taken
+    state.notice = f"{imported} {ignored}" if read.ignored else imported
 
 
 def _about(chosen: QuestionSet) -> None:
@@ -142,15 +142,15 @@ def _about_now(set_id: str, state_before: str) -> None:
     if now is None or now.state != state_before:
         st.rerun()
     if now.state == "running":
-        told = _("Making questions: {done} of {number}").format(done=now.size, number=now.wanted)
-        st.progress(min(1.0, now.size / max(now.wanted, 1)), told)
+        text = _("Making questions: {done} of {number}").format(done=now.size, number=now.wanted)
+        st.progress(min(1.0, now.size / max(now.wanted, 1)), text)
         stop = resources.current_index().measuring.stop_set
         st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=stop, args=(set_id,))
         return
-    made = _("made from your documents") if now.origin == "documents" else _("your own")
+    origin = _("made from your documents") if now.origin == "documents" else _("your own")
     number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
     stopped = [_("stopped before all were made")] if now.state == "stopped" else []
-    st.caption(" · ".join([number, made, day(now.created), *stopped]))
+    st.caption(" · ".join([number, origin, day(now.created), *stopped]))
     if now.problem is not None and problem(now.problem, [Choice(_("Try again"), "again", primary=True)], key="set_problem"):
         if not now.size:
             resources.library().evaluations.delete_set(set_id)
@@ -159,7 +159,7 @@ def _about_now(set_id: str, state_before: str) -> None:
 
 
 def _more(chosen: QuestionSet) -> None:
-    kept = resources.library().evaluations
+    evaluations = resources.library().evaluations
     fill_new_widget(f"set_name_{chosen.id}", chosen.name)
     st.text_input(
         _("Name"), key=f"set_name_{chosen.id}", on_change=_rename, args=(chosen.id,), max_chars=80, persist_state="session"
@@ -167,7 +167,7 @@ def _more(chosen: QuestionSet) -> None:
     file_name = chosen.name.replace("/", "-")
     st.download_button(
         _("Download for a spreadsheet"),
-        lambda: as_csv(kept.questions(chosen.id)).encode("utf-8-sig"),
+        lambda: as_csv(evaluations.questions(chosen.id)).encode("utf-8-sig"),
         f"{file_name}.csv",
         "text/csv",
         key="set_csv",
@@ -176,7 +176,7 @@ def _more(chosen: QuestionSet) -> None:
     )
     st.download_button(
         _("Download as JSON Lines"),
-        lambda: as_jsonl(kept.questions(chosen.id)),
+        lambda: as_jsonl(evaluations.questions(chosen.id)),
         f"{file_name}.jsonl",
         "application/jsonl",
         key="set_jsonl",
@@ -225,7 +225,7 @@ def _questions(chosen: QuestionSet) -> None:
             if state.editing == question.id:
                 _edit(question)
             else:
-                _shown(question)
+                _draw_question(question)
     if pages > 1:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
@@ -251,7 +251,7 @@ def _turn(step: int) -> None:
     session().evaluate.question_page += step
 
 
-def _shown(question: Question) -> None:
+def _draw_question(question: Question) -> None:
     with st.container(key=f"shown_{question.id}", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(label(question.text))
         st.button(
@@ -265,21 +265,21 @@ def _shown(question: Question) -> None:
             on_click=resources.library().evaluations.remove_question,
             args=(question.id,),
         )
-    st.caption(label(expected(question)))
+    st.caption(label(expected_answer(question)))
 
 
-def expected(question: Question) -> str:
+def expected_answer(question: Question) -> str:
     """Where the answer stands, and what it is, as far as that is known."""
-    where = "; ".join(_where(wanted) for wanted in question.wanted)
+    where = "; ".join(_where(place) for place in question.wanted)
     right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
     return " · ".join(filter(None, (where, right))) or _("no document or answer given: only the reply itself is judged")
 
 
 def _where(wanted: Wanted) -> str:
-    return located(wanted.document, wanted.pages)
+    return place_of(wanted.document, wanted.pages)
 
 
-def located(document: str, pages: tuple[str, ...]) -> str:
+def place_of(document: str, pages: tuple[str, ...]) -> str:
     """ "handbook.pdf, p. 4", and "figures.xlsx, By year" where pages have names."""
     word = f"{_('p.')} " if any(page.isdecimal() for page in pages) else ""
     return f"{document}, {word}{', '.join(pages)}" if pages else document
@@ -288,14 +288,14 @@ def located(document: str, pages: tuple[str, ...]) -> str:
 def _begin(question: Question) -> None:
     session().evaluate.editing, key = question.id, question.id
     fill_widget(f"q_text_{key}", question.text)
-    fill_widget(f"q_docs_{key}", [wanted.document for wanted in question.wanted])
+    fill_widget(f"q_docs_{key}", [place.document for place in question.wanted])
     fill_widget(f"q_pages_{key}", ", ".join(question.wanted[0].pages) if question.wanted else "")
     fill_widget(f"q_answers_{key}", "\n".join(question.answers))
 
 
 def _edit(question: Question) -> None:
     files = [file.name for file in resources.library().files.all() if file.ready]
-    named = [wanted.document for wanted in question.wanted]
+    named = [place.document for place in question.wanted]
     key = question.id
     st.text_input(_("Question"), key=f"q_text_{key}", persist_state="session")
     st.multiselect(
@@ -321,13 +321,13 @@ def _save(question: Question) -> None:
         )
         return
     pages = tuple(page.strip() for page in str(widget(f"q_pages_{key}")).split(",") if page.strip())
-    before = {wanted.document: wanted for wanted in question.wanted}
-    wanted = tuple(
+    before = {places.document: places for places in question.wanted}
+    places = tuple(
         before[name] if name in before and before[name].pages == pages else Wanted(name, pages)
         for name in widget(f"q_docs_{key}") or ()
     )
     answers = tuple(line.strip() for line in str(widget(f"q_answers_{key}")).splitlines() if line.strip())
-    changed = Question(text, answers, wanted)
+    changed = Question(text, answers, places)
     if replace(changed, id=question.id) != question:
         resources.library().evaluations.replace_question(question.id, changed)
     session().evaluate.editing, session().evaluate.problem = "", None
@@ -336,17 +336,17 @@ def _save(question: Question) -> None:
 def unknown_documents(questions: list[Question]) -> list[str]:
     """Documents that the questions name and this library does not have."""
     known = {file.name.casefold() for file in resources.library().files.all()}
-    named = dict.fromkeys(wanted.document for question in questions for wanted in question.wanted)
+    named = dict.fromkeys(place.document for question in questions for place in question.wanted)
     return [name for name in named if name.casefold() not in known]
 
 
 def missing_documents(chosen: QuestionSet) -> None:
     """Says which documents the questions are about that are not here: nothing could be found in them."""
     if missing := unknown_documents(resources.library().evaluations.questions(chosen.id)):
-        shown = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
-        told = ngettext(
+        listed = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
+        text = ngettext(
             "Some questions are about {number} document that is not here: {names}. Their answers cannot be found.",
             "Some questions are about {number} documents that are not here: {names}. Their answers cannot be found.",
             len(missing),
         )
-        st.caption(f":material/warning: {label(told.format(number=len(missing), names=shown))}")
+        st.caption(f":material/warning: {label(text.format(number=len(missing), names=listed))}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def reading_title(opened: Opened) -> str:
     """The title of the side panel that offers it; "" for what is no answer to a question."""
-    return labels.readings()[_reading(opened)].label if opened.message.ask is not None else ""
+    return labels.readings()[_reading_of(opened)].label if opened.message.ask is not None else ""
 
 
 def offer_again(opened: Opened) -> None:
@@ -36,7 +36,7 @@ def offer_again(opened: Opened) -> None:
     if message.ask is None or conversation is None:
         return
     question = message.facts.condensed if message.facts and message.facts.condensed else message.ask.question
-    offered = Offer(question, _reading(opened), message.ask.file_ids, chat=conversation.kind == "chat")
+    offered = Offer(question, _reading_of(opened), message.ask.file_ids, chat=conversation.kind == "chat")
     _offer(offered, key=f"{opened.kind}_{message.id}")
 
 
@@ -54,7 +54,7 @@ def offer_here(*, chat: bool) -> None:
         _offer(offered, key="offered")
 
 
-def _reading(opened: Opened) -> Reading:
+def _reading_of(opened: Opened) -> Reading:
     return "each_file" if opened.kind == "each_file" else "everything"
 
 
@@ -189,5 +189,5 @@ def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
         return
     at = min(progress.done + 1, progress.of)
     each = message.ask is not None and message.ask.reading == "each_file"
-    told = _("Document {at} of {of}") if each else _("Step {at} of {of}")
-    place.progress(progress.done / progress.of, told.format(at=numeral(at), of=numeral(progress.of)))
+    text = _("Document {at} of {of}") if each else _("Step {at} of {of}")
+    place.progress(progress.done / progress.of, text.format(at=numeral(at), of=numeral(progress.of)))

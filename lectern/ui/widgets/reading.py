@@ -67,9 +67,9 @@ def _line() -> None:
     if not active:
         be_still()
         return
-    told = ngettext(
+    text = ngettext(
         "{number} document is still being read. Answers use the ones that are ready.",
         "{number} documents are still being read. Answers use the ones that are ready.",
         active,
     )
-    st.caption(told.format(number=numeral(active)))
+    st.caption(text.format(number=numeral(active)))

@@ -6,20 +6,20 @@ import streamlit as st
 
 from lectern.jobs.index_versions import IndexVersion
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, said
+from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
 from lectern.ui.state import session
 from lectern.ui.widgets.problem import problem
 
 
-def rebuilding() -> None:
+def rebuild_status() -> None:
     """An offer when the documents' passages are not those of the settings; a bar while the index is being made."""
     coming = resources.library().store.versions.coming()
     state = coming.state if coming else ""
-    st.fragment(_rebuilding, run_every=1.0 if state == "building" else None)(state)
+    st.fragment(_draw_status, run_every=1.0 if state == "building" else None)(state)
 
 
-def _rebuilding(drawn: str) -> None:
+def _draw_status(drawn: str) -> None:
     """`drawn`: the state when the page was drawn; with another one the page is drawn anew, as only then it moves, or stops."""
     library = resources.library()
     coming = library.store.versions.coming()
@@ -33,7 +33,7 @@ def _rebuilding(drawn: str) -> None:
     plan = library.rebuilds.plan()
     if not plan.changes or not plan.passages_now:
         return
-    changes = label(", ".join(map(said, plan.changes)))
+    changes = label(", ".join(map(translate, plan.changes)))
     st.markdown(_("Your documents are still split the old way ({changes}).").format(changes=changes))
     about = f"{labels.count(plan.passages, 'passage')}, {labels.duration(plan.seconds)}"
     rebuild = _("Rebuild the index ({about})").format(about=about)
@@ -45,13 +45,13 @@ def _rebuilding(drawn: str) -> None:
 
 def _progress(coming: IndexVersion) -> None:
     library = resources.library()
-    left = f" · {labels.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
-    told = {
+    time_left = f" · {labels.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
+    titles = {
         "building": _("Rebuilding the index"),
         "stopped": _("Rebuilding stopped"),
         "failed": _("Rebuilding failed"),
     }
-    st.progress(coming.fraction, f"{told[coming.state]}{left}")
+    st.progress(coming.fraction, f"{titles[coming.state]}{time_left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")
     st.caption(_("You can keep asking questions meanwhile."))

@@ -14,7 +14,7 @@ from ragcore.retrievers.hybrid import COSINE_SHARE
 USUAL = round(100 * COSINE_SHARE)  # percent of the score that meaning has, the rest being words
 
 
-def put_settings(ask: Ask, put: Callable[[str, object], None]) -> None:
+def put_settings(ask: Ask, fill: Callable[[str, object], None]) -> None:
     """Give the widgets the settings of an ask."""
     how = ask.retrieval
     values = {
@@ -27,7 +27,7 @@ def put_settings(ask: Ask, put: Callable[[str, object], None]) -> None:
         "query_reranker": how.reranker,
     }
     for key, value in values.items():
-        put(key, value)
+        fill(key, value)
 
 
 def chosen_ask(question: str, response_mode: str) -> Ask:
@@ -116,17 +116,17 @@ def weaker_help() -> str:
 
 def _summary() -> str:
     count, documents = int(widget("query_top_k")), len(widget("query_files") or ())
-    said = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
+    facts = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
     if widget("query_weaker"):
-        said.append(_("weaker passages included"))
+        facts.append(_("weaker passages included"))
     if documents:
-        said.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
+        facts.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
     if int(widget("query_balance")) != USUAL:
-        said.append(_("{percent}% meaning").format(percent=widget("query_balance")))
+        facts.append(_("{percent}% meaning").format(percent=widget("query_balance")))
     if widget("query_cutoff"):
-        said.append(_("score {least} or more").format(least=numeral(float(widget("query_cutoff")), 2)))
+        facts.append(_("score {least} or more").format(least=numeral(float(widget("query_cutoff")), 2)))
     if widget("query_diverse"):
-        said.append(_("varied passages"))
+        facts.append(_("varied passages"))
     if widget("query_reranker"):
-        said.append(_("reranked"))
-    return " · ".join(said)
+        facts.append(_("reranked"))
+    return " · ".join(facts)

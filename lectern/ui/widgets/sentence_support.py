@@ -12,7 +12,7 @@ from lectern.library import Library
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
-from lectern.ui.recheck import begin_look, look_again, looked
+from lectern.ui.recheck import begin_look, look_again, look_result
 from lectern.ui.safetext import Mark
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
@@ -39,15 +39,15 @@ def read_checks(conversation_id: str | None) -> None:
 
 def sentence_marks(message: Message) -> list[Mark]:
     """For the sentences of an answer that its passages do not, or not wholly, bear out; none where it was never checked."""
-    told = {
+    titles = {
         "weak": _("Weak: the passages say something similar, but not all of it."),
         "absent": _("Not in the passages."),
     }
-    found = session().answers.checks.get(message.id, ())
+    checked = session().answers.checks.get(message.id, ())
     return [
-        Mark(one.start, one.end, told[one.verdict], f"#check-{message.id}.{one.verdict}")
-        for one in found
-        if one.verdict is not None and one.verdict in told
+        Mark(one.start, one.end, titles[one.verdict], f"#check-{message.id}.{one.verdict}")
+        for one in checked
+        if one.verdict is not None and one.verdict in titles
     ]
 
 
@@ -71,17 +71,17 @@ def sentences_title(message: Message) -> str:
 def sentences(message: Message) -> None:
     """Fill the side panel."""
     try:
-        found = looked(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
+        checked = look_result(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
     except RagError as error:
         if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="check"):
             look_again(_key(message))
             st.rerun()
         return
-    if found is None:
+    if checked is None:
         return
     if message.id not in session().answers.checks and message.id in resources.library().checks.of(message.conversation_id):
         st.rerun()  # the answer was drawn without its marks
-    judged = [one for one, _source in found if one.verdict is not None]
+    judged = [one for one, _source in checked if one.verdict is not None]
     if not judged:
         st.markdown(_("There is nothing in this answer to check."))
         return
@@ -93,14 +93,17 @@ def sentences(message: Message) -> None:
             len(judged),
         ).format(good=good, number=len(judged))
     )
-    told = {
+    words = {
         "supported": _("Supported"),
         "weak": _("Weak"),
         "absent": _("Not in the passages"),
         "open": _("Open the passage"),
         "miscited": _("It cites another passage, which does not say this."),
     }
-    data = {"words": told, "sentences": [_shown(number, one, source, message) for number, (one, source) in enumerate(found, 1)]}
+    data = {
+        "words": words,
+        "sentences": [_sentence_data(number, one, source, message) for number, (one, source) in enumerate(checked, 1)],
+    }
     _SENTENCES(key=f"sentences_{message.id}", data=data, on_open_change=partial(_open, message))
     st.caption(
         _(
@@ -124,7 +127,7 @@ def _evidence(library: Library, message: Message, one: CheckedSentence) -> Sourc
     return locate_sentence(library.store, message.sources[one.passage], one.evidence)
 
 
-def _shown(number: int, one: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:
+def _sentence_data(number: int, one: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:
     return {
         "text": " · ".join(cell.strip() for cell in plain(message.text[one.start : one.end]).strip("|").split("|")),
         "verdict": one.verdict or "",
@@ -136,17 +139,17 @@ def _shown(number: int, one: CheckedSentence, source: Source | None, message: Me
 
 
 def _open(message: Message) -> None:
-    if asked := event(f"sentences_{message.id}", "open"):
-        session().panel = f"evidence.{message.id}.{int(asked.get('number', 0))}"
+    if request := event(f"sentences_{message.id}", "open"):
+        session().panel = f"evidence.{message.id}.{int(request.get('number', 0))}"
 
 
 def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence, Source | None]]:
     """Each sentence with what bears it out."""
-    found = library.checks.of(message.conversation_id).get(message.id)
-    if found is None:
-        found = library.answer_check.sentences.check(message.text, [source.text for source in message.sources])
-        library.checks.keep(message.id, message.text, found)
-    return [(one, _evidence(library, message, one)) for one in found]
+    checked = library.checks.of(message.conversation_id).get(message.id)
+    if checked is None:
+        checked = library.answer_check.sentences.check(message.text, [source.text for source in message.sources])
+        library.checks.keep(message.id, message.text, checked)
+    return [(one, _evidence(library, message, one)) for one in checked]
 
 
 def _key(message: Message) -> str:

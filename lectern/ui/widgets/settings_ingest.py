@@ -8,7 +8,7 @@ from lectern.ui import labels, places, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget
-from lectern.ui.widgets.rebuilding import rebuilding
+from lectern.ui.widgets.rebuilding import rebuild_status
 from lectern.ui.widgets.settings_field import keep_field
 
 
@@ -57,7 +57,7 @@ def passage_settings() -> None:
             ),
         )
         st.page_link(places.INDEXES, label=_("Choose another one"))
-    rebuilding()
+    rebuild_status()
 
 
 def limit_settings() -> None:

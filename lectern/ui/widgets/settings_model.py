@@ -13,7 +13,7 @@ from lectern.keys import bind_keys, mask, read_key, stored_keys, write_key
 from lectern.local_models import model_name
 from lectern.settings import LLMSettings, Provider, models_are_locked
 from lectern.ui import resources
-from lectern.ui.i18n import _, said
+from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.local_models import local_models
@@ -274,7 +274,7 @@ def _report(report: ConnectionReport, *, to_save: bool, test: bool) -> bool:
     if report.ok:
         with st.container(key="report_ok"):
             st.markdown(
-                f":material/check_circle: {label(said(report.message))}" + (" " + _("Save to use it.") if to_save else "")
+                f":material/check_circle: {label(translate(report.message))}" + (" " + _("Save to use it.") if to_save else "")
             )
     elif not test:
         again = Choice(_("Try again"), "again")

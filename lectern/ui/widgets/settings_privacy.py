@@ -10,7 +10,7 @@ from lectern.jobs.confinement import describe_confinement
 from lectern.keys import mask, stored_keys
 from lectern.settings import models_are_locked
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, said
+from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
 from lectern.ui.state import session
 from lectern.ui.widgets.library_copy import library_copy
@@ -40,7 +40,7 @@ def what_leaves() -> None:
 def details() -> None:
     """What else is sent, or is not."""
     rest = [
-        said(describe_confinement()),
+        translate(describe_confinement()),
         _("Lectern collects no usage data, and its pages load nothing from elsewhere."),
         _(
             "Web links and storage that you add, and language models that you download, are fetched from where "
@@ -92,17 +92,17 @@ def library_place() -> None:
     status = library.status()
     st.header(_("Where your data is kept"), anchor=False)
     if library.shared:
-        kept = _(
+        text = _(
             "Documents, passages, conversations and settings are in one database on a server, {size} so far. Keys "
             "are kept on this computer only."
         )
     else:
-        kept = _(
+        text = _(
             "Documents, passages, conversations and settings are in one folder on this computer, {size} so far. "
             "Delete the folder and everything is gone."
         )
     place = status.name.replace("`", "")
-    st.markdown(f"{kept.format(size=labels.size(status.bytes_on_disk))}  \n`{place}`")
+    st.markdown(f"{text.format(size=labels.size(status.bytes_on_disk))}  \n`{place}`")
     st.markdown(
         _(
             "A copy contains everything except keys and passwords. To restore it, drop it where you add documents, "

@@ -96,7 +96,7 @@ def _prompt(name: str) -> None:
     title, used_for = titles()[name]
     st.header(title, anchor=False)
     st.caption(f"{used_for} ({name})")
-    _explained(name)
+    _list_variables(name)
     _texts(name, history[0])
     if state.prompt_problem is not None:
         problem(state.prompt_problem, key="prompt")
@@ -121,9 +121,11 @@ def is_prompt_unsaved() -> bool:
     return bool(session().settings.prompt_drafts)
 
 
-def _explained(name: str) -> None:
-    told = variables()
-    lines = ["- " + _("{name}: {what}").format(name=f"`{{{one}}}`", what=told[one]) for one in sorted(EDITABLE[name].variables)]
+def _list_variables(name: str) -> None:
+    meanings = variables()
+    lines = [
+        "- " + _("{name}: {what}").format(name=f"`{{{one}}}`", what=meanings[one]) for one in sorted(EDITABLE[name].variables)
+    ]
     st.markdown(_("Filled in for each call; all are required:") + "\n" + "\n".join(lines))
 
 
@@ -194,7 +196,7 @@ def _version(version: PromptVersion, before: PromptVersion | None, *, used: bool
         if before is None:
             st.caption(_("The wording that Lectern came with."))
         else:
-            st.html(f'<div class="wording">{_marked(before, version)}</div>')
+            st.html(f'<div class="wording">{_changes_html(before, version)}</div>')
 
 
 def _headline(version: PromptVersion, *, used: bool) -> str:
@@ -204,21 +206,21 @@ def _headline(version: PromptVersion, *, used: bool) -> str:
     return " · ".join([f"**{named}**", *when, *what, *([_("in use")] if used else [])])
 
 
-def _marked(before: PromptVersion, after: PromptVersion) -> str:
+def _changes_html(before: PromptVersion, after: PromptVersion) -> str:
     """What changed, as HTML, with a little of what stayed around it."""
     tags = {"removed": "del", "added": "ins"}
-    shown = []
+    parts = []
     stretches = legible(word_differences("\n\n".join(before.texts), "\n\n".join(after.texts)))
     if all(stretch.kind == "same" for stretch in stretches):
         return escape(_("Same as the previous version."))
     for place, stretch in enumerate(stretches):
         text = stretch.text
         if stretch.kind != "same":
-            shown.append(f"<{tags[stretch.kind]}>{escape(text)}</{tags[stretch.kind]}>")
+            parts.append(f"<{tags[stretch.kind]}>{escape(text)}</{tags[stretch.kind]}>")
         elif len(text) > 2 * AROUND:
             head = text[:AROUND] if place else ""
             tail = text[-AROUND:] if place < len(stretches) - 1 else ""
-            shown.append(f"{escape(head)} … {escape(tail)}")
+            parts.append(f"{escape(head)} … {escape(tail)}")
         else:
-            shown.append(escape(text))
-    return "".join(shown)
+            parts.append(escape(text))
+    return "".join(parts)

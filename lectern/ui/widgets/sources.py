@@ -14,7 +14,7 @@ from lectern.jobs.files import Added
 from lectern.jobs.sources import Gathered
 from lectern.settings import AllowedSources, allowed_sources
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext, said
+from lectern.ui.i18n import _, ngettext, translate
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
@@ -31,7 +31,7 @@ def ways_in(*, small: bool) -> None:
         title, draw = _dialogs()[session().documents.adding]
         st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
     running = resources.current_index().fetching.running()
-    st.fragment(_fetching, run_every=0.7 if running else None)(running)
+    st.fragment(_downloads, run_every=0.7 if running else None)(running)
 
 
 def _zone(small: bool) -> None:
@@ -48,13 +48,13 @@ def _zone(small: bool) -> None:
     dropzone({"link": _("Paste a link"), "text": _("Paste text")}, more, small=small, on_way=_open, on_landed=st.rerun)
 
 
-def _fetching(known: list[str]) -> None:
+def _downloads(known: list[str]) -> None:
     """What is being fetched; the screen is drawn anew when that changes."""
     running = resources.current_index().fetching.running()
     if there := resources.current_index().fetching.already_there():
         session().notice = _already(there)
     if problems := resources.current_index().fetching.problems():
-        session().notice = " ".join(f"{said(problem.what)} {said(problem.hint)}" for problem in problems)
+        session().notice = " ".join(f"{translate(problem.what)} {translate(problem.hint)}" for problem in problems)
     if running != known or there or problems:
         draw_anew()
     for each in running:
@@ -63,11 +63,11 @@ def _fetching(known: list[str]) -> None:
 
 def _already(there: Sequence[Added]) -> str:
     """That these files are in the library."""
-    names = [labels.known(added) for added in there]
+    names = [labels.duplicate_name(added) for added in there]
     if len(names) > 3:
         return _("{names} and others are already in your library.").format(names=", ".join(names[:3]))
-    told = ngettext("{names} is already in your library.", "{names} are already in your library.", len(names))
-    return told.format(names=", ".join(names))
+    text = ngettext("{names} is already in your library.", "{names} are already in your library.", len(names))
+    return text.format(names=", ".join(names))
 
 
 def _open(way: str) -> None:
@@ -123,17 +123,17 @@ def _storage() -> None:
 
 
 def _add(way: str, keep: Callable[[], None]) -> None:
-    if st.button(_("Add to my documents"), type="primary", key=f"keep_{way}", on_click=_kept, args=(keep,)):
+    if st.button(_("Add to my documents"), type="primary", key=f"keep_{way}", on_click=_close_and_add, args=(keep,)):
         st.rerun()
 
 
-def _kept(keep: Callable[[], None]) -> None:
+def _close_and_add(keep: Callable[[], None]) -> None:
     _close()
     keep()
 
 
 def _keep_link() -> None:
-    links = [line.strip() for line in _given("pasted_link").splitlines() if line.strip()]
+    links = [line.strip() for line in _take_field("pasted_link").splitlines() if line.strip()]
     if not links:
         session().notice = _("Nothing was added: there was no link.")
     library, anywhere = resources.library(), allowed_sources().private_network
@@ -146,51 +146,51 @@ def _keep_link() -> None:
 
 def _keep_text() -> None:
     library = resources.library()
-    text, title = _given("pasted"), _given("pasted_title")
+    text, title = _take_field("pasted"), _take_field("pasted_title")
     try:
-        taken = library.intake.take([sources.from_text(text, title, library.incoming)])
+        added_files = library.intake.take([sources.from_text(text, title, library.incoming)])
     except RagError as error:
-        session().notice = f"{said(error.what)} {said(error.hint)}"
+        session().notice = f"{translate(error.what)} {translate(error.hint)}"
         return
-    if there := [added for added in taken if added.outcome == "duplicate"]:
+    if there := [added for added in added_files if added.outcome == "duplicate"]:
         session().notice = _already(there)
     library.worker.start()
 
 
 def _keep_folder() -> None:
-    folder = _given("folder")
+    folder = _take_field("folder")
     _start(folder, lambda into, allowed, most: sources.from_folder(folder, into, allowed, max_mb=most))
 
 
 def _keep_rows() -> None:
-    address, query, title = _given("database"), _given("database_query"), _given("database_title")
+    address, query, title = _take_field("database"), _take_field("database_query"), _take_field("database_title")
     place = urlsplit(address)
-    shown = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that may be in it
+    name = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that may be in it
     _start(
-        shown,
+        name,
         lambda into, allowed, most: [sources.from_database(address, query, into, allowed, title=title, max_mb=most)],
     )
 
 
 def _keep_stored() -> None:
-    address = _given("storage")
+    address = _take_field("storage")
     _start(address, lambda into, allowed, most: sources.from_storage(address, into, allowed, max_mb=most))
 
 
-def _given(key: str) -> str:
+def _take_field(key: str) -> str:
     """What was typed into a field, which is empty the next time."""
     typed = str(widget(key) or "")
     fill_widget(key, "")
     return typed
 
 
-def _start(shown: str, gather: Callable[[Path, AllowedSources, int], Iterable[Gathered]]) -> None:
+def _start(name: str, gather: Callable[[Path, AllowedSources, int], Iterable[Gathered]]) -> None:
     library = resources.library()
-    if not shown.strip():
+    if not name.strip():
         session().notice = _("Nothing was added: the field was empty.")
         return
     allowed, most = allowed_sources(), library.settings.ingest.max_file_mb
-    resources.current_index().fetching.start(shown.strip(), lambda: gather(library.incoming, allowed, most))
+    resources.current_index().fetching.start(name.strip(), lambda: gather(library.incoming, allowed, most))
 
 
 def _dialogs() -> Mapping[str, tuple[str, Callable[[], None]]]:

@@ -16,24 +16,24 @@ from lectern.ui.state import session, widget
 LOOK_SECONDS = 1.0  # between two looks at those that are being made
 
 
-def suggested(*, box: str, new: bool = False) -> None:
+def suggested_questions(*, box: str, new: bool = False) -> None:
     """For a screen where there are documents. `box` and `new` are those of `ask_in_chat`."""
     pending = resources.library().suggestions.get().pending
-    st.fragment(_suggested, run_every=LOOK_SECONDS if pending else None)(box, new)
+    st.fragment(_draw_questions, run_every=LOOK_SECONDS if pending else None)(box, new)
 
 
-def _suggested(box: str, new: bool) -> None:
+def _draw_questions(box: str, new: bool) -> None:
     # No drawing of the whole screen anew from here: while files become ready one after the other, it would never be finished.
     library = resources.library()
-    found = library.suggestions.get(() if new else tuple(widget("chat_files") or ()))
-    if not found.pending and not library.files.all(*ACTIVE, limit=1):
+    suggestions = library.suggestions.get(() if new else tuple(widget("chat_files") or ()))
+    if not suggestions.pending and not library.files.all(*ACTIVE, limit=1):
         be_still()
-    with st.container(key="suggested" if found.questions or found.pending else "none_suggested"):
-        if found.questions:
+    with st.container(key="suggested" if suggestions.questions or suggestions.pending else "none_suggested"):
+        if suggestions.questions:
             st.caption(_("From your documents:"))
-        elif found.pending:
+        elif suggestions.pending:
             st.caption(f":shimmer[{_('Looking for questions your documents can answer…')}]")
-        for number, question in enumerate(found.questions):
+        for number, question in enumerate(suggestions.questions):
             if st.button(label(question), key=f"suggested_{number}", type="tertiary", icon=":material/arrow_outward:"):
                 if ask_in_chat(question, box=box, new=new):
                     go_to_chat(session().chat.conversation)

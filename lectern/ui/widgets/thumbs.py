@@ -51,7 +51,7 @@ def verdict_line(message: Message) -> None:
                 key=key,
                 max_chars=WORD_CHARS,
                 placeholder=_("Say why, if you like, then press Enter"),
-                on_change=_explained,
+                on_change=_save_explanation,
                 args=(message.id, verdict.good, key),
             )
     elif verdict.word:
@@ -59,7 +59,7 @@ def verdict_line(message: Message) -> None:
             st.caption(f"{_('You said') if verdict.good else _('You said it was wrong')}: {label(verdict.word)}")
 
 
-def _explained(message_id: str, good: bool, key: str) -> None:
+def _save_explanation(message_id: str, good: bool, key: str) -> None:
     session().answers.explaining = ""
     _give(message_id, Verdict(good, str(widget(key) or "")))
 

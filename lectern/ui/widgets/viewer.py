@@ -22,12 +22,12 @@ _VIEWER = component("viewer", '<div class="root"></div>')
 
 def view_passage(document_id: str, passage_id: str) -> None:
     """Show a passage in its document; a callback."""
-    found = resources.library().store.nodes([passage_id])
+    nodes = resources.library().store.nodes([passage_id])
     state = session().viewer
-    start, end = ((found[0].start_char_idx or 0), (found[0].end_char_idx or 0)) if found else (0, 0)
-    shown = state.document == document_id and state.start <= start and end <= state.start + WINDOW
+    start, end = ((nodes[0].start_char_idx or 0), (nodes[0].end_char_idx or 0)) if nodes else (0, 0)
+    is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW
     state.document, state.passage = document_id, passage_id
-    if not shown:
+    if not is_visible:
         state.start = max(0, start - BEFORE)
 
 
@@ -39,7 +39,7 @@ def viewer() -> None:
     """The document of the session, with the passage that is looked at beside its neighbours."""
     state, library = session().viewer, resources.library()
     try:
-        shown = window(library.store, state.document, state.start)
+        view = window(library.store, state.document, state.start)
     except UnknownDocumentError:
         close_viewer()  # said once: the next time the page is drawn, it has nothing of it
         st.caption(_("This document no longer exists."))
@@ -48,17 +48,17 @@ def viewer() -> None:
     with st.container(key="viewer_head", horizontal=True, vertical_alignment="center"):
         st.html(f"<b>{breakable(file.name if file else '')}</b>")
         st.button(_("Close"), key="close_viewer", icon=":material/close:", type="tertiary", on_click=close_viewer)
-    _controls(shown)
+    _controls(view)
     node = next(iter(library.store.nodes([state.passage])), None) if state.passage else None
-    chosen = next((span.number for span in shown.spans if span.id == state.passage), 0)
+    chosen = next((span.number for span in view.spans if span.id == state.passage), 0)
     _VIEWER(
         key="viewer",
         data={
-            "segments": [{"text": segment.text, "numbers": segment.numbers} for segment in shown.segments],
-            "starts": {str(span.number): span.start >= shown.start for span in shown.spans},
+            "segments": [{"text": segment.text, "numbers": segment.numbers} for segment in view.segments],
+            "starts": {str(span.number): span.start >= view.start for span in view.spans},
             "chosen": chosen,
             "search": str(widget("viewer_search") or "").strip(),
-            "place": f"{state.document} {shown.start}",
+            "place": f"{state.document} {view.start}",
             "words": {
                 "text": _("Document"),
                 "passage": _("Passage {number}"),
@@ -69,25 +69,25 @@ def viewer() -> None:
                 "legend_gap": _("Not in any passage"),
             },
         },
-        on_passage_change=lambda: _choose(shown),
+        on_passage_change=lambda: _choose(view),
     )
     if node is not None:
-        _details(node, shown)
+        _details(node, view)
 
 
-def _controls(shown: Window) -> None:
-    first, last = shown.start * 100 // max(shown.total, 1), shown.end * 100 // max(shown.total, 1)
+def _controls(view: Window) -> None:
+    first, last = view.start * 100 // max(view.total, 1), view.end * 100 // max(view.total, 1)
     with st.container(key="viewer_controls", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             _("Previous"), key="viewer_back", type="tertiary", icon=":material/chevron_left:", on_click=_move,
-            args=(shown.start - WINDOW * 9 // 10,), disabled=shown.start == 0,
+            args=(view.start - WINDOW * 9 // 10,), disabled=view.start == 0,
         )  # fmt: skip
         st.button(
             _("Next"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
-            args=(shown.start + WINDOW * 9 // 10,), disabled=shown.end == shown.total,
+            args=(view.start + WINDOW * 9 // 10,), disabled=view.end == view.total,
         )  # fmt: skip
-        page = " · " + _("page {page}").format(page=label(shown.page)) if shown.page else ""
-        passages = labels.count(shown.passages, "passage")
+        page = " · " + _("page {page}").format(page=label(view.page)) if view.page else ""
+        passages = labels.count(view.passages, "passage")
         st.caption(f"{first}–{last} %{page} · {passages}", width="content")
         st.text_input(
             _("Search in this document"),
@@ -109,31 +109,31 @@ def _move(at: int) -> None:
 
 def _search(step: int) -> None:
     """Show where the words are: from the beginning, or from where they were found last."""
-    state, wanted = session().viewer, str(widget("viewer_search") or "").strip()
-    if not wanted:
+    state, words = session().viewer, str(widget("viewer_search") or "").strip()
+    if not words:
         return
     try:
         document = resources.library().store.document(state.document)
     except RagError:
         return  # the screen says that it is gone
-    after = state.found + 1 if step else 0
-    found = find(document.text, wanted, after)
-    if found is None:
-        session().notice = _("“{words}” is not in this document.").format(words=wanted)
+    after = state.match_start + 1 if step else 0
+    start = find(document.text, words, after)
+    if start is None:
+        session().notice = _("“{words}” is not in this document.").format(words=words)
         return
-    state.found, state.start = found, max(0, found - BEFORE)
+    state.match_start, state.start = start, max(0, start - BEFORE)
 
 
-def _choose(shown: Window) -> None:
+def _choose(view: Window) -> None:
     number = getattr(widget("viewer"), "passage", None)
     state = session().viewer
-    chosen = next((span.id for span in shown.spans if span.number == number), "")
+    chosen = next((span.id for span in view.spans if span.number == number), "")
     state.passage = "" if chosen == state.passage else chosen
 
 
-def _details(node: TextNode, shown: Window) -> None:
+def _details(node: TextNode, view: Window) -> None:
     library = resources.library()
-    number = next((span.number for span in shown.spans if span.id == node.id_), None)
+    number = next((span.number for span in view.spans if span.id == node.id_), None)
     with st.container(key="passage_details", border=True):
         facts = [labels.count(count_tokens(node.text), "token")]
         start, end = numeral(node.start_char_idx or 0), numeral(node.end_char_idx or 0)
@@ -143,25 +143,25 @@ def _details(node: TextNode, shown: Window) -> None:
         title = _("Passage {number}").format(number=number) if number else _("The passage")
         st.markdown(f"**{title}** · {' · '.join(facts)}")
         with st.container(horizontal=True, gap="small"):
-            for key, beside, id_ in (
+            for key, text, id_ in (
                 ("before", _("Previous passage"), node.prev_id),
                 ("after", _("Next passage"), node.next_id),
             ):
                 if id_:
                     st.button(
-                        beside, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)
+                        text, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)
                     )
         if node.embedding is None:
             return
-        near = [found for found in library.store.search(node.embedding, NEAREST + 1) if found.node.id_ != node.id_][:NEAREST]
+        near = [hit for hit in library.store.search(node.embedding, NEAREST + 1) if hit.node.id_ != node.id_][:NEAREST]
         if near:
             st.caption(_("Closest in meaning"))
-        for place, found in enumerate(near, 1):
-            text = " ".join(found.node.text.split())[:100]
+        for place, hit in enumerate(near, 1):
+            text = " ".join(hit.node.text.split())[:100]
             st.button(
-                label(f"{found.node.metadata.get('file_name', '')}: {text}…"),
+                label(f"{hit.node.metadata.get('file_name', '')}: {text}…"),
                 key=f"like_{place}",
                 type="tertiary",
                 on_click=view_passage,
-                args=(str(found.node.ref_doc_id), found.node.id_),
+                args=(str(hit.node.ref_doc_id), hit.node.id_),
             )

@@ -7,7 +7,7 @@ import pytest
 from lectern.ask.pipeline import plan_retrieval
 from lectern.explain.call_graph import Call, CallGraph, Kind, Shape, Step
 from lectern.schema import Ask, Retrieval
-from lectern.ui.widgets.call_graph import _sentence, _step_item, told_of
+from lectern.ui.widgets.call_graph import _sentence, _step_item, summary
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.text.word_diff import Piece
 from ragcore.vector_stores.memory import MemoryStore
@@ -63,4 +63,4 @@ def call(number: int, *, level: int = 1, changed: str = "") -> Call:
     ],
 )
 def test_what_a_way_of_answering_did_is_told_as_it_was(shown: CallGraph, told: str) -> None:
-    assert told_of(shown) == told
+    assert summary(shown) == told

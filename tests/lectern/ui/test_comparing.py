@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lectern.ui.widgets.comparing import _signed, _verdict
+from lectern.ui.widgets.comparing import _verdict, _with_sign
 from ragcore.evaluation.significance import difference
 
 SAME = [0.0, 0.5, 1.0] * 4
@@ -28,4 +28,4 @@ def test_equal_figures_are_not_called_chance(first: list[float], second: list[fl
 
 
 def test_no_difference_has_no_sign() -> None:
-    assert [_signed(value) for value in (-0.001, 0.0, 0.001, 0.25, -0.25)] == ["0.00", "0.00", "0.00", "+0.25", "-0.25"]
+    assert [_with_sign(value) for value in (-0.001, 0.0, 0.001, 0.25, -0.25)] == ["0.00", "0.00", "0.00", "+0.25", "-0.25"]

@@ -6,16 +6,16 @@ from collections import Counter
 
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.ui import labels
-from lectern.ui.widgets.files import _counted, _unreadable
+from lectern.ui.widgets.files import _count_facts, _unreadable
 from ragcore.errors import PassedOverError, Problem, UnreadableFileError
 
 
-def test_those_that_wait_for_a_password_are_counted_apart_from_those_that_cannot_be_read() -> None:
+def test_those_that_wait_for_a_password_are_count_facts_apart_from_those_that_cannot_be_read() -> None:
     tally = Counter(ready=4, failed=6)
-    assert _counted(tally, 5) == ["10 files", "4 ready", "5 could not be read", "1 waits for a password"]
-    assert _counted(tally, 4)[2:] == ["4 could not be read", "2 wait for a password"]
-    assert _counted(tally, 6)[2:] == ["6 could not be read"]
-    assert _counted(Counter(ready=9), 0) == ["9 files", "9 ready"]
+    assert _count_facts(tally, 5) == ["10 files", "4 ready", "5 could not be read", "1 waits for a password"]
+    assert _count_facts(tally, 4)[2:] == ["4 could not be read", "2 wait for a password"]
+    assert _count_facts(tally, 6)[2:] == ["6 could not be read"]
+    assert _count_facts(Counter(ready=9), 0) == ["9 files", "9 ready"]
 
 
 def test_a_row_that_says_what_was_passed_over_has_neither_failed_nor_been_read() -> None:

@@ -13,7 +13,20 @@ from hypothesis import strategies as st
 
 from lectern.jobs.file_rows import FileRow, Stage
 from lectern.ui import i18n, labels
-from lectern.ui.i18n import LANGUAGES, SAID, accepted, answer_in, compiled, entries, known, places, read, said, texts, usable
+from lectern.ui.i18n import (
+    LANGUAGES,
+    RAGCORE_TEXT,
+    answer_in,
+    compile_catalogue,
+    drop_broken_translations,
+    entries,
+    places,
+    preferred_language,
+    read,
+    supported_language,
+    texts,
+    translate,
+)
 from ragcore.errors import StillReadingError
 from ragcore.readers import file_listing, file_type
 from ragcore.readers.office import legacy
@@ -23,9 +36,9 @@ UI = Path(i18n.__file__).parent
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
 TEMPLATE = {texts(message)[0]: message for message in entries(catalogues.template())}
 CATALOGUES = {code: read(code) for code in TRANSLATED}
-SPOKEN = [message for message in TEMPLATE.values() if SAID in message.auto_comments and places(str(message.id))]
+SPOKEN = [message for message in TEMPLATE.values() if RAGCORE_TEXT in message.auto_comments and places(str(message.id))]
 
-PATTERNS = i18n.templates(Message(message.id, message.id, auto_comments=[SAID]) for message in SPOKEN)
+PATTERNS = i18n.templates(Message(message.id, message.id, auto_comments=[RAGCORE_TEXT]) for message in SPOKEN)
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +62,9 @@ def test_every_text_is_translated(code: str) -> None:
     assert set(found) == set(TEMPLATE), "python -m tests.catalogues brings the catalogues up to date"
     assert catalogues.untranslated(catalogue) == []
     assert [message.id for message in found.values() if message.fuzzy] == []
-    assert {message.id: message.auto_comments for message in found.values() if SAID in message.auto_comments}.keys() == {
-        message.id for message in TEMPLATE.values() if SAID in message.auto_comments
-    }
+    assert {
+        message.id: message.auto_comments for message in found.values() if RAGCORE_TEXT in message.auto_comments
+    }.keys() == {message.id for message in TEMPLATE.values() if RAGCORE_TEXT in message.auto_comments}
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
@@ -143,7 +156,7 @@ y = "no sentence"
     [("de-AT", "de"), ("zh-Hans-CN", "zh"), ("zh_TW", "zh"), ("FR", "fr"), ("it", ""), ("", ""), (None, ""), ("den", "")],
 )
 def test_a_browsers_word_for_a_language(tag: str | None, code: str) -> None:
-    assert known(tag) == code
+    assert supported_language(tag) == code
 
 
 @pytest.mark.parametrize(
@@ -158,12 +171,12 @@ def test_a_browsers_word_for_a_language(tag: str | None, code: str) -> None:
     ],
 )
 def test_the_language_that_a_browser_accepts(header: str, code: str) -> None:
-    assert accepted(header) == code
+    assert preferred_language(header) == code
 
 
 @given(st.text())
 def test_any_header_gives_a_language(header: str) -> None:
-    assert accepted(header) in LANGUAGES
+    assert preferred_language(header) in LANGUAGES
 
 
 # Texts.
@@ -182,7 +195,7 @@ def test_a_translation_that_could_not_be_filled_is_not_used() -> None:
     for english, german in {"{a} is gone.": "{b} ist weg.", "{a} came.": "{a kam.", "{a} went.": "{a} ging."}.items():
         catalogue.add(english, german)
     catalogue.add(("{a} bird", "{a} birds"), ("ein Vogel", "{b} Vögel"))
-    found = compiled(usable(catalogue))
+    found = compile_catalogue(drop_broken_translations(catalogue))
     assert [found.gettext(text) for text in ("{a} is gone.", "{a} came.", "{a} went.")] == [
         "{a} is gone.",
         "{a} came.",
@@ -241,11 +254,11 @@ def filled(template: str, values: list[str]) -> str:
 def test_an_error_is_said_in_the_readers_language_with_its_values() -> None:
     error = StillReadingError(3)
     answer_in("de")
-    assert said(error.what) != error.what
-    assert "3" in said(error.what)
-    assert said(error.hint) != error.hint
+    assert translate(error.what) != error.what
+    assert "3" in translate(error.what)
+    assert translate(error.hint) != error.hint
     answer_in("en")
-    assert said(error.what) == error.what
+    assert translate(error.what) == error.what
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
@@ -264,7 +277,7 @@ def test_a_finished_text_is_known_again_with_its_values(code: str, message: Mess
         for other in alike
         if other and other.string
     ]
-    assert said(filled(str(message.id), values)) in wanted
+    assert translate(filled(str(message.id), values)) in wanted
 
 
 @given(message=st.sampled_from(SPOKEN), values=st.lists(st.text(max_size=30), min_size=8, max_size=8))
@@ -275,8 +288,8 @@ def test_a_template_filled_with_anything_is_recognised(message: Message, values:
 
 def test_sentences_that_are_said_together_are_each_known() -> None:
     answer_in("de")
-    assert said("Check the address. a.txt is empty.") == f"{said('Check the address.')} a.txt ist leer."
-    assert said("Words of nobody. Check the address.") == "Words of nobody. Check the address."
+    assert translate("Check the address. a.txt is empty.") == f"{translate('Check the address.')} a.txt ist leer."
+    assert translate("Words of nobody. Check the address.") == "Words of nobody. Check the address."
 
 
 @pytest.mark.parametrize(
@@ -303,17 +316,17 @@ def test_sentences_that_are_said_together_are_each_known() -> None:
 )
 def test_a_part_of_a_sentence_is_said_in_the_readers_language_too(text: str, german: str) -> None:
     answer_in("de")
-    assert said(text) == german
+    assert translate(text) == german
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
     answer_in(code)
     kinds = [what for _first, what, _kind in file_type._NO_READER] + [what for what, _type in legacy._KINDS.values()]
-    left = [what for what in kinds if what in said(f"x is {what}, which cannot be read.")]
+    left = [what for what in kinds if what in translate(f"x is {what}, which cannot be read.")]
     assert left == []
     extra = 'x.doc is {}, which is read once the extra "legacy" is installed: pip install "lectern[legacy]".'
-    assert [what for what, _type in legacy._KINDS.values() if "once the extra" in said(extra.format(what))] == []
+    assert [what for what, _type in legacy._KINDS.values() if "once the extra" in translate(extra.format(what))] == []
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
@@ -324,10 +337,10 @@ def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None
             passed = [f"{number}/.b/node_modules/c" for number in range(count)]
             error = file_listing.passed_over_error("papers", {kind: passed})
             assert error is not None
-            assert not [english for english in (one, many, "skipped", "more") if english in said(error.what)]
+            assert not [english for english in (one, many, "skipped", "more") if english in translate(error.what)]
 
 
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])
 def test_what_is_not_known_stays_as_it_is(text: str) -> None:
     answer_in("de")
-    assert said(text) == text
+    assert translate(text) == text

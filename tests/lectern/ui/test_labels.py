@@ -56,15 +56,18 @@ def test_the_line_under_an_answer() -> None:
 
 def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_that_was_said() -> None:
     paid = replace(FACTS, prompt_tokens=2000, completion_tokens=310, money=1.64, currency="€")
-    assert labels.spent(paid) == ["2 calls", "2,310 tokens", f"1.8{S}", "€1.64"]
+    assert labels.cost_facts(paid) == ["2 calls", "2,310 tokens", f"1.8{S}", "€1.64"]
     assert labels.answer_facts(paid).startswith(f"Compact · 2 calls · 2,310 tokens · 1.8{S} · €1.64 · ")
     expected = replace(paid, expected=Price(2, 2000, 400, 10.0, 1.7))
-    assert labels.spent(expected) == ["2 calls", "2,310 tokens", f"1.8{S} (about 10{S} expected)", "€1.64"]
+    assert labels.cost_facts(expected) == ["2 calls", "2,310 tokens", f"1.8{S} (about 10{S} expected)", "€1.64"]
     no_idea = replace(paid, expected=Price(2, 2000, 400, None, 1.7))
-    assert labels.spent(no_idea) == labels.spent(paid)
-    assert labels.spent(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == [f"1.8{S}"]  # no time was said
-    assert labels.spent(replace(paid, tokens_estimated=True))[1] == "about 2,300 tokens"
-    assert labels.spent(replace(FACTS, expected=Price(2, 2000, 400))) == ["2 calls", f"1.8{S}"]  # stopped: tokens not known
+    assert labels.cost_facts(no_idea) == labels.cost_facts(paid)
+    assert labels.cost_facts(replace(FACTS, calls=0, expected=Price(0, 0, 0, 0.0))) == [f"1.8{S}"]  # no time was said
+    assert labels.cost_facts(replace(paid, tokens_estimated=True))[1] == "about 2,300 tokens"
+    assert labels.cost_facts(replace(FACTS, expected=Price(2, 2000, 400))) == [
+        "2 calls",
+        f"1.8{S}",
+    ]  # stopped: tokens not known
 
 
 def test_the_line_under_a_file() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lectern.ui.i18n import answer_in
-from lectern.ui.widgets.measuring import USUAL_NAME, _named
+from lectern.ui.widgets.measuring import USUAL_NAME, _setting_name
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def english() -> Iterator[None]:
 
 
 def test_a_measurement_as_in_settings_is_named_in_the_language_of_who_looks_at_it() -> None:
-    assert _named(USUAL_NAME) == "As in Settings"
+    assert _setting_name(USUAL_NAME) == "As in Settings"
     answer_in("de")
-    assert _named(USUAL_NAME) == "Wie in den Einstellungen"
-    assert _named("Ten passages") == "Ten passages"
+    assert _setting_name(USUAL_NAME) == "Wie in den Einstellungen"
+    assert _setting_name("Ten passages") == "Ten passages"

@@ -34,7 +34,7 @@ def test_a_price_that_is_not_known_at_once_is_waited_for(
     assert drawn == [f"{beginning}:shimmer[working out what it takes…]"]
     assert not anew
     working.set_result(Price(calls=3, prompt_tokens=900, completion_tokens=100))
-    price._waiting(working, lambda price: price)
+    price._draw_when_known(working, lambda price: price)
     assert anew
     tag(Ask("Why?", None))
     assert drawn[-1].startswith(f"{beginning}3 calls, about 1,000 tokens")
