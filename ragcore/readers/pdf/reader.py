@@ -66,7 +66,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     if not text.strip():
         counted = "one page" if len(pages) == 1 else f"{len(pages)} pages"
         what = f"{name} has no text in its {counted}: it is a scan, or holds only pictures"
-        if not recognition.installed():
+        if not recognition.has_engine():
             raise recognition.scan_without_engine(what)
         raise NoTextError(f"{what}, and no text was found in them.", hint=recognition.INSTALL_LANGUAGE)
     for each in errors:
@@ -171,7 +171,7 @@ class _PageReader:
             if not any(line.text.strip() for line in lines):
                 return self._recognise_page(page, index), added
             boxes = self._pictures.find(page, text, objects)
-            if boxes and not recognition.installed():
+            if boxes and not recognition.has_engine():
                 self._pictured.append(self.labels[index])
             elif boxes and (pictures := self._recognise_pictures(page, text, boxes, index)):
                 lines = with_pictures(page, text, page_lines(objects.paths, text, main, places=True), pictures)
@@ -184,7 +184,7 @@ class _PageReader:
         """The lines that are recognised on a page without text."""
         if not pdfium.FPDFPage_CountObjects(page):
             return []
-        if not recognition.installed():
+        if not recognition.has_engine():
             self._scans.append(self.labels[index])
             return []
         picture = render_for_recognition(page)
