@@ -1,4 +1,4 @@
-"""Tables and sheets of OpenDocument as rows (OASIS OpenDocument 1.3, part 3, 9), with the comments and drawings of sheets."""
+"""The rows of tables and sheets of OpenDocument (OASIS OpenDocument 1.3, part 3, 9); comments and drawings of sheets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Blocks = Callable[[Iterable[_Element]], Iterator[str]]
 
-MAX_ROWS = 50  # a row may say that it stands a million times
+MAX_ROWS = 50  # a file may repeat a row a million times
 _GROUPS = ("table-rows", "table-header-rows", "table-row-group")
 _DRAWN = ("frame", "custom-shape", "g", "rect", "ellipse", "line")
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
@@ -30,7 +30,7 @@ def table_grid(table: _Element, blocks: Blocks) -> Iterator[list[str]]:
 
 
 def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str]:
-    """The rows that a sheet shows, then its comments, then what is drawn on it. Rows that are folded or filtered are read."""
+    """The rows that a sheet shows, then its comments, then its drawings. Folded and filtered rows are read."""
     hidden_columns = _hidden_columns(sheet)
     notes: list[str] = []
     drawn: list[str] = []
@@ -42,11 +42,11 @@ def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str
                 losses.hidden += any(cells)
             else:
                 losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in hidden_columns)
-                shown = [cell for place, cell in enumerate(cells, 1) if place not in hidden_columns]
-                notes.extend(_comments(row, number, table_rows.plain(shown), blocks))
+                visible = [cell for place, cell in enumerate(cells, 1) if place not in hidden_columns]
+                notes.extend(_comments(row, number, table_rows.plain(visible), blocks))
                 drawn.extend(text for each in children(row, "table-cell") for text in blocks(children(each, *_DRAWN)))
-                for _ in range(_repeats(row, shown)):
-                    yield shown
+                for _ in range(_repeats(row, visible)):
+                    yield visible
             number += _count(row, "number-rows-repeated")
 
     yield from table_rows.lines(rows(), names_first=True)
@@ -76,7 +76,7 @@ def _rows(table: _Element, is_folded: bool = False) -> Iterator[tuple[_Element, 
 
 
 def _cells(row: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, int, int]]:
-    """Those of a row, each as often as it says, without the empty ones at its end."""
+    """The cells of a row, repeated ones several times, without the empty ones at its end."""
     room = MAX_COLUMNS
     empty = 0
     for cell in children(row, "table-cell"):
@@ -94,7 +94,7 @@ def _cells(row: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str,
 
 
 def _text(cell: _Element, blocks: Blocks) -> str:
-    """What a cell shows; its value where no program has written how it is shown."""
+    """The text of a cell; its value where the file has no text for it."""
     text = " ".join(" ".join(blocks(children(cell, "p", "h", "list", "table"))).split())
     return text or next((value for name in _VALUES if (value := attribute(cell, name))), "")
 
@@ -113,9 +113,8 @@ def _hidden_columns(sheet: _Element) -> frozenset[int]:
     column = 1
     for element in sheet.iter("{*}table-column"):
         count = min(_count(element, "number-columns-repeated"), MAX_COLUMNS)
-        if attribute(element, "visibility") == "collapse" and not any(
-            local(each) == "table-column-group" for each in element.iterancestors()
-        ):
+        is_folded = any(local(outer) == "table-column-group" for outer in element.iterancestors())
+        if attribute(element, "visibility") == "collapse" and not is_folded:
             hidden |= set(range(column, min(column + count, MAX_COLUMNS + 1)))
         column += count
     return frozenset(hidden)

@@ -1,6 +1,6 @@
 """Equations of Word and PowerPoint as LaTeX (ECMA-376 part 1, 22.1: Office Math Markup Language).
 
-Own, because the converters on PyPI are vendored copies of one of 2016 (dwml) or first releases of one author.
+PyPI has only unmaintained converters: copies of dwml from 2016, or first releases of one author.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FENCED = {("(", ")"): "pmatrix", ("[", "]"): "bmatrix", ("|", "|"): "vmatrix", 
 
 
 def equation(element: _Element) -> str:
-    """An `oMath` or `oMathPara` as it stands in a line of text."""
+    """An `oMath` or `oMathPara` as inline LaTeX."""
     if local(element) == "oMathPara":
         return "\n".join(text for each in children(element, "oMath") if (text := equation(each)))
     return latex.equation(_inside(element))
@@ -35,7 +35,7 @@ def _node(element: _Element) -> str:
         return _KINDS[kind](element)
     if kind.endswith("Pr") or kind in ("del", "moveFrom", "instrText", "delText"):
         return ""
-    return _inside(element)  # e, num, a change that was accepted, and whatever only wraps
+    return _inside(element)  # e, num, an accepted change, or another wrapper
 
 
 def _run(element: _Element) -> str:
@@ -53,8 +53,7 @@ def _fraction(element: _Element) -> str:
 
 
 def _root(element: _Element) -> str:
-    hidden = _is_on(element, "degHide")
-    return latex.root(_part(element, "e"), "" if hidden else _part(element, "deg"))
+    return latex.root(_part(element, "e"), "" if _is_on(element, "degHide") else _part(element, "deg"))
 
 
 def _scripts(element: _Element) -> str:
@@ -85,7 +84,7 @@ def _fence(element: _Element) -> str:
 
 
 def _matrix(element: _Element, kind: str = "matrix") -> str:
-    """The rows of a matrix, or of equations one below the other."""
+    """The rows of a matrix or of aligned equations."""
     if local(element) == "eqArr":
         return latex.matrix(([_inside(each)] for each in children(element, "e")), kind)
     return latex.matrix((map(_inside, children(row, "e")) for row in children(element, "mr")), kind)
@@ -114,8 +113,7 @@ def _function(element: _Element) -> str:
 
 
 def _phantom(element: _Element) -> str:
-    shown = _property(element, "show", "1") not in _OFF
-    return _part(element, "e") if shown else ""
+    return _part(element, "e") if _property(element, "show", "1") not in _OFF else ""
 
 
 _KINDS: Mapping[str, Callable[[_Element], str]] = {
@@ -129,15 +127,12 @@ def _part(element: _Element, kind: str) -> str:
     return _inside(child(element, kind))
 
 
-def _setting(element: _Element, kind: str) -> _Element | None:
-    return child(child(element, f"{local(element)}Pr"), kind)
-
-
 def _property(element: _Element, kind: str, default: str = "") -> str:
-    found = _setting(element, kind)
-    return default if found is None else attribute(found, "val") or ""
+    """The value of a property; `default` where it is missing."""
+    setting = child(child(element, f"{local(element)}Pr"), kind)
+    return default if setting is None else attribute(setting, "val") or ""
 
 
 def _is_on(element: _Element, kind: str) -> bool:
-    found = _setting(element, kind)
-    return found is not None and (attribute(found, "val") or "1") not in _OFF
+    """Whether a property is on, also without a value."""
+    return (_property(element, kind, "0") or "1") not in _OFF

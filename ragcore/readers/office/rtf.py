@@ -17,7 +17,7 @@ from ragcore.schema import Document
 SUFFIXES = (".rtf",)
 PARSERS = ("striprtf.striprtf",)
 
-# Noncharacters that stand for the marks of a table while it is read. The words before them end what a parser skips.
+# Noncharacters that replace the marks of a table while it is read. The control words before them end what a parser skips.
 _CELL, _ROW, _BEGIN = "\ufde0", "\ufde1", "\ufde2"
 _MARKS = {"cell": f"\\intbl {_CELL}", "row": f"\\intbl {_ROW}", "trowd": f"\\trowd {_BEGIN}", "intbl": f"\\intbl {_BEGIN}"}
 _MARK = re.compile(r"\\\\|\\(cell|row|trowd|intbl)(?![a-z])(?:-?\d+)? ?")
@@ -38,8 +38,8 @@ def read(path: Path, options: ReadOptions) -> Document:
         )
     losses = Losses()
     rtf, losses.hidden = with_marks(_without_binary(data).decode("latin-1"))
-    written = clean(_plain(_MARK.sub(lambda found: _MARKS.get(found[1], found[0]), rtf))).replace("\x0b", "\n")
-    text = typography.plain("\n".join(_with_tables(written))).strip()
+    plain = clean(_to_text(_MARK.sub(lambda match: _MARKS.get(match[1], match[0]), rtf))).replace("\x0b", "\n")
+    text = typography.plain("\n".join(_with_tables(plain))).strip()
     if not text:
         raise NoTextError(
             f"{options.name} has no text in it.",
@@ -49,36 +49,36 @@ def read(path: Path, options: ReadOptions) -> Document:
     return Document(re.sub("\n{3,}", "\n\n", text), metadata={"file_name": options.name})
 
 
-def _plain(rtf: str) -> str:
+def _to_text(rtf: str) -> str:
     from striprtf import striprtf
 
-    # The parser looks for the end of a link in its line, in time that grows with the cube of the links in it.
-    lines = _FIELD.sub(lambda found: found[0] if found[0].startswith("\\") else f"\n{found[0]}", _with_short_fonts(rtf))
+    # The parser's time to search the end of a link grows with the cube of the links in a line.
+    lines = _FIELD.sub(lambda match: match[0] if match[0].startswith("\\") else f"\n{match[0]}", _shorten_fonts(rtf))
     return str(striprtf.rtf_to_text(lines, errors="replace"))  # type: ignore[no-untyped-call]
 
 
-def _with_short_fonts(rtf: str) -> str:
-    """The table of fonts with nothing but each one's encoding: the parser's time for the rest of it grows with its square."""
-    found = _FONTS.search(rtf)
-    if found is None:
+def _shorten_fonts(rtf: str) -> str:
+    """The font table with only the encoding of each font: the parser's time grows with the square of its length."""
+    table = _FONTS.search(rtf)
+    if table is None:
         return rtf
     depth, end = 1, len(rtf)
-    for brace in _BRACE.finditer(rtf, found.end()):
+    for brace in _BRACE.finditer(rtf, table.end()):
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
             end = brace.start()
             break
     fonts, font = [], ""
-    for is_charset, number in _FONT.findall(rtf, found.end(), end):
+    for is_charset, number in _FONT.findall(rtf, table.end(), end):
         if not is_charset:
             font = number
         elif font:
             fonts.append(f"{{\\f{font}\\fcharset{number} -;}}\n")
-    return rtf[: found.end()] + "".join(fonts) + rtf[end:]
+    return rtf[: table.end()] + "".join(fonts) + rtf[end:]
 
 
 def _with_tables(text: str) -> Iterator[str]:
-    """The text with each table as `table_rows` writes it; cell by cell where it only places things on the page."""
+    """The text with each table as `table_rows` writes it; cell by cell where the table is only a layout of the page."""
     *pieces, rest = text.split(_ROW)
     rows: list[list[str]] = []
     for piece in pieces:
@@ -103,9 +103,9 @@ def _table(rows: list[list[str]]) -> Iterator[str]:
 
 
 def _without_binary(data: bytes) -> bytes:
-    r"""`\binN` is followed by N bytes that are no text, which may hold braces."""
+    r"""Without the N bytes after `\binN`, which are not text and may contain braces."""
     out, place = [], 0
-    while found := _BINARY.search(data, place):
-        out.append(data[place : found.start()])
-        place = found.end() + int(found[1])
+    while match := _BINARY.search(data, place):
+        out.append(data[place : match.start()])
+        place = match.end() + int(match[1])
     return b"".join(out) + data[place:]

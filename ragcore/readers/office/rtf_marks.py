@@ -1,6 +1,6 @@
-r"""Marks of `typography` written into Rich Text Format (1.9.1), whose parser has none: `10{\super 6}`, `{\strike 30}`.
+r"""Writes marks of `typography` into Rich Text Format (1.9.1), as striprtf ignores formatting: `10{\super 6}`, `{\strike 30}`.
 
-Hidden text goes, and the numbers of lists, which stand in groups of their own, become text.
+Hidden text is removed, and the numbers of lists, which are in separate groups, become text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SHIFTS = {"super": RAISED, "sub": LOWERED, "nosupersub": "", "up": RAISED, "dn"
 
 
 def with_marks(rtf: str) -> tuple[str, int]:
-    """The same document with marks, and how many pieces of text it hides."""
+    """The document with marks and without hidden text, and how many pieces of text were hidden."""
     rtf = _STARRED.sub("{", _LIST_TEXT.sub("{", rtf))
     if not _NEEDED.search(rtf):
         return rtf, 0
@@ -34,9 +34,9 @@ def with_marks(rtf: str) -> tuple[str, int]:
 
 def _pieces(rtf: str, hidden: list[str]) -> Iterator[str]:
     stack: list[tuple[Effects, bool, str]] = []
-    after = ""  # what closes the group, of a note or a margin
+    after = ""  # what closes the group of a note, a header or a footer
     effects, skipped = Effects(), False
-    end = ""  # what closes a sign that is written as a number, behind its stand-in
+    end = ""  # what closes a character that is written as a number, after its replacement
     for match in _TOKEN.finditer(rtf):
         token, word = match[0], (match[1] or "").lower()
         is_text = not word and token[0] not in "{}" and token != "\\*"
