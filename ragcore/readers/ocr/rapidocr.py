@@ -117,13 +117,15 @@ def _words(corners: _Corners, text: str, score: float) -> Iterator[Word]:
     if _is_vertical(corners):
         begin, end = ((corners[1], corners[0]), (corners[2], corners[3]))
     for match in _WORDS.finditer(text):
-        points = [_between(edge, to, place / len(text)) for place in match.span() for edge, to in zip(begin, end, strict=True)]
+        points = [
+            _interpolate(edge, to, place / len(text)) for place in match.span() for edge, to in zip(begin, end, strict=True)
+        ]
         across, down = [x for x, _ in points], [y for _, y in points]
         joined = match.start() > 0 and not text[match.start() - 1].isspace()
         yield Word(match[0], min(across), min(down), max(across), max(down), confidence, joined)
 
 
-def _between(begin: Sequence[float], end: Sequence[float], share: float) -> tuple[float, float]:
+def _interpolate(begin: Sequence[float], end: Sequence[float], share: float) -> tuple[float, float]:
     return begin[0] + share * (end[0] - begin[0]), begin[1] + share * (end[1] - begin[1])
 
 

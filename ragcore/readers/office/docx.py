@@ -12,7 +12,6 @@ from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, UnsupportedFileError
 from ragcore.readers import table_rows, typography
@@ -22,14 +21,11 @@ from ragcore.readers.losses import Losses
 from ragcore.readers.office.docx_formatting import Formatting, new_run, setting
 from ragcore.readers.office.docx_numbering import Numbers
 from ragcore.readers.office.drawings import alternative_text, chart_text, diagram_text
-from ragcore.readers.office.package import Package, package, title_and_author
+from ragcore.readers.office.package import Element, Package, package, title_and_author
 from ragcore.readers.office.symbol_fonts import unicode_sign
 from ragcore.readers.web.html_text import html_text
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 from ragcore.schema import Document
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 SUFFIXES = (".docx", ".docm", ".dotx")
 PARSERS = ("lxml.etree", "PIL.Image")
@@ -70,13 +66,13 @@ class _Preparation:
         self._formatting = Formatting(styles)
         self._numbers = Numbers(numbering, styles)
 
-    def write(self, root: _Element, part: str) -> None:
+    def write(self, root: Element, part: str) -> None:
         self.losses.hidden += self._formatting.write(root)
         self.losses.add_links(self._parts, part)
         self._numbers.write(root)
         self._write_linked(root, part)
 
-    def _write_linked(self, root: _Element, part: str) -> None:
+    def _write_linked(self, root: Element, part: str) -> None:
         """Insert the text of charts, diagrams, pictures and files that Word shows as part of the document."""
         parts = self._parts
         links: dict[str, tuple[str, str]] = {}
@@ -106,26 +102,26 @@ def _inserted_text(parts: Package, path: str) -> str:
     return ""
 
 
-def _new_paragraph(root: _Element, near: _Element, text: str) -> _Element:
+def _new_paragraph(root: Element, near: Element, text: str) -> Element:
     paragraph = near.makeelement("p", {}, None)
     paragraph.append(new_run(root, text))
     return paragraph
 
 
-def _write_box(root: _Element, drawn: _Element, text: str) -> None:
+def _write_box(root: Element, drawn: Element, text: str) -> None:
     box = drawn.makeelement("txbxContent", {}, None)
     box.append(_new_paragraph(root, drawn, text))
     drawn.append(box)
 
 
-def _blocks(element: Iterable[_Element] | None) -> Iterator[str]:
+def _blocks(element: Iterable[Element] | None) -> Iterator[str]:
     """The text of each paragraph and table below `element`. Items of a list are one block."""
     for is_item, group in groupby(_texts(() if element is None else element), key=itemgetter(0)):
         texts = (text for _, text in group)
         yield from ["\n".join(map(str.strip, texts))] if is_item else texts
 
 
-def _texts(element: Iterable[_Element]) -> Iterator[tuple[bool, str]]:
+def _texts(element: Iterable[Element]) -> Iterator[tuple[bool, str]]:
     """The text of each paragraph or table, and whether it is an item of a list."""
     for block in _flat(element):
         if local(block) == "tbl":
@@ -134,7 +130,7 @@ def _texts(element: Iterable[_Element]) -> Iterator[tuple[bool, str]]:
             yield child(child(block, "pPr"), "numPr") is not None, text
 
 
-def _flat(element: Iterable[_Element]) -> Iterator[_Element]:
+def _flat(element: Iterable[Element]) -> Iterator[Element]:
     """The paragraphs and tables below `element`."""
     for each in element:
         kind = local(each)
@@ -144,7 +140,7 @@ def _flat(element: Iterable[_Element]) -> Iterator[_Element]:
             yield from _flat(each)
 
 
-def paragraph(element: _Element) -> str:
+def paragraph(element: Element) -> str:
     """The paragraph's text, followed by that of its text boxes."""
     own: list[str] = []
     boxes: list[str] = []
@@ -165,11 +161,11 @@ def paragraph(element: _Element) -> str:
     return "\n".join(filter(str.strip, ["".join(own), *boxes]))
 
 
-def _box_text(block: _Element) -> str:
+def _box_text(block: Element) -> str:
     return paragraph(block) if local(block) == "p" else "\n".join(_table_lines(block))
 
 
-def _table(table: _Element) -> Iterator[str]:
+def _table(table: Element) -> Iterator[str]:
     """Its rows as one block; cell by cell where the table is only a layout of the page."""
     rows = [list(_within(row, "tc")) for row in _within(table, "tr")]
     cells = [cell for row in rows for cell in row]
@@ -180,14 +176,14 @@ def _table(table: _Element) -> Iterator[str]:
         yield lines
 
 
-def _table_lines(table: _Element) -> Iterator[str]:
+def _table_lines(table: Element) -> Iterator[str]:
     """The first rows have the names of the columns where Word repeats them on each page."""
     rows = list(_within(table, "tr"))
     marked = next((number for number, row in enumerate(rows) if child(child(row, "trPr"), "tblHeader") is None), 0)
     return table_rows.lines(_grid(rows), name_rows=marked or None)
 
 
-def _grid(rows: list[_Element]) -> Iterator[list[str]]:
+def _grid(rows: list[Element]) -> Iterator[list[str]]:
     above: list[str] = []
     for row in rows:
         cells = [""] * _span(child(row, "trPr"), "gridBefore", 0)
@@ -206,11 +202,11 @@ def _grid(rows: list[_Element]) -> Iterator[list[str]]:
         above = cells
 
 
-def _span(properties: _Element | None, kind: str, default: int) -> int:
+def _span(properties: Element | None, kind: str, default: int) -> int:
     return min(whole(setting(properties, kind), default), MAX_SPAN)
 
 
-def _within(element: _Element, kind: str) -> Iterator[_Element]:
+def _within(element: Element, kind: str) -> Iterator[Element]:
     """The children of one kind, also inside content controls and accepted insertions, but not inside other tables."""
     for each in element:
         name = local(each)
@@ -220,7 +216,7 @@ def _within(element: _Element, kind: str) -> Iterator[_Element]:
             yield from _within(each, kind)
 
 
-def _symbol(node: _Element) -> str:
+def _symbol(node: Element) -> str:
     try:
         return unicode_sign(int(attribute(node, "char") or "", 16), attribute(node, "font") or "")
     except ValueError:
@@ -245,7 +241,7 @@ def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) ->
             yield text
 
 
-def _prepare(parts: Package, part: str, preparation: _Preparation) -> _Element | None:
+def _prepare(parts: Package, part: str, preparation: _Preparation) -> Element | None:
     """The root of notes, a header or a footer after its preparation; None where it cannot be read."""
     root = parts.optional(part)
     if root is not None:

@@ -6,16 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragcore.readers import typography
 from ragcore.readers.office import omml
+from ragcore.readers.office.package import Element
 from ragcore.readers.typography import Effects
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
 
 RAISED_FROM = 6  # half points above the line, from which letters are an exponent; smaller shifts only look better
 _OFF = frozenset({"0", "off", "false", "none"})
@@ -30,7 +26,7 @@ _READING = re.compile(
 class Formatting:
     """Writes formatting into text. `styles` is the root of that part of a file."""
 
-    def __init__(self, styles: _Element | None) -> None:
+    def __init__(self, styles: Element | None) -> None:
         self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
         self._effects: dict[str, Effects] = {}
         self._default = next(
@@ -42,7 +38,7 @@ class Formatting:
             "",
         )
 
-    def write(self, root: _Element) -> int:
+    def write(self, root: Element) -> int:
         """Change the text below `root` to what Word shows. Returns the number of runs that it hides."""
         space = _namespace(root)
         _write_equations_and_readings(root, space)
@@ -59,7 +55,7 @@ class Formatting:
             _join_with_next(paragraph)
         return hidden
 
-    def _runs(self, root: _Element, space: str) -> Iterator[tuple[_Element, Effects]]:
+    def _runs(self, root: Element, space: str) -> Iterator[tuple[Element, Effects]]:
         """The runs with effects. A run's own effects override those of its style and of its paragraph's style (17.7.3)."""
         for run in root.iter(f"{space}r"):
             of_run = properties(run, "rPr")
@@ -88,7 +84,7 @@ class Formatting:
         return effects
 
 
-def new_run(near: _Element, text: str) -> _Element:
+def new_run(near: Element, text: str) -> Element:
     """A run of text in the document of `near`, with breaks between its lines."""
     space = _namespace(near)
     run = near.makeelement(f"{space}r", {}, None)
@@ -99,21 +95,21 @@ def new_run(near: _Element, text: str) -> _Element:
     return run
 
 
-def _new_text(near: _Element, space: str, text: str) -> _Element:
+def _new_text(near: Element, space: str, text: str) -> Element:
     words = near.makeelement(f"{space}t", {}, None)
     words.text = text
     return words
 
 
-def _namespace(element: _Element) -> str:
+def _namespace(element: Element) -> str:
     return str(element.tag).rpartition("}")[0] + "}"
 
 
-def setting(element: _Element | None, kind: str) -> str:
+def setting(element: Element | None, kind: str) -> str:
     return attribute(child(element, kind), "val") or ""
 
 
-def _paragraphs_to_join(root: _Element, space: str) -> list[_Element]:
+def _paragraphs_to_join(root: Element, space: str) -> list[Element]:
     """The paragraphs that continue in the next one: a drop cap, and those whose mark is hidden or deleted."""
     frames = root.iter(f"{space}framePr")
     of_paragraphs = [frame.getparent() for frame in frames if (attribute(frame, "dropCap") or "none") != "none"]
@@ -126,7 +122,7 @@ def _paragraphs_to_join(root: _Element, space: str) -> list[_Element]:
     return [each for each in dict.fromkeys(paragraphs) if each is not None and local(each) == "p"]
 
 
-def _join_with_next(paragraph: _Element) -> None:
+def _join_with_next(paragraph: Element) -> None:
     following = paragraph.getnext()
     content = [each for each in paragraph if local(each) != "pPr"]
     if following is not None and following.tag == paragraph.tag:
@@ -138,7 +134,7 @@ def _join_with_next(paragraph: _Element) -> None:
         _remove(paragraph)
 
 
-def _effects(element: _Element | None) -> Effects:
+def _effects(element: Element | None) -> Effects:
     shift: str | None = None
     struck: bool | None = None
     hidden: bool | None = None
@@ -156,7 +152,7 @@ def _effects(element: _Element | None) -> Effects:
     return Effects(shift, struck, hidden)
 
 
-def _mark(run: _Element, effects: Effects) -> None:
+def _mark(run: Element, effects: Effects) -> None:
     for node in run:
         if local(node) == "t" and node.text:
             if effects.shift:
@@ -165,7 +161,7 @@ def _mark(run: _Element, effects: Effects) -> None:
                 node.text = typography.mark(typography.STRUCK, node.text)
 
 
-def _write_equations_and_readings(root: _Element, space: str) -> None:
+def _write_equations_and_readings(root: Element, space: str) -> None:
     for formula in list(root.iter("{*}oMathPara", "{*}oMath")):  # outer ones before inner ones
         _replace(formula, new_run(root, omml.equation(formula)))
     for element in list(root.iter(f"{space}ruby")):
@@ -176,9 +172,9 @@ def _write_equations_and_readings(root: _Element, space: str) -> None:
         _replace(element, _new_text(element, space, typography.ruby(base, reading)))
 
 
-def _write_fields(root: _Element, space: str) -> None:
+def _write_fields(root: Element, space: str) -> None:
     """Replace fields that draw fractions, or readings above words, from their own code (17.16.5.20)."""
-    codes: list[_Element] = []
+    codes: list[Element] = []
     for node in list(root.iter(f"{space}instrText", f"{space}fldChar")):
         if local(node) == "instrText":
             codes.append(node)
@@ -191,19 +187,19 @@ def _write_fields(root: _Element, space: str) -> None:
         codes = []
 
 
-def _remove_deleted_rows(root: _Element, space: str) -> None:
+def _remove_deleted_rows(root: Element, space: str) -> None:
     for row in list(root.iter(f"{space}tr")):
         if row.find(f"{space}trPr/{space}del") is not None:
             _remove(row)
 
 
-def _replace(old: _Element, new: _Element) -> None:
+def _replace(old: Element, new: Element) -> None:
     parent = old.getparent()
     if parent is not None:
         parent.replace(old, new)
 
 
-def _remove(element: _Element) -> None:
+def _remove(element: Element) -> None:
     parent = element.getparent()
     if parent is not None:
         parent.remove(element)

@@ -9,14 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.office.docx_formatting import new_run, setting
+from ragcore.readers.office.package import Element
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 LEVELS = 9
 BASES = 20  # styles in a chain of styles that are based on each other
@@ -51,7 +48,7 @@ class _List:
 class Numbers:
     """Counts the paragraphs of a document. `numbering` and `styles` are the roots of these parts of its file."""
 
-    def __init__(self, numbering: _Element | None, styles: _Element | None) -> None:
+    def __init__(self, numbering: Element | None, styles: Element | None) -> None:
         self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
         self._of_style = lru_cache(None)(self._find_of_style)
         self._lists: dict[str, _List] = {}
@@ -72,7 +69,7 @@ class Numbers:
             if (counting := self._lists.get(self._abstract.get(self._of_style(style)[0], ""))) is not None:
                 self._lists[identity] = counting
 
-    def write(self, root: _Element) -> None:
+    def write(self, root: Element) -> None:
         """Insert a run with its number, or a dash, before the text of each paragraph below `root`."""
         for paragraph in [each for each in root.iter() if local(each) == "p"]:
             number = self._next(paragraph)  # empty paragraphs count too
@@ -80,7 +77,7 @@ class Numbers:
                 place = 1 if local(paragraph[0]) == "pPr" else 0
                 paragraph.insert(place, new_run(paragraph, f"{number} "))
 
-    def _next(self, paragraph: _Element) -> str:
+    def _next(self, paragraph: Element) -> str:
         """The number of the next paragraph; "" for none."""
         properties = child(paragraph, "pPr")
         own = child(properties, "numPr")
@@ -153,7 +150,7 @@ def format_number(number: int, form: str) -> str:
     return list_number(number, _FORMS.get(form, "1"))
 
 
-def _level(element: _Element) -> _Level:
+def _level(element: Element) -> _Level:
     legal = child(element, "isLgl")
     return _Level(
         whole(setting(element, "start"), 0),
@@ -165,7 +162,7 @@ def _level(element: _Element) -> _Level:
     )
 
 
-def _overrides(numbering: _Element, levels: Mapping[int, _Level]) -> Iterator[tuple[int, _Level]]:
+def _overrides(numbering: Element, levels: Mapping[int, _Level]) -> Iterator[tuple[int, _Level]]:
     for override in children(numbering, "lvlOverride"):
         depth, start = _depth(override), setting(override, "startOverride")
         level = next(map(_level, children(override, "lvl")), levels.get(depth))
@@ -173,5 +170,5 @@ def _overrides(numbering: _Element, levels: Mapping[int, _Level]) -> Iterator[tu
             yield depth, replace(level, start=whole(start, 0)) if start else level
 
 
-def _depth(element: _Element) -> int:
+def _depth(element: Element) -> int:
     return min(whole(attribute(element, "ilvl"), 0), LEVELS - 1)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragcore.readers import table_rows, typography
 from ragcore.readers.office import omml
 from ragcore.readers.office.cell_format import format_cell
-from ragcore.readers.office.package import Package
+from ragcore.readers.office.package import Element, Package
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties, whole
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".emf", ".wmf", ".svg", ".tif", ".tiff")
 
@@ -29,8 +26,8 @@ _GENERATED = re.compile(  # what Word appends to its own descriptions
 
 
 def elements(
-    parts: Package, part: str, *, skip: Callable[[_Element], bool] = lambda element: False, leaf: str = ""
-) -> Iterator[_Element]:
+    parts: Package, part: str, *, skip: Callable[[Element], bool] = lambda element: False, leaf: str = ""
+) -> Iterator[Element]:
     """Every element of a part in document order, without copies for old programs; none where the part is damaged."""
     root = parts.optional(part)
     stack = [] if root is None else [root]
@@ -43,7 +40,7 @@ def elements(
             stack.extend(reversed(element))
 
 
-def paragraphs(element: _Element) -> Iterator[_Element]:
+def paragraphs(element: Element) -> Iterator[Element]:
     """The paragraphs of DrawingML below `element`, without copies for old programs."""
     for each in element:
         kind = local(each)
@@ -53,12 +50,12 @@ def paragraphs(element: _Element) -> Iterator[_Element]:
             yield from paragraphs(each)
 
 
-def paragraph_text(paragraph: _Element) -> str:
+def paragraph_text(paragraph: Element) -> str:
     """The text of a paragraph of DrawingML, with marks of `typography`."""
     return "".join(_pieces(paragraph)).strip()
 
 
-def _pieces(element: _Element) -> Iterator[str]:
+def _pieces(element: Element) -> Iterator[str]:
     for each in element:
         kind = local(each)
         if kind == "t":
@@ -71,7 +68,7 @@ def _pieces(element: _Element) -> Iterator[str]:
             yield from _pieces(each)
 
 
-def _run_text(words: _Element) -> str:
+def _run_text(words: Element) -> str:
     """The text of a run with marks for its formatting (21.1.2.3.9)."""
     text, of_run = words.text or "", properties(words.getparent(), "rPr")
     baseline = attribute(of_run, "baseline") or ""
@@ -82,7 +79,7 @@ def _run_text(words: _Element) -> str:
     return text
 
 
-def alternative_text(properties: _Element | None) -> str:
+def alternative_text(properties: Element | None) -> str:
     """The author's description of a picture; "" for the name of a file, or for a description that a program generated."""
     text = " ".join((attribute(properties, "descr") or "").split())
     return "" if text.lower().endswith(_PICTURES) or _GENERATED.search(text) else text
@@ -121,7 +118,7 @@ class _Series(NamedTuple):
     values: Mapping[int, str]
 
 
-def _series(element: _Element) -> _Series:
+def _series(element: Element) -> _Series:
     parts = {local(each): _points(each) for each in element}
     values = parts.get("val") or parts.get("yVal") or {}
     labels = parts.get("cat") or parts.get("xVal") or {place: str(place + 1) for place in values}
@@ -130,7 +127,7 @@ def _series(element: _Element) -> _Series:
     return _Series(name, tuple((place, labels.get(place, "")) for place in places), values)
 
 
-def _points(element: _Element) -> dict[int, str]:
+def _points(element: Element) -> dict[int, str]:
     """The values of a series by index; numbers and dates in the chart's format."""
     code = next((node.text or "" for node in element.iter() if local(node) == "formatCode"), "")
     points: dict[int, str] = {}
@@ -142,7 +139,7 @@ def _points(element: _Element) -> dict[int, str]:
     return points
 
 
-def _extended_rows(nodes: list[_Element]) -> Iterator[list[str]]:
+def _extended_rows(nodes: list[Element]) -> Iterator[list[str]]:
     """The charts of Office 2016, such as waterfalls and tree maps: a row for each point, with its names and its number."""
     for data in nodes:
         if local(data) == "data" and [*children(data, "strDim", "numDim")]:

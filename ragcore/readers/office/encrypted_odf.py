@@ -8,14 +8,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
-from ragcore.readers.office.package import MAX_PART, Package, damaged, too_large
+from ragcore.readers.office.package import MAX_PART, Element, Package, damaged, too_large
 from ragcore.readers.web.safe_xml import attribute, child, children
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 MAX_ITERATIONS = 5_000_000  # for the key; LibreOffice uses 100,000
 MAX_KEY = 32  # bytes
@@ -40,14 +36,14 @@ class UnlockedPackage(Package):
         return data if lock is None else _unlock(data, lock, self._name, self._password or "")
 
 
-def _locks(parts: Package) -> dict[str, _Element]:
+def _locks(parts: Package) -> dict[str, Element]:
     """The description of the encryption of each encrypted part."""
     manifest = "META-INF/manifest.xml"
     entries = list(children(parts.xml(manifest), "file-entry")) if manifest in parts else []
     return {attribute(entry, "full-path") or "": lock for entry in entries for lock in children(entry, "encryption-data")}
 
 
-def _unlock(data: bytes, lock: _Element, name: str, password: str) -> bytes:
+def _unlock(data: bytes, lock: Element, name: str, password: str) -> bytes:
     cipher, start, derivation = (child(lock, step) for step in ("algorithm", "start-key-generation", "key-derivation"))
     plain = _decrypt(data, cipher, _key(start, derivation, name, password), name)
     kind = (attribute(lock, "checksum-type") or "").rpartition("#")[2].lower()
@@ -65,7 +61,7 @@ def _unlock(data: bytes, lock: _Element, name: str, password: str) -> bytes:
     return text
 
 
-def _key(start: _Element | None, derivation: _Element | None, name: str, password: str) -> bytes:
+def _key(start: Element | None, derivation: Element | None, name: str, password: str) -> bytes:
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
@@ -80,7 +76,7 @@ def _key(start: _Element | None, derivation: _Element | None, name: str, passwor
     return PBKDF2HMAC(hashes.SHA1(), length, salt, int(iterations)).derive(password_hash)
 
 
-def _decrypt(data: bytes, cipher: _Element | None, key: bytes, name: str) -> bytes:
+def _decrypt(data: bytes, cipher: Element | None, key: bytes, name: str) -> bytes:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     if not (attribute(cipher, "algorithm-name") or "").endswith("-cbc"):

@@ -6,19 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragcore.errors import DamagedFileError, UnsupportedFileError
 from ragcore.readers import typography
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
-from ragcore.readers.office.package import Package
+from ragcore.readers.office.package import Element, Package
 from ragcore.readers.typography import Effects
 from ragcore.readers.web import mathml
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 MARK = "list-mark"  # the attribute of a list item with its number
 BASES = 20  # styles in a chain of styles that are based on each other
@@ -49,7 +46,7 @@ class Styles:
     outline: dict[int, _Level] = field(default_factory=dict)
     hidden_tables: set[str] = field(default_factory=set)
 
-    def add(self, root: _Element) -> None:
+    def add(self, root: Element) -> None:
         for element in root.iter("{*}style", "{*}list-style", "{*}outline-style"):
             name = attribute(element, "name") or ""
             if local(element) == "style":
@@ -63,7 +60,7 @@ class Styles:
             else:
                 self.outline = dict(_levels(element))
 
-    def of(self, element: _Element) -> Effects:
+    def of(self, element: Element) -> Effects:
         """The effects of the element's style with those of the styles that it is based on."""
         family, name = "text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or ""
         effects = Effects()
@@ -75,7 +72,7 @@ class Styles:
         return effects
 
 
-def _effects(style: _Element) -> Effects:
+def _effects(style: Element) -> Effects:
     shift: str | None = None
     struck: bool | None = None
     hidden: bool | None = None
@@ -93,7 +90,7 @@ def _effects(style: _Element) -> Effects:
     return Effects(shift, struck, hidden)
 
 
-def _levels(style: _Element) -> Iterator[tuple[int, _Level]]:
+def _levels(style: Element) -> Iterator[tuple[int, _Level]]:
     for element in style:
         level = whole(attribute(element, "level"), 1)
         numbered = local(element) in ("list-level-style-number", "outline-level-style")
@@ -103,7 +100,7 @@ def _levels(style: _Element) -> Iterator[tuple[int, _Level]]:
         yield level, _Level(form if numbered else "", prefix, suffix, start, levels)
 
 
-def write_formatting(root: _Element, styles: Styles, parts: Package, losses: Losses) -> None:
+def write_formatting(root: Element, styles: Styles, parts: Package, losses: Losses) -> None:
     """Change the text below `root` to what the document shows."""
     losses.hidden += _remove_hidden(root, styles)
     for ruby in list(root.iter(f"{_TEXT}ruby")):
@@ -119,7 +116,7 @@ def write_formatting(root: _Element, styles: Styles, parts: Package, losses: Los
     _write_numbers(root, styles)
 
 
-def _remove_hidden(root: _Element, styles: Styles) -> int:
+def _remove_hidden(root: Element, styles: Styles) -> int:
     """Returns how many elements with text were removed."""
     from lxml import etree
 
@@ -138,7 +135,7 @@ def _remove_hidden(root: _Element, styles: Styles) -> int:
     return count
 
 
-def _write_objects(root: _Element, parts: Package, losses: Losses) -> None:
+def _write_objects(root: Element, parts: Package, losses: Losses) -> None:
     for frame in list(root.iter("{*}frame")):
         drawn = {local(child): child for child in frame}
         thing = drawn.get("object")
@@ -150,7 +147,7 @@ def _write_objects(root: _Element, parts: Package, losses: Losses) -> None:
             losses.add_picture(parts, (attribute(drawn["image"], "href") or "").removeprefix("./"))
 
 
-def _write_object(frame: _Element, thing: _Element, parts: Package, losses: Losses) -> None:
+def _write_object(frame: Element, thing: Element, parts: Package, losses: Losses) -> None:
     """An equation as text, a chart as its title and the rows of its table. Other objects are not read."""
     folder = (attribute(thing, "href") or "").removeprefix("./")
     content = next((child for child in thing if local(child)), None)
@@ -171,7 +168,7 @@ def _write_object(frame: _Element, thing: _Element, parts: Package, losses: Loss
     frame.append(box)
 
 
-def _titles_and_table(chart: _Element) -> Iterator[_Element]:
+def _titles_and_table(chart: Element) -> Iterator[Element]:
     for child in list(chart):
         if local(child) in ("title", "subtitle", "footer"):
             yield from list(child)
@@ -181,7 +178,7 @@ def _titles_and_table(chart: _Element) -> Iterator[_Element]:
             yield child
 
 
-def _write_numbers(root: _Element, styles: Styles) -> None:
+def _write_numbers(root: Element, styles: Styles) -> None:
     """Insert the number of each heading into its text, and set that of each list item as an attribute."""
     by_style: dict[str, dict[int, int]] = {}
     by_identity: dict[str, dict[int, int]] = {}
@@ -204,7 +201,7 @@ def _write_numbers(root: _Element, styles: Styles) -> None:
             by_identity[attribute(element, "id") or ""] = counts
 
 
-def _number_items(items: _Element, level: int, name: str, counts: dict[int, int], styles: Styles) -> None:
+def _number_items(items: Element, level: int, name: str, counts: dict[int, int], styles: Styles) -> None:
     name = attribute(items, "style-name") or name
     for item in items:
         inner = [child for child in item if local(child)]
@@ -232,11 +229,11 @@ def _next(levels: dict[int, _Level], counts: dict[int, int], level: int, start: 
     return f"{own.prefix}{'.'.join(numbers)}{own.suffix}".strip()
 
 
-def _words(element: _Element) -> Iterator[str]:
+def _words(element: Element) -> Iterator[str]:
     return map(str, element.itertext())
 
 
-def _surround(element: _Element, before: str, behind: str) -> None:
+def _surround(element: Element, before: str, behind: str) -> None:
     if len(element):
         element[-1].tail = (element[-1].tail or "") + behind
         element.text = before + (element.text or "")
@@ -244,7 +241,7 @@ def _surround(element: _Element, before: str, behind: str) -> None:
         element.text = f"{before}{element.text}{behind}"
 
 
-def _replace_with_text(element: _Element, text: str) -> None:
+def _replace_with_text(element: Element, text: str) -> None:
     element.clear(keep_tail=True)
     element.tag = f"{_TEXT}span"
     element.text = text

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from ragcore.readers import table_rows
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import MAX_COLUMNS, Losses
-from ragcore.readers.office.sheet_notes import comment_line
+from ragcore.readers.office.package import Element
+from ragcore.readers.office.sheet_parts import comment_line
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    Blocks = Callable[[Iterable[_Element]], Iterator[str]]
+Blocks = Callable[[Iterable[Element]], Iterator[str]]
 
 MAX_ROWS = 50  # a file may repeat a row a million times
 _GROUPS = ("table-rows", "table-header-rows", "table-row-group")
@@ -22,14 +19,14 @@ _DRAWN = ("frame", "custom-shape", "g", "rect", "ellipse", "line")
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 
 
-def table_grid(table: _Element, blocks: Blocks) -> Iterator[list[str]]:
+def table_grid(table: Element, blocks: Blocks) -> Iterator[list[str]]:
     """The rows of a table for `table_rows.lines`."""
     for row, _, cells in _grid(table, blocks, Losses()):
         for _ in range(_repeats(row, cells)):
             yield cells
 
 
-def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str]:
+def sheet_lines(sheet: Element, blocks: Blocks, losses: Losses) -> Iterator[str]:
     """The rows that a sheet shows, then its comments, then its drawings. Folded and filtered rows are read."""
     hidden_columns = _hidden_columns(sheet)
     notes: list[str] = []
@@ -55,7 +52,7 @@ def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str
     yield from (text for shapes in children(sheet, "shapes") for text in blocks(shapes))
 
 
-def _grid(table: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[_Element, bool, list[str]]]:
+def _grid(table: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[Element, bool, list[str]]]:
     """Each row, whether it is in a group of rows that is folded, and its cells up to the last one that is filled."""
     rows = list(_rows(table))
     filled = table_rows.grid(_cells(row, blocks, losses) for row, _ in rows)
@@ -65,7 +62,7 @@ def _grid(table: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[_El
         yield row, is_folded, cells
 
 
-def _rows(table: _Element, is_folded: bool = False) -> Iterator[tuple[_Element, bool]]:
+def _rows(table: Element, is_folded: bool = False) -> Iterator[tuple[Element, bool]]:
     """Each row, and whether it is in a group of rows that is folded."""
     for child in table:
         kind = local(child)
@@ -75,7 +72,7 @@ def _rows(table: _Element, is_folded: bool = False) -> Iterator[tuple[_Element, 
             yield from _rows(child, is_folded or attribute(child, "display") == "false")
 
 
-def _cells(row: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, int, int]]:
+def _cells(row: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, int, int]]:
     """The cells of a row, repeated ones several times, without the empty ones at its end."""
     room = MAX_COLUMNS
     empty = 0
@@ -93,13 +90,13 @@ def _cells(row: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str,
             empty = 0
 
 
-def _text(cell: _Element, blocks: Blocks) -> str:
+def _text(cell: Element, blocks: Blocks) -> str:
     """The text of a cell; its value where the file has no text for it."""
     text = " ".join(" ".join(blocks(children(cell, "p", "h", "list", "table"))).split())
     return text or next((value for name in _VALUES if (value := attribute(cell, name))), "")
 
 
-def _comments(row: _Element, number: int, row_text: str, blocks: Blocks) -> Iterator[str]:
+def _comments(row: Element, number: int, row_text: str, blocks: Blocks) -> Iterator[str]:
     column = 1
     for cell in children(row, "table-cell", "covered-table-cell"):
         for note in children(cell, "annotation"):
@@ -108,7 +105,7 @@ def _comments(row: _Element, number: int, row_text: str, blocks: Blocks) -> Iter
         column += _count(cell, "number-columns-repeated")
 
 
-def _hidden_columns(sheet: _Element) -> frozenset[int]:
+def _hidden_columns(sheet: Element) -> frozenset[int]:
     hidden: set[int] = set()
     column = 1
     for element in sheet.iter("{*}table-column"):
@@ -120,9 +117,9 @@ def _hidden_columns(sheet: _Element) -> frozenset[int]:
     return frozenset(hidden)
 
 
-def _repeats(row: _Element, cells: list[str]) -> int:
+def _repeats(row: Element, cells: list[str]) -> int:
     return min(_count(row, "number-rows-repeated"), MAX_ROWS if any(cells) else table_rows.APART)
 
 
-def _count(element: _Element, name: str) -> int:
+def _count(element: Element, name: str) -> int:
     return whole(attribute(element, name), 1)

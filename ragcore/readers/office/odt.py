@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragcore.errors import NoTextError
 from ragcore.readers import table_rows, typography
@@ -14,13 +13,10 @@ from ragcore.readers.losses import Losses
 from ragcore.readers.office.encrypted_odf import UnlockedPackage
 from ragcore.readers.office.odf_formatting import MARK, Styles, write_formatting
 from ragcore.readers.office.odf_sheet import sheet_lines, table_grid
-from ragcore.readers.office.package import damaged, package, title_and_author
+from ragcore.readers.office.package import Element, damaged, package, title_and_author
 from ragcore.readers.page_spans import joined
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 from ragcore.schema import Document
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 SUFFIXES = (".odt", ".ods", ".odp", ".ott")
 PARSERS = ("lxml.etree",)
@@ -63,7 +59,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     return Document(text, metadata=metadata, pages=spans if word != "page" else (), page_word=word)
 
 
-def _sheets(body: _Element, styles: Styles, losses: Losses) -> Iterator[tuple[_Element, str]]:
+def _sheets(body: Element, styles: Styles, losses: Losses) -> Iterator[tuple[Element, str]]:
     """Each sheet with its text; hidden ones only where there are no others."""
     tables = list(children(body, "table"))
     hidden = [table for table in tables if attribute(table, "style-name") in styles.hidden_tables]
@@ -75,7 +71,7 @@ def _sheets(body: _Element, styles: Styles, losses: Losses) -> Iterator[tuple[_E
         yield table, "\n".join([attribute(table, "name") or "", *lines]) if lines else ""
 
 
-def _margins(outer: _Element | None, kind: str) -> Iterator[str]:
+def _margins(outer: Element | None, kind: str) -> Iterator[str]:
     """The different headers or footers, without those that have no letters, such as the page's number."""
     seen = set()
     for element in () if outer is None else outer.iter(f"{{*}}{kind}", f"{{*}}{kind}-left", f"{{*}}{kind}-first"):
@@ -85,7 +81,7 @@ def _margins(outer: _Element | None, kind: str) -> Iterator[str]:
             yield text
 
 
-def blocks(element: Iterable[_Element]) -> Iterator[str]:
+def blocks(element: Iterable[Element]) -> Iterator[str]:
     """The text of each paragraph, list, table and note below `element`."""
     for child in element:
         kind = local(child)
@@ -105,7 +101,7 @@ def blocks(element: Iterable[_Element]) -> Iterator[str]:
             yield text
 
 
-def _items(listed: _Element, depth: int = 0) -> Iterator[str]:
+def _items(listed: Element, depth: int = 0) -> Iterator[str]:
     """A line for each item, with its number; inner lists are indented."""
     for item in listed:
         inner = [child for child in item if local(child)]
@@ -118,7 +114,7 @@ def _items(listed: _Element, depth: int = 0) -> Iterator[str]:
                 yield from _items(child, depth + bool(own))
 
 
-def _inline(element: _Element) -> str:
+def _inline(element: Element) -> str:
     out = [element.text or ""]
     for child in element:
         kind = local(child)

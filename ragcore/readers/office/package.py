@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, TooLargeError
 from ragcore.readers.web import safe_xml
@@ -16,6 +16,8 @@ from ragcore.schema import Scalar
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+Element: TypeAlias = "_Element"  # lxml is imported when the first part is read
 
 MAX_UNPACKED = 1_000_000_000  # bytes of all parts together
 MAX_PART = 300_000_000  # bytes of one part that is XML
@@ -55,10 +57,10 @@ class Package:
             raise too_large(self._name)
         return data
 
-    def xml(self, part: str) -> _Element:
+    def xml(self, part: str) -> Element:
         return safe_xml.parse(self.bytes(part), self._name)
 
-    def optional(self, part: str) -> _Element | None:
+    def optional(self, part: str) -> Element | None:
         """The root of a part; None where there is none that can be read."""
         try:
             return self.xml(part)
@@ -127,7 +129,7 @@ def damaged(name: str, why: str) -> DamagedFileError:
     )
 
 
-def title_and_author(root: _Element | None) -> dict[str, Scalar]:
+def title_and_author(root: Element | None) -> dict[str, Scalar]:
     """The first title and author below `root`, where it has them."""
     metadata: dict[str, Scalar] = {}
     for element in () if root is None else root.iter("{*}title", "{*}creator", "{*}initial-creator"):

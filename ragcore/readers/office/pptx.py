@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragcore.errors import NoTextError
 from ragcore.readers import table_rows, typography
@@ -13,14 +12,11 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
 from ragcore.readers.office.drawings import alternative_text, elements, linked_texts, paragraph_text, paragraphs
-from ragcore.readers.office.package import Package, package, title_and_author
+from ragcore.readers.office.package import Element, Package, package, title_and_author
 from ragcore.readers.page_spans import joined
 from ragcore.readers.pdf.line_joining import is_item
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 from ragcore.schema import Document
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 SUFFIXES = (".pptx", ".pptm", ".ppsx", ".potx")
 PARSERS = ("lxml.etree", "PIL.Image")
@@ -86,7 +82,7 @@ def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str 
     titles: list[str] = []
     others: list[str] = []
 
-    def is_hidden(element: _Element) -> bool:
+    def is_hidden(element: Element) -> bool:
         properties = next((each for each in element if local(each).startswith("nv")), None)
         hidden = attribute(child(properties, "cNvPr"), "hidden") in _YES
         losses.hidden += hidden and bool(_paragraphs(element))
@@ -107,7 +103,7 @@ def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str 
     return [text for text in (*titles, *others, *linked_texts(parts, part)) if text.strip()]
 
 
-def _table(table: _Element) -> str:
+def _table(table: Element) -> str:
     """Its rows; the first one has the names of the columns where the table has a header row."""
     rows = (
         [
@@ -121,11 +117,11 @@ def _table(table: _Element) -> str:
     return "\n".join(table_rows.lines(table_rows.grid(rows), name_rows=marked))
 
 
-def _span(cell: _Element, name: str) -> int:
+def _span(cell: Element, name: str) -> int:
     return min(whole(attribute(cell, name), 1), MAX_SPAN)
 
 
-def _with_marks(shape: _Element, *, bulleted: bool) -> str:
+def _with_marks(shape: Element, *, bulleted: bool) -> str:
     """Its paragraphs, with a mark or a number before each item of a list."""
     all_lines = list(_lines(shape))
     styles = {local(style): style for styled in shape.iter("{*}lstStyle") for style in styled}
@@ -146,7 +142,7 @@ def _with_marks(shape: _Element, *, bulleted: bool) -> str:
     return "\n".join(lines)
 
 
-def _list_properties(paragraph: _Element, styles: Mapping[str, _Element]) -> tuple[int, frozenset[str], _Element | None]:
+def _list_properties(paragraph: Element, styles: Mapping[str, Element]) -> tuple[int, frozenset[str], Element | None]:
     """Its depth in a list, 0 to 8, the properties of its mark, and those of its number; from the paragraph or its shape."""
     properties = child(paragraph, "pPr")
     depth = min(whole(attribute(properties, "lvl"), 0), LEVELS - 1)
@@ -163,11 +159,11 @@ def _number(number: int, kind: str) -> str:
     return f"{text})" if kind.endswith("ParenR") else text if kind.endswith("Plain") else f"{text}."
 
 
-def _paragraphs(element: _Element) -> str:
+def _paragraphs(element: Element) -> str:
     return "\n".join(line for _, line in _lines(element))
 
 
-def _lines(element: _Element) -> Iterator[tuple[_Element, str]]:
+def _lines(element: Element) -> Iterator[tuple[Element, str]]:
     """Each paragraph with text, and its text."""
     for paragraph in paragraphs(element):
         if line := paragraph_text(paragraph):

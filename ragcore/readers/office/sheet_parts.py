@@ -1,5 +1,5 @@
-"""What openpyxl does not read in the XML of a workbook: merged cells, hidden rows and columns, and letters within a cell that
-are raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4).
+"""What openpyxl does not read in the XML of a workbook: merged cells, hidden rows and columns, letters within a cell that are
+raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their answers, text boxes, charts and diagrams.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ragcore.readers import typography
-from ragcore.readers.losses import MAX_COLUMNS
-from ragcore.readers.office.package import Package
+from ragcore.readers.losses import MAX_COLUMNS, Losses
+from ragcore.readers.office.drawings import elements, linked_texts, paragraph_text, paragraphs
+from ragcore.readers.office.package import Element, Package
+from ragcore.readers.web.safe_xml import attribute, local
 
 # The namespaces of "Strict Open XML", which openpyxl does not know, and the usual ones (ISO/IEC 29500-1, annex A).
 _STRICT = (
@@ -29,6 +31,7 @@ MAX_MARKED = 100_000_000  # bytes of a part in which letters may have marks
 LONGEST_TAG = 600  # bytes
 PIECE = 1 << 20  # bytes that are searched at once
 
+_PLACEHOLDER = "[Threaded comment]"  # what old programs show instead of a thread
 _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 _HIDDEN = re.compile(rb'<(?:\w+:)?(row|col)\b([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
 _UNSOLVED = re.compile(  # a formula without the value it last had
@@ -139,3 +142,43 @@ def _mark(match: re.Match[bytes]) -> bytes:
     if _STRUCK.search(match[2]):
         text = typography.mark(typography.STRUCK, text)
     return match[1] + match[2] + match[3] + text.encode()
+
+
+def sheet_comments(parts: Package, sheet: str) -> dict[int, list[tuple[str, str]]]:
+    """(cell, text) of each comment by the number of its row, in the order of the rows."""
+    comments: dict[int, list[tuple[str, str]]] = {}
+    threads = parts.linked(sheet, "threadedComment")
+    for part in [*threads, *parts.linked(sheet, "comments")]:
+        for element in elements(parts, part):
+            if local(element) in ("comment", "threadedComment"):
+                cell = attribute(element, "ref") or ""
+                text = " ".join("".join(_words(element)).split())
+                row = re.search(r"\d{1,7}\Z", cell)
+                if text and row and not (threads and text.startswith(_PLACEHOLDER)):
+                    comments.setdefault(int(row[0]), []).append((cell, text))
+    return dict(sorted(comments.items()))
+
+
+def comment_line(cell: str, row_text: str, comment: str) -> str:
+    """A comment as a line of its sheet, with the row that it belongs to."""
+    return f"Comment on {cell} ({row_text}): {comment}" if row_text else f"Comment on {cell}: {comment}"
+
+
+def _words(comment: Element) -> Iterator[str]:
+    """The text of its runs, without phonetic readings. The text of a thread is in `text` itself."""
+    for node in comment.iter():
+        if local(node) in ("t", "text") and not any(local(outer) == "rPh" for outer in node.iterancestors()):
+            yield node.text or ""
+
+
+def drawn_text(parts: Package, sheet: str, losses: Losses) -> Iterator[str]:
+    """The text of each box, chart and diagram on a sheet."""
+    losses.add_links(parts, sheet)
+    for drawing in parts.linked(sheet, "drawing"):
+        losses.add_links(parts, drawing)
+        texts = [
+            "\n".join(filter(None, map(paragraph_text, paragraphs(box))))
+            for box in elements(parts, drawing)
+            if local(box) == "txBody"
+        ]
+        yield from filter(str.strip, [*texts, *linked_texts(parts, drawing)])

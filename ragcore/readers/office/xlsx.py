@@ -17,8 +17,15 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.losses import MAX_COLUMNS, Losses
 from ragcore.readers.office.cell_format import format_cell
 from ragcore.readers.office.package import Package, package
-from ragcore.readers.office.sheet_notes import comment_line, drawn_text, sheet_comments
-from ragcore.readers.office.sheet_parts import Layout, Merge, sheet_layout, workbook_bytes
+from ragcore.readers.office.sheet_parts import (
+    Layout,
+    Merge,
+    comment_line,
+    drawn_text,
+    sheet_comments,
+    sheet_layout,
+    workbook_bytes,
+)
 from ragcore.readers.page_spans import joined
 from ragcore.schema import Document
 
