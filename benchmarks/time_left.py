@@ -75,7 +75,7 @@ def scripts(_: Path) -> list[Path]:
 def scans(folder: Path, *, first: bool) -> list[Path]:
     """A PDF of typed pages, with pictures of some of them before or after."""
     path = folder / "scanned.pdf"
-    if BENEFITS.exists() and tesseract.installed():
+    if BENEFITS.exists() and tesseract.is_installed():
         import pypdfium2
 
         typed, made, drawn = pypdfium2.PdfDocument(BENEFITS), pypdfium2.PdfDocument.new(), io.BytesIO()

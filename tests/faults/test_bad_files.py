@@ -40,7 +40,7 @@ def test_bad_files_give_their_words_or_a_clear_error_and_touch_nothing_else(ever
 
 
 @with_files
-@pytest.mark.skipif(not tesseract.installed(), reason="tesseract is not installed")
+@pytest.mark.skipif(not tesseract.is_installed(), reason="tesseract is not installed")
 def test_scans_give_the_words_that_are_seen_on_them() -> None:
     files = [file for file in nasty.manifest() if file["file"] in SCANS]
     for file, outcome in zip(files, nasty.outcomes(files), strict=True):

@@ -80,4 +80,4 @@ def test_a_picture_on_which_tesseract_is_killed_says_so(tmp_path: Path, monkeypa
     picture = Image.new("L", (60, 60), 255)
     picture.putpixel((30, 30), 0)
     with pytest.raises(TooLargeError, match=r"scan\.png was too much for tesseract"):
-        tesseract.recognised(picture, "scan.png")
+        tesseract.read_lines(picture, "scan.png")

@@ -1,8 +1,9 @@
-"""Pictures: the text that is recognised in them; of a picture with several pages, such as a fax, in each."""
+"""Pictures: the text that is recognised in them. A picture may have several pages, such as a fax."""
 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,33 +23,29 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif")
 PARSERS = ("PIL.ImageOps",)
 
-SMALL = 1000  # pixels of the longer side; smaller pictures are enlarged, as letters must be 20 pixels high to be read
-ENLARGED = 2.5
-SHOWN = 2000  # pixels of the longer side of a picture that a person looks at
+SMALL = 1000  # pixels of the longer side; smaller pictures are enlarged, as readable letters are at least 20 pixels high
+ENLARGEMENT = 2.5
+MAX_SIDE = 2000  # pixels of the longer side of a rendered picture
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    if not recognition.installed():
+    if not recognition.has_engine():
         raise recognition.scan_without_engine(f"{options.name} is a picture")
     report = recognition.RecognitionReport(options.name)
     pages = [(str(number), text) for number, text in enumerate(_texts(path, options, report), 1)]
-    text, stretches = joined(pages)
+    text, spans = joined(pages)
     if not text:
-        raise _without_text(options.name, report)
+        raise report.unread_text() or NoTextError(
+            f"{options.name} is a picture, and no text was found in it.", hint="Add a larger or sharper picture of the text."
+        )
     for error in report.errors():
         options.left_out(error)
-    return Document(text, metadata={"file_name": options.name}, pages=stretches if len(pages) > 1 else ())
-
-
-def _without_text(name: str, report: recognition.RecognitionReport) -> NoTextError:
-    return report.unread_text() or NoTextError(
-        f"{name} is a picture, and no text was found in it.", hint="Add a larger or sharper picture of the text."
-    )
+    return Document(text, metadata={"file_name": options.name}, pages=spans if len(pages) > 1 else ())
 
 
 def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionReport) -> Iterator[str]:
-    with _opened(path, options.name) as picture:
-        count = 1 if picture.format == "GIF" else getattr(picture, "n_frames", 1)  # one that moves shows the same
+    with _open(path, options.name) as picture:
+        count = 1 if picture.format == "GIF" else getattr(picture, "n_frames", 1)  # frames of an animation have the same text
         for frame in range(count):
             picture.seek(frame)
             upright = _upright(picture, options.name)
@@ -61,23 +58,21 @@ def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionRepo
 
 
 def render_picture(path: Path, page_index: int, *, turn: int = 0) -> bytes:
-    """The picture as WebP, the way it is held by its EXIF data and then turned `turn` degrees clockwise. InputError when it has
-    no such page; DamagedFileError, TooLargeError."""
-    with _opened(path, path.name) as picture:
+    """The picture as WebP, upright by its EXIF data and then turned `turn` degrees clockwise. InputError when it has no such
+    page; DamagedFileError, TooLargeError."""
+    with _open(path, path.name) as picture:
         if not 0 <= page_index < getattr(picture, "n_frames", 1):
             raise InputError(f"{path.name} has no page {page_index + 1}.", hint="Choose a page that it has.")
         picture.seek(page_index)
-        upright = recognition.turned(_upright(picture, path.name), turn).convert("RGB")
-    upright.thumbnail((SHOWN, SHOWN))
+        upright = recognition.turn_picture(_upright(picture, path.name), turn).convert("RGB")
+    upright.thumbnail((MAX_SIDE, MAX_SIDE))
     buffer = io.BytesIO()
     upright.save(buffer, "WEBP", quality=82, method=2)
     return buffer.getvalue()
 
 
 @contextmanager
-def _opened(path: Path, name: str) -> Iterator[Image]:
-    import warnings
-
+def _open(path: Path, name: str) -> Iterator[Image]:
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -104,13 +99,13 @@ def _too_large(name: str) -> TooLargeError:
 def _upright(picture: Image, name: str) -> Image:
     from PIL import Image, ImageOps
 
-    if picture.width * picture.height > tesseract.MAX_PIXELS:  # JPEG, such as a telephone's, can be read at half its size
+    if picture.width * picture.height > tesseract.MAX_PIXELS:  # JPEG can be read at half its size
         picture.draft(None, (picture.width // 2, picture.height // 2))
     if picture.width * picture.height > tesseract.MAX_PIXELS:
         raise _too_large(name)
     upright = ImageOps.exif_transpose(picture)
-    if "A" in upright.getbands() or upright.mode == "P":  # what is transparent is paper
+    if "A" in upright.getbands() or upright.mode == "P":  # transparent pixels are paper
         upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright.convert("RGBA"))
     if max(upright.size) < SMALL:
-        upright = upright.resize((round(upright.width * ENLARGED), round(upright.height * ENLARGED)))
+        upright = upright.resize((round(upright.width * ENLARGEMENT), round(upright.height * ENLARGEMENT)))
     return upright

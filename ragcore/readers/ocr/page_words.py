@@ -1,4 +1,4 @@
-"""Where the words of a recognised page stand, in a form that is small enough to be stored, and where a quote is among them."""
+"""The positions of the words of a recognised page, in a form that is small enough to store, and the boxes of a quote."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragcore.readers.ocr.recognised_page import RecognisedPage
 from ragcore.readers.pdf.directions import Corners
 from ragcore.readers.pdf.page_images import Box, letters_of, lines_of, marked_letters, quote_runs
 
-STEPS = 10_000  # of the width and of the height of a page, which boxes are rounded to
+STEPS = 10_000  # per width and per height of a page, to which positions are rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,29 +24,21 @@ class PageWords:
 
     @classmethod
     def of(cls, page: RecognisedPage) -> PageWords:
-        """Those of the lines that were read."""
-        across, down = STEPS / max(page.width, 1), STEPS / max(page.height, 1)
-        return cls(
-            page.turn,
-            [
-                (
-                    word.text,
-                    round(word.left * across),
-                    round(word.top * down),
-                    round(word.right * across),
-                    round(word.bottom * down),
-                )
-                for line in page.lines
-                for word in line.words
-            ],
-        )
+        """The words of the lines that were read."""
+        x, y = STEPS / max(page.width, 1), STEPS / max(page.height, 1)
+        words = [
+            (word.text, round(word.left * x), round(word.top * y), round(word.right * x), round(word.bottom * y))
+            for line in page.lines
+            for word in line.words
+        ]
+        return cls(page.turn, words)
 
     def as_json(self) -> list[object]:
         return [self.turn, self.words]
 
     @classmethod
     def of_json(cls, data: Any) -> PageWords:
-        """From what `as_json` gives after it was written as JSON. ValueError, TypeError where it is something else."""
+        """The inverse of `as_json`. ValueError, TypeError for other data."""
         turn, words = data
         if turn not in (0, 90, 180, 270):
             raise ValueError(f"a page cannot be turned by {turn!r} degrees")
@@ -63,14 +55,11 @@ class PageWords:
         return cls.of_json(json.loads(zlib.decompress(data)))
 
     def highlight_boxes(self, quote: str, parts: Sequence[tuple[int, int]] | None = None) -> list[Box]:
-        """As `ragcore.readers.pdf.page_images.highlight_boxes`, on the page as it was turned."""
+        """As `ragcore.readers.pdf.page_images.highlight_boxes`, on the turned page."""
         letters = [(letter, place) for place, word in enumerate(self.words) for letter, _ in letters_of(word[0])]
         boxes: list[Box] = []
         for places in quote_runs(letters, *marked_letters(quote, parts)):
-            boxes += map(
-                _percent,
-                lines_of([(left, top, right, bottom) for _, left, top, right, bottom in map(self.words.__getitem__, places)]),
-            )
+            boxes += map(_percent, lines_of([self.words[place][1:] for place in places]))
         return boxes
 
 

@@ -1,7 +1,7 @@
-"""Text in pictures, by rapidocr, which is a Python package with its models inside (https://github.com/RapidAI/RapidOCR).
+"""Text recognition with rapidocr, a Python package that includes its models (https://github.com/RapidAI/RapidOCR).
 
-Its models read Latin letters, Chinese and Japanese. It is called without its classifier of turned lines, which turns lines
-that stand upright; pages that lie on their side are turned by `ragcore.readers.ocr.recognition`.
+Its models read Latin letters, Chinese and Japanese. Its classifier of turned lines is off, because it also turns upright
+lines; `ragcore.readers.ocr.recognition` turns pages instead.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from ragcore.text.language import language_of
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LONGEST_SIDE = 2000  # pixels; a larger picture is read no better and takes longer
-GUESSED = 0.6  # the score of a line of letters that the models do not know; that of a line that is read is near 1
-DENSE = 0.5  # characters for each square that fits into a line's box; of letters that the models do not know they find fewer
+LONGEST_SIDE = 2000  # pixels; a larger picture takes longer and is not read better
+GUESSED = 0.6  # the score of a line of letters that the models do not know; that of a known line is near 1
+DENSE = 0.5  # characters for each square that fits into a line's box; the models find fewer of letters that they do not know
 _WIDE = "\u2e80-\u9fff\uff00-\uffef"
 _WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
 
-def installed() -> bool:
-    """Whether the package, its models and what runs them are there."""
+def is_installed() -> bool:
+    """Whether the package, its models and their runtime are installed."""
     return find_spec("onnxruntime") is not None and len(_models()) == 2
 
 
 def reads(language: str) -> bool:
-    """Whether its models know the letters of a language (ISO 639-1); of Greek they do not know those with accents."""
+    """Whether its models know the letters of a language (ISO 639-1). Of Greek they do not know letters with accents."""
     return language not in ("ar", "el", "he", "hi", "ko", "ru", "th")
 
 
@@ -45,8 +45,8 @@ def _models() -> dict[str, str]:
     """The paths of the models that find lines ("Det") and read them ("Rec")."""
     package = find_spec("rapidocr")
     folder = Path(package.origin).parent / "models" if package and package.origin else Path()
-    found = {part: sorted(folder.glob(f"*_{part.lower()}_*.onnx")) for part in ("Det", "Rec")}
-    return {part: str(paths[0]) for part, paths in found.items() if paths}
+    files = {part: sorted(folder.glob(f"*_{part.lower()}_*.onnx")) for part in ("Det", "Rec")}
+    return {part: str(paths[0]) for part, paths in files.items() if paths}
 
 
 @cache
@@ -54,30 +54,30 @@ def _engine() -> Any:
     from rapidocr import RapidOCR
 
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
-    # A model without a path would be looked for in the network.
+    # rapidocr would download a model without a path.
     models = {f"{part}.model_path": path for part, path in _models().items()}
     settings = {"log_level": "critical", "text_score": 0.0, "max_side_len": LONGEST_SIDE}
     return RapidOCR(params={**threads, **models, **{f"Global.{name}": value for name, value in settings.items()}})
 
 
-def recognised(picture: Image, name: str) -> RecognisedPage:
-    """The lines in the picture in reading order; `name`, which errors of other engines need, is not used."""
+def read_lines(picture: Image, name: str) -> RecognisedPage:
+    """The lines in the picture in reading order. `name` is for errors of other engines."""
     import numpy as np
 
     pixels = np.asarray(picture.convert("RGB"))
     output = _engine()(pixels, use_cls=False, use_rec=True)
     corners: list[_Corners] = [] if output.boxes is None else output.boxes.tolist()
     lines = []
-    boxes = _upright(corners)
-    lying = reading_order([box for box in boxes if not _stands(corners[box.line])])
-    standing = [([box], True) for box in boxes if _stands(corners[box.line])]
-    for row, starts_paragraph in [*lying, *standing]:
+    boxes = _straighten(corners)
+    horizontal = reading_order([box for box in boxes if not _is_vertical(corners[box.line])])
+    vertical = [([box], True) for box in boxes if _is_vertical(corners[box.line])]
+    for row, starts_paragraph in [*horizontal, *vertical]:
         words = [word for box in row for word in _words(corners[box.line], output.txts[box.line], output.scores[box.line])]
         lines.append(Line(tuple(words), starts_paragraph, sum(_capacity(corners[box.line]) for box in row)))
     page = RecognisedPage(lines, picture.width, picture.height)
     if page.confidence >= UNREAD or sum(line.letters for line in lines) >= FEWEST_UNREAD:
         return page
-    # Lines in which it knows no letter at all are not in the output.
+    # The output has no lines without any known letter.
     detected = _engine()(pixels, use_cls=False, use_rec=False).boxes
     capacity = sum(map(_capacity, detected.tolist())) if detected is not None else 0
     return replace(page, candidates=[*lines, Line((), capacity=capacity - sum(line.capacity for line in lines))])
@@ -86,8 +86,8 @@ def recognised(picture: Image, name: str) -> RecognisedPage:
 _Corners = list[list[float]]  # of a line: x and y of its corners top left, top right, bottom right, bottom left
 
 
-def _upright(lines: Sequence[_Corners]) -> list[Box]:
-    """The boxes of the lines after the page was turned by the few degrees that its lines slope."""
+def _straighten(lines: Sequence[_Corners]) -> list[Box]:
+    """The boxes of the lines after the page is rotated by the few degrees of their slope."""
     slope = median([_slope(corners) for corners in lines]) if lines else 0.0
     cos, sin = math.cos(-slope), math.sin(-slope)
     boxes = []
@@ -98,43 +98,45 @@ def _upright(lines: Sequence[_Corners]) -> list[Box]:
 
 
 def _slope(corners: _Corners) -> float:
-    """In radians; 0 of a line that stands."""
+    """In radians; 0 of a vertical line."""
     (left, top), (right, bottom) = corners[0], corners[1]
     slope = math.atan2(bottom - top, right - left)
-    return slope if abs(slope) < math.radians(20) and not _stands(corners) else 0.0
+    return slope if abs(slope) < math.radians(20) and not _is_vertical(corners) else 0.0
 
 
-def _stands(corners: _Corners) -> bool:
-    """Whether the line runs downwards: rapidocr reads such a line as if the page lay on its left side."""
+def _is_vertical(corners: _Corners) -> bool:
+    """Whether the line runs downwards. rapidocr reads such a line as if the page were turned."""
     return math.dist(corners[0], corners[3]) >= 1.5 * math.dist(corners[0], corners[1])
 
 
 def _words(corners: _Corners, text: str, score: float) -> Iterator[Word]:
-    """The words of a line, each with the part of its box that its characters take."""
+    """The words of a line, each with the part of the line's box that its characters fill."""
     text = clean(text)
     confidence = _confidence(corners, text, score)
     begin, end = ((corners[0], corners[3]), (corners[1], corners[2]))
-    if _stands(corners):
+    if _is_vertical(corners):
         begin, end = ((corners[1], corners[0]), (corners[2], corners[3]))
     for match in _WORDS.finditer(text):
-        points = [_between(edge, to, place / len(text)) for place in match.span() for edge, to in zip(begin, end, strict=True)]
+        points = [
+            _interpolate(edge, to, place / len(text)) for place in match.span() for edge, to in zip(begin, end, strict=True)
+        ]
         across, down = [x for x, _ in points], [y for _, y in points]
         joined = match.start() > 0 and not text[match.start() - 1].isspace()
         yield Word(match[0], min(across), min(down), max(across), max(down), confidence, joined)
 
 
-def _between(begin: Sequence[float], end: Sequence[float], share: float) -> tuple[float, float]:
+def _interpolate(begin: Sequence[float], end: Sequence[float], share: float) -> tuple[float, float]:
     return begin[0] + share * (end[0] - begin[0]), begin[1] + share * (end[1] - begin[1])
 
 
 def _capacity(corners: _Corners) -> int:
-    """How many squares fit into the line: in Chinese a character each, in Latin letters about two."""
+    """How many squares fit into the line. A square has one character of Chinese or about two Latin letters."""
     shorter, longer = sorted((math.dist(corners[0], corners[1]), math.dist(corners[0], corners[3])))
     return round(longer / max(shorter, 1.0))
 
 
 def _confidence(corners: _Corners, text: str, score: float) -> float:
-    """0 to 1: from the score, and from whether there are as many characters as fit into the line."""
+    """0 to 1, from the score and from the number of characters compared to the size of the line."""
     density = min(sum(not sign.isspace() for sign in text) / max(DENSE * _capacity(corners), 1.0), 1.0)
     known = reads(language_of(text))
     return density * min(max((score - GUESSED) / (1 - GUESSED), 0.0), 1.0) if known else 0.0

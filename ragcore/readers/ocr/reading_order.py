@@ -1,20 +1,21 @@
-"""The order in which the lines of a page are read: down one column after the other, and a table row by row."""
+"""The reading order of the lines of a page: one column after the other, and a table row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
-CROSSING = 0.25  # of the lines, at most, that reach over the gap between two columns: titles, footers
+CROSSING = 0.25  # of the lines, at most, that cross the gap between two columns: titles, footers
 FEWEST = 3  # lines on each side of such a gap
-FILLED = 0.6  # of a column's width, that its middle line takes: cells of a table take less
-LONG = 8  # heights of a line that a line of running text is long: a cell of a table is shorter
-SPACE = 0.8  # heights of a line between two lines, from which a new paragraph begins
+FILLED = 0.6  # of a column's width: a line of running text is longer, a cell of a table shorter
+LONG = 8  # line heights: a line of running text is longer, a cell of a table shorter
+SPACE = 0.8  # line heights between two lines, from which a new paragraph begins
 
 
 class Box(NamedTuple):
-    """A line's rectangle on the upright page, in pixels from the top left corner; `line`: its place in the list of lines."""
+    """A line's rectangle on the upright page, in pixels from the top left corner; `line`: its index in the list of lines."""
 
     left: float
     top: float
@@ -35,52 +36,38 @@ Row = list[Box]
 
 
 def reading_order(boxes: Sequence[Box]) -> list[tuple[Row, bool]]:
-    """Rows in reading order, and whether a paragraph begins with each. A row has the boxes that stand beside each other."""
-    split = _split(boxes)
-    if split is None:
-        return _rows(boxes)
-    return [row for part in split for row in reading_order(part)]
-
-
-def _split(boxes: Sequence[Box]) -> list[list[Box]] | None:
-    """The page cut into columns, and into what reaches over them; None where it has one column."""
-    gap = _gap(boxes)
+    """Rows in reading order, and whether each begins a paragraph. A row has the boxes that are side by side."""
+    gap = _find_gap(boxes)
     if gap is None:
-        return None
-    parts: list[list[Box]] = []
-    over: list[Box] = []
-    left: list[Box] = []
-    right: list[Box] = []
-    for box in sorted(boxes, key=lambda box: box.middle):
-        if box.left < gap < box.right:
-            parts += [part for part in (left, right) if part]
-            left, right = [], []
-            over.append(box)
-            continue
-        if over:
-            parts.append(over)
-            over = []
-        (left if box.right <= gap else right).append(box)
-    return [part for part in (*parts, over, left, right) if part]
+        return _rows(boxes)
+    return [row for part in _split(boxes, gap) for row in reading_order(part)]
 
 
-def _gap(boxes: Sequence[Box]) -> float | None:
-    """Where the page is best cut between two columns of running text: the x that the fewest lines reach over."""
-    places = sorted({box.right + 1 for box in boxes})
-    best: tuple[int, float] | None = None
-    for x in places:
+def _split(boxes: Sequence[Box], gap: float) -> Iterator[list[Box]]:
+    """The lines that cross the gap, and the columns above, between and below them."""
+    by_middle = sorted(boxes, key=lambda box: box.middle)
+    for crosses, group in groupby(by_middle, key=lambda box: box.left < gap < box.right):
+        part = list(group)
+        columns = [part] if crosses else [[box for box in part if box.right <= gap], [box for box in part if box.right > gap]]
+        yield from filter(None, columns)
+
+
+def _find_gap(boxes: Sequence[Box]) -> float | None:
+    """The x between two columns of running text that the fewest lines cross; None where there is one column."""
+    best, fewest = None, CROSSING * len(boxes)
+    for x in sorted({box.right + 1 for box in boxes}):
         left = [box for box in boxes if box.right <= x]
         right = [box for box in boxes if box.left >= x]
         crossing = len(boxes) - len(left) - len(right)
-        if crossing > CROSSING * len(boxes) or (best is not None and crossing >= best[0]):
+        if crossing > fewest or (best is not None and crossing == fewest):
             continue
-        if _is_running_text(left) and _is_running_text(right) and _beside(left, right):
-            best = (crossing, x)
-    return best[1] if best else None
+        if _is_running_text(left) and _is_running_text(right) and _overlap(left, right):
+            best, fewest = x, crossing
+    return best
 
 
 def _is_running_text(boxes: Sequence[Box]) -> bool:
-    """Whether these are lines that fill the width of their column, or columns, and are longer than the cells of a table."""
+    """Whether the lines fill the width of their columns and are longer than the cells of a table."""
     if len(boxes) < FEWEST:
         return False
     columns: list[tuple[float, float]] = []
@@ -94,8 +81,8 @@ def _is_running_text(boxes: Sequence[Box]) -> bool:
     return width >= FILLED * widest and width >= LONG * median(box.height for box in boxes)
 
 
-def _beside(left: Sequence[Box], right: Sequence[Box]) -> bool:
-    """Whether the two stand beside each other for more than a line."""
+def _overlap(left: Sequence[Box], right: Sequence[Box]) -> bool:
+    """Whether the two are side by side for at least two lines."""
     top = max(min(box.top for box in side) for side in (left, right))
     bottom = min(max(box.bottom for box in side) for side in (left, right))
     return bottom - top >= 2 * median(box.height for box in (*left, *right))
@@ -108,10 +95,8 @@ def _rows(boxes: Sequence[Box]) -> list[tuple[Row, bool]]:
             rows[-1].append(box)
         else:
             rows.append([box])
-    found: list[tuple[Row, bool]] = []
-    before: Row = []
-    for row in rows:
-        space = min(box.top for box in row) - max(box.bottom for box in before) if before else 0.0
-        found.append((sorted(row), not before or space > SPACE * min(row[0].height, before[0].height)))
-        before = row
-    return found
+    starts = [True]
+    for above, row in pairwise(rows):
+        space = min(box.top for box in row) - max(box.bottom for box in above)
+        starts.append(space > SPACE * min(row[0].height, above[0].height))
+    return [(sorted(row), start) for row, start in zip(rows, starts, strict=False)]

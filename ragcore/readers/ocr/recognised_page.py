@@ -1,4 +1,4 @@
-"""What text recognition found on one picture of a page: its lines, and where each word stands."""
+"""The result of text recognition on the picture of a page: its lines, and the position of each word."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-UNREAD = 0.4  # confidence below which a line is signs taken for letters, or in letters that the engine does not know
+UNREAD = 0.4  # confidence below which a line has no letters, or letters that the engine does not know
 TRUSTED = 0.7  # confidence of a page from which no other engine and no other turn is tried
-FEWEST_UNREAD = 15  # letters of unread lines that are reported
+FEWEST_UNREAD = 15  # letters of unread lines, from which they are reported
 UNREAD_SHARE = 0.2  # of the letters of a page, from which its unread lines are reported
-SHORTEST = 3  # letters of a word that is hardly ever seen in a picture of something else
-WIDE = "\u2e80"  # from here on scripts are that write without spaces
-LIKE_TEXT = 0.5  # of all letters, that are in such words where there is text
+SHORTEST = 3  # letters of a word that an engine hardly ever reads in a picture of something else
+WIDE = "\u2e80"  # the first of the scripts without spaces between words
+LIKE_TEXT = 0.5  # of all letters that are in such words, from which there is text
 
 
 class Word(NamedTuple):
-    """A word and its box in pixels from the top left corner of the picture. `confidence`: 0 to 1, alike for all engines.
+    """A word and its box in pixels from the top left corner of the picture. `confidence`: 0 to 1, comparable between engines.
 
-    `joined`: there is no space between it and the word before it in its line, as in Chinese.
+    `joined`: there is no space between it and the word before it, as in Chinese.
     """
 
     text: str
@@ -40,7 +40,7 @@ class Word(NamedTuple):
 class Line:
     """The words of a line in reading order. `starts_paragraph`: there is space above it.
 
-    `capacity`: about how many characters its box has room for, where the engine finds lines before it reads them.
+    `capacity`: about how many characters fit into its box; only of engines that find lines before they read them.
     """
 
     words: tuple[Word, ...]
@@ -57,12 +57,12 @@ class Line:
 
     @cached_property
     def confidence(self) -> float:
-        """The mean of its words, each weighed by its letters; 0 where there are none."""
+        """The mean of its words, weighted by their letters; 0 where there are none."""
         return sum(word.letters * word.confidence for word in self.words) / self.letters if self.letters else 0.0
 
     @property
     def lies(self) -> bool:
-        """Whether it runs from left to right as lines of an upright page do, and not downwards."""
+        """Whether it is horizontal, as on an upright page."""
         if len(self.text) < 3:
             return True
         width = max(word.right for word in self.words) - min(word.left for word in self.words)
@@ -72,7 +72,7 @@ class Line:
 
 @dataclass(frozen=True)
 class RecognisedPage:
-    """What was found on a picture that is `width` by `height` pixels after it was turned `turn` degrees clockwise."""
+    """The lines on a picture that is `width` by `height` pixels after it was turned `turn` degrees clockwise."""
 
     candidates: Sequence[Line]
     width: int
@@ -81,7 +81,7 @@ class RecognisedPage:
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
-        """Those that were read. Lines without letters stay, such as the rules of a table."""
+        """The lines that were read. Lines without letters stay, such as the rules of a table."""
         return tuple(line for line in self.candidates if line.confidence >= UNREAD or (not line.letters and line.words))
 
     @cached_property
@@ -93,7 +93,7 @@ class RecognisedPage:
 
     @property
     def evidence(self) -> float:
-        """Letters that were read, each weighed by its confidence, in lines that lie: the most where the page is upright."""
+        """The letters in horizontal lines, weighted by their confidence. It is greatest when the page is upright."""
         return sum(line.letters * line.confidence for line in self.candidates if line.lies)
 
     @property
@@ -104,7 +104,7 @@ class RecognisedPage:
 
     @property
     def unread(self) -> bool:
-        """Whether it holds more text that was not read than specks and pictures are taken for."""
+        """Whether it has more unread text than an engine sees in specks and pictures."""
         unread = sum(
             max(line.capacity, sum(word.letters for word in line.words if word.letters >= 3))
             for line in self.candidates
@@ -114,7 +114,7 @@ class RecognisedPage:
 
     @property
     def is_like_text(self) -> bool:
-        """Whether most of what was taken for letters, read or not, is words that are sure or stand beside each other."""
+        """Whether most of the letters, read or not, are in words that are sure or next to each other."""
         letters = of_words = 0
         for line in self.candidates:
             words = [word for word in line.text.split() if _is_word(word)]

@@ -1,7 +1,7 @@
-"""Text in pictures: by tesseract where it has the language, and by rapidocr elsewhere; upright, on its side or upside down.
+"""Recognises text in pictures: with tesseract where it has the language, and with rapidocr elsewhere.
 
-A page is read as it stands. Where hardly anything of it can be read, it is tried in the three other turns, at low resolution,
-and read again in the one that gives the most text.
+A page is read in the direction of the picture. Where hardly anything of it can be read, it is turned by 90, 180 and 270
+degrees at low resolution, and read again in the turn with the most text.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SKETCH_SIDE = 1200  # pixels of the longer side, at which the turns of a page are compared
-FEWEST_LETTERS = 4  # found on a page, whatever they are, for it to be tried in other turns
-CLEARER = 1.5  # times the text of the page as it stands, that another turn gives
-BLANK = 40  # shades of 255 between the darkest and the lightest part of a page that holds nothing but paper
-SHRUNK = 8  # pixels of each side of such a part
+FEWEST_LETTERS = 4  # of a page, read or not, from which other turns are compared
+CLEARER = 1.5  # times the evidence of the page, from which another turn is better
+BLANK = 40  # shades of 255 between the darkest and the lightest part of a blank page
+BLOCK = 8  # pixels of each side of such a part
 LISTED = 12  # pages in a report
 
 INSTALL = (
@@ -40,32 +40,32 @@ INSTALL_LANGUAGE = (
 class Engine(Protocol):
     __name__: str
 
-    def installed(self) -> bool: ...
+    def is_installed(self) -> bool: ...
 
     def reads(self, language: str) -> bool:
-        """Whether it knows a language (ISO 639-1). A language that is not known, "", counts as one that it knows."""
+        """Whether it knows a language (ISO 639-1). True for "", an unknown language."""
 
-    def recognised(self, picture: Image, name: str) -> RecognisedPage:
-        """The lines in the picture as it stands; none where it holds no words. `name` of the file, for errors."""
+    def read_lines(self, picture: Image, name: str) -> RecognisedPage:
+        """The lines in the picture, which is not turned; none where it has no words. `name` of the file, for errors."""
 
 
 def installed_engines() -> list[Engine]:
-    """Those installed, the one to be tried first at the head: tesseract takes a fifth of rapidocr's time."""
-    return [engine for engine in cast(Sequence[Engine], ENGINES) if engine.installed()]
+    """The faster one first: tesseract takes a fifth of rapidocr's time."""
+    return [engine for engine in cast(Sequence[Engine], ENGINES) if engine.is_installed()]
 
 
 ENGINES: Sequence[ModuleType] = (tesseract, rapidocr)
 
 
-def installed() -> bool:
-    """Whether there is any engine, which may be installed any moment."""
+def has_engine() -> bool:
+    """Whether an engine is installed. This may change at any time."""
     return bool(installed_engines())
 
 
 def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = None) -> RecognisedPage:
-    """The text of a page, turned upright. Without lines where it holds no words. TooLargeError.
+    """The text of a page, turned upright. Without lines where it has no words. TooLargeError.
 
-    `engines`: by default those that are installed, in their order.
+    `engines`: by default `installed_engines()`.
     """
     pages = [RecognisedPage((), picture.width, picture.height)]
     darkest, lightest = picture.convert("L").getextrema()
@@ -80,20 +80,20 @@ def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = N
 
 
 def _read_upright(engine: Engine, picture: Image, name: str) -> RecognisedPage:
-    page = engine.recognised(picture, name)
+    page = engine.read_lines(picture, name)
     if page.confidence >= TRUSTED or sum(line.letters for line in page.candidates) < FEWEST_LETTERS:
         return page
     sketch = picture.copy()
     sketch.thumbnail((SKETCH_SIDE, SKETCH_SIDE))
-    turns = {turn: engine.recognised(turned(sketch, turn), name) for turn in (90, 180, 270)}
+    turns = {turn: engine.read_lines(turn_picture(sketch, turn), name) for turn in (90, 180, 270)}
     turn = max(turns, key=lambda turn: turns[turn].evidence)
     if turns[turn].evidence <= CLEARER * page.evidence or not turns[turn].text:
         return page
-    again = replace(engine.recognised(turned(picture, turn), name), turn=turn)
-    return again if again.confidence >= TRUSTED else page  # letters that the engine does not know look like others upside down
+    again = replace(engine.read_lines(turn_picture(picture, turn), name), turn=turn)
+    return again if again.confidence >= TRUSTED else page  # unknown letters may look like others upside down
 
 
-def turned(picture: Image, turn: int) -> Image:
+def turn_picture(picture: Image, turn: int) -> Image:
     """The picture turned clockwise by 0, 90, 180 or 270 degrees."""
     from PIL.Image import Transpose
 
@@ -102,13 +102,13 @@ def turned(picture: Image, turn: int) -> Image:
 
 
 def is_blank(picture: Image) -> bool:
-    """Whether it shows nothing but paper, such as the empty back of a page that was scanned."""
-    darkest, lightest = cast(tuple[int, int], picture.convert("L").reduce(SHRUNK).getextrema())
+    """Whether it is blank paper, such as the empty back of a scanned page."""
+    darkest, lightest = cast(tuple[int, int], picture.convert("L").reduce(BLOCK).getextrema())
     return lightest - darkest < BLANK
 
 
 class RecognitionReport:
-    """What could not be recognised in one file, page by page, as errors that say so."""
+    """Collects what could not be recognised on the pages of one file, and gives an error for each kind."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -117,8 +117,8 @@ class RecognitionReport:
         self._languages: dict[str, list[str]] = {}
 
     def note(self, label: str, picture: Image | None, page: RecognisedPage) -> None:
-        """`label` of the page: what people call it, such as its number; "" of a picture that is no page among others.
-        `picture`: None where it is known not to be blank."""
+        """`label` of the page, such as its number; "" of a picture that is not one of several pages. `picture`: None where it
+        is surely not blank."""
         language = language_of(page.text)
         if page.unread:
             self._unread.append(label)
@@ -128,15 +128,14 @@ class RecognitionReport:
             self._languages.setdefault(language, []).append(label)
 
     def errors(self) -> Iterator[NoTextError]:
-        """At most one for each kind of loss."""
         name = self._name
         if self._wordless:
-            pages = _listed(self._wordless)
+            pages = _list_labels(self._wordless)
             yield NoTextError(f"No words were recognised on these pages of {name}: {pages}.", hint=INSTALL_LANGUAGE)
         if unread := self.unread_text():
             yield unread
         if self._languages:
-            pages = _listed(list(dict.fromkeys(chain.from_iterable(self._languages.values()))))
+            pages = _list_labels(list(dict.fromkeys(chain.from_iterable(self._languages.values()))))
             packages = " ".join(f"tesseract-ocr-{tesseract.LANGUAGES[language]}" for language in self._languages)
             yield NoTextError(
                 f"Accents may be wrong on these pages of {name}: {pages}." if pages else f"Accents may be wrong in {name}.",
@@ -144,23 +143,18 @@ class RecognitionReport:
             )
 
     def unread_text(self) -> NoTextError | None:
-        """Where there is text that was not read; None where there is none."""
+        """The error for text that was not read; None where all was read."""
         if not self._unread:
             return None
-        pages, name = _listed(self._unread), self._name
-        what = (
-            f"Text was not recognised on these pages of {name}: {pages}."
-            if pages
-            else f"The text in {name} was not recognised."
-        )
-        return NoTextError(what, hint=INSTALL_LANGUAGE)
+        pages, name = _list_labels(self._unread), self._name
+        what = f"Text was not recognised on these pages of {name}: {pages}."
+        return NoTextError(what if pages else f"The text in {name} was not recognised.", hint=INSTALL_LANGUAGE)
 
 
-def _listed(labels: Sequence[str]) -> str:
-    """ "3, 7", "1, 2, 3, 4, 5, …" """
+def _list_labels(labels: Sequence[str]) -> str:
     return ", ".join([*labels[:LISTED], *(["…"] if len(labels) > LISTED else [])])
 
 
 def scan_without_engine(what: str) -> NoTextError:
-    """`what` says which file is a scan or a picture."""
+    """`what` names the file that is a scan or a picture."""
     return NoTextError(f"{what}, and no text recognition (OCR) is installed.", hint=INSTALL)

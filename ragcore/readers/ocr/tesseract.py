@@ -1,7 +1,6 @@
-"""Text in pictures, by tesseract, where it is installed (https://github.com/tesseract-ocr/tesseract).
+"""Text recognition with tesseract, where it is installed (https://github.com/tesseract-ocr/tesseract).
 
-It runs as a program of its own with one thread and a picture on its standard input, in the process group of its parent:
-what ends the group ends it too.
+It runs as a separate program with one thread, in the process group of its parent, so that it ends with the group.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from ragcore.text.language import language_of
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-DPI = 300  # which tesseract was made for
+DPI = 300  # the resolution that tesseract expects
 PAGE_SECONDS = 120  # for one page; a dense one takes six or seven
 MAX_PIXELS = 40_000_000  # of one page; A4 at 300 dots per inch has 9 million
 
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|[\u3040-\u30ff\u3400-\u9fff]")
 _SCRIPT = re.compile(r"^Script: (\w+)", re.M)
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-# The languages of each script that tesseract tells apart, where the models for Latin letters find likenesses of theirs.
+# The languages of the scripts that tesseract can detect, in which models for Latin letters see similar letters.
 _SCRIPTS = {
     "Arabic": ("ara", "fas", "urd"),
     "Cyrillic": ("rus", "ukr", "bul", "bel", "srp", "mkd"),
@@ -46,45 +45,44 @@ _SCRIPTS = {
     "Korean": ("kor",),
     "Thai": ("tha",),
 }
-# The languages that `ragcore.text.language` tells apart by their words.
+# The languages that `ragcore.text.language` detects by their words.
 LANGUAGES = {"de": "deu", "en": "eng", "es": "spa", "fr": "fra", "it": "ita", "nl": "nld", "pt": "por"}
 
 
-def installed() -> bool:
-    """Whether tesseract and at least one of its languages are there."""
+def is_installed() -> bool:
+    """Whether tesseract and at least one of its languages are installed."""
     return bool(languages())
 
 
 def languages() -> tuple[str, ...]:
-    """Those installed, English first; () where there is no tesseract."""
+    """The installed languages, English first; () where there is no tesseract."""
     program = find_program()
-    return _listed(program) if program else ()
+    return _list_languages(program) if program else ()
 
 
 def reads(language: str) -> bool:
-    """Whether it has that language (ISO 639-1). A language that is not known, "", counts as one that it has."""
+    """Whether it has that language (ISO 639-1). True for unknown languages."""
     return language not in LANGUAGES or LANGUAGES[language] in languages()
 
 
 @cache
-def _listed(program: str) -> tuple[str, ...]:
+def _list_languages(program: str) -> tuple[str, ...]:
     done = subprocess.run([program, "--list-langs"], capture_output=True, text=True, timeout=30, check=False)
     names = [line.strip() for line in done.stdout.splitlines()[1:]]
-    wanted = [name for name in names if re.fullmatch(r"[a-z]{3}(_[a-z]+)?", name) and name not in ("osd", "equ")]
-    return tuple(sorted(wanted, key=lambda name: name != "eng"))
+    models = [name for name in names if re.fullmatch(r"[a-z]{3}(_[a-z]+)?", name) and name not in ("osd", "equ")]
+    return tuple(sorted(models, key=lambda name: name != "eng"))
 
 
-def recognised(picture: Image, name: str) -> RecognisedPage:
-    """The lines in the picture as they stand; none where it holds no word. TooLargeError beyond PAGE_SECONDS."""
-    shades = picture.convert("L")
+def read_lines(picture: Image, name: str) -> RecognisedPage:
+    """The lines in the picture, which is not turned; none where it has no word. TooLargeError after PAGE_SECONDS."""
     data = io.BytesIO()
-    shades.save(data, "PPM")
+    picture.convert("L").save(data, "PPM")
     lines = _lines(_output(data.getvalue(), name, "-l", "+".join(languages()), "tsv"))
     if not any(_WORD.search(line.text) for line in lines):
-        lines = []  # specks and lines taken for signs
+        lines = []  # only specks and rules
     page = RecognisedPage(lines, picture.width, picture.height)
     if not UNREAD <= page.confidence < TRUSTED or language_of(page.text):
-        return page  # otherwise it may be in letters that look like Latin ones
+        return page  # other pages may have letters that look like Latin ones
     script = _SCRIPT.search(_output(data.getvalue(), name, "--psm", "0"))
     if script and script[1] in _SCRIPTS and not set(_SCRIPTS[script[1]]) & set(languages()):
         lines = [replace(line, words=tuple(word._replace(confidence=0.0) for word in line.words)) for line in lines]
@@ -92,14 +90,14 @@ def recognised(picture: Image, name: str) -> RecognisedPage:
 
 
 def _output(picture: bytes, name: str, *arguments: str) -> str:
-    """What tesseract prints about a picture, with these arguments; "" where it cannot do that."""
+    """What tesseract prints for a picture with these arguments; "" where it fails."""
     try:
         done = subprocess.run(
             [find_program(), "stdin", "stdout", *arguments, "--dpi", str(DPI)],
             input=picture,
             capture_output=True,
             timeout=PAGE_SECONDS,
-            env={**os.environ, "OMP_THREAD_LIMIT": "1"},  # more threads only wait for each other
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},  # more threads are not faster
             check=False,
         )
     except subprocess.TimeoutExpired as error:
@@ -114,15 +112,15 @@ def _output(picture: bytes, name: str, *arguments: str) -> str:
 
 
 def find_program() -> str:
-    """The absolute path of tesseract; "" where there is none. A folder that PATH names relative to the current one does not
-    count: a downloaded file may lie there."""
+    """The absolute path of tesseract; "" where there is none. Relative folders in PATH are ignored, as a downloaded file may
+    be there."""
     folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
-    found = shutil.which("tesseract", path=os.pathsep.join(folders)) if folders else None
-    return found if found and Path(found).is_absolute() else ""
+    program = shutil.which("tesseract", path=os.pathsep.join(folders)) if folders else None
+    return program if program and Path(program).is_absolute() else ""
 
 
 def _lines(table: str) -> list[Line]:
-    """From tesseract's TSV: level, page, block, paragraph, line, word, left, top, width, height, confidence, text."""
+    """The lines in TSV with the columns level, page, block, paragraph, line, word, left, top, width, height, conf, text."""
     rows = [row.split("\t", 11) for row in table.splitlines()[1:]]
     words = [row for row in rows if len(row) == 12 and row[0] == "5" and row[11].strip()]
     lines: list[Line] = []

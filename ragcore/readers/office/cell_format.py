@@ -1,14 +1,14 @@
-"""A cell of a workbook as its program shows it: 0.153 formatted as 0.0% is 15.3%, -5 as 0;(0) is (5).
+"""Formats the cells of a workbook as its program does: 0.153 with the format 0.0% is 15.3%, -5 with 0;(0) is (5).
 
-Number formats are those of ECMA-376 part 1, 18.8.31. Own, because no package on PyPI that is well kept writes them. What a
-format would hide is still said: a date keeps its year, a number its sign. Dates are written year first, as every reader
-understands them.
+The number formats are those of ECMA-376 part 1, 18.8.31, for which there is no maintained package on PyPI. A value never
+loses its sign or its year, even where the format hides them. Dates are written year first, which is unambiguous.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,28 +23,29 @@ _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*].')
 _PLACES = re.compile(r"[#0?][#0?,]*(?:\.[#0?]*,*)?|\.[#0?]+,*")
 _FRACTION = re.compile(r"(?:([#0?]+)\s+)?[#0?]+\s*/\s*(\d+|[#0?]+)")
 _DATE_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
-_ASIDE = 0xE000  # the first of the signs that stand for literals while a format is taken apart
+_PLACEHOLDER = 0xE000  # the first of the characters that replace literals while a format is parsed
 MOST_DIGITS = 30  # of decimals
-EXACT = 1e13  # numbers below have a digit to spare, in which half is rounded up, as in every workbook
+EXACT = 1e13  # below it a float has enough digits to round half up, as workbooks do
 HALF_UP = 1 + 1e-15
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "<>": operator.ne}
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """One of the up to four parts of a format. `places` are its digits, "" for none, between what stands before and after."""
+    """One of the up to four sections of a format. `places` are its digits, "" for none, between `before` and `after`."""
 
     condition: tuple[str, float] | None
     before: str
     places: str
     after: str
     kind: str  # "general", "number", "scientific", "fraction", "digits" or "text"
-    literals: tuple[str, ...] = ()  # between the places
+    literals: tuple[str, ...] = ()  # between the digits
 
 
-def shown(value: object, code: str) -> str:
-    """`value` by the number format `code`; "" for None.
+def format_cell(value: object, code: str) -> str:
+    """`value` in the number format `code`; "" for None.
 
-    >>> shown(-1234.5, "#,##0.00;(#,##0.00)"), shown(1.5, "# ?/?"), shown(1_500_000, '0.0,,"M"')
+    >>> format_cell(-1234.5, "#,##0.00;(#,##0.00)"), format_cell(1.5, "# ?/?"), format_cell(1_500_000, '0.0,,"M"')
     ('(1,234.50)', '1 1/2', '1.5M')
     """
     if value is None:
@@ -52,58 +53,43 @@ def shown(value: object, code: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return _number(value, code)
+        return _format_number(value, code)
     if isinstance(value, datetime.datetime):
-        return _moment(value, code)
+        return _format_moment(value, code)
     if isinstance(value, datetime.timedelta):
-        return _duration(value, code)
+        return _format_duration(value, code)
     if isinstance(value, datetime.time):
         return value.isoformat("seconds" if value.second else "minutes")
     return str(value)
 
 
-def _number(value: float, code: str) -> str:
+def _format_number(value: float, code: str) -> str:
     if code in ("General", "@") or not math.isfinite(value):
         return _general(value)
     sections = _sections(code)
-    section, signed = _section_for(value, sections)
+    section, has_own_sign = _section_for(value, sections)
     if section.kind == "general":
-        number = _general(abs(value) if signed else value)
-        return f"{section.before}{number}{section.after}"
+        return f"{section.before}{_general(abs(value) if has_own_sign else value)}{section.after}"
     if section.kind == "text":
         return section.before if section.before.strip() or code.count(";") > 1 else _general(value)
-    number = (
-        _plain(abs(value), section) if section.kind == "number" else _RARE[section.kind](Decimal(repr(abs(value))), section)
-    )
-    written = f"{section.before}{number}{section.after}".strip()
+    if section.kind == "number":
+        number = _plain(abs(value), section)
+    else:
+        number = _RARE[section.kind](Decimal(repr(abs(value))), section)
+    text = f"{section.before}{number}{section.after}".strip()
     is_zero = not number.strip("0.,")
-    has_sign = signed and ("-" in section.before + section.after or "(" in section.before)
-    return written if value >= 0 or is_zero or has_sign else f"-{written}"
+    has_sign = has_own_sign and ("-" in section.before + section.after or "(" in section.before)
+    return text if value >= 0 or is_zero or has_sign else f"-{text}"
 
 
 def _section_for(value: float, sections: Sequence[_Section]) -> tuple[_Section, bool]:
-    """The part of a format for a value, and whether that part says the sign of the value itself."""
+    """The section of a format for a value, and whether it is the section for negative numbers, which has its own sign."""
     if any(section.condition for section in sections):
-        for section in sections:
-            if section.condition is None or _holds(value, *section.condition):
-                return section, False
-        return sections[-1], False
+        fits = (each for each in sections if each.condition is None or _COMPARE[each.condition[0]](value, each.condition[1]))
+        return next(fits, sections[-1]), False
     if value < 0 and len(sections) > 1:
         return sections[1], True
-    if value == 0 and len(sections) > 2:
-        return sections[2], False
-    return sections[0], False
-
-
-def _holds(value: float, sign: str, limit: float) -> bool:
-    return {
-        "<": value < limit,
-        "<=": value <= limit,
-        ">": value > limit,
-        ">=": value >= limit,
-        "=": value == limit,
-        "<>": value != limit,
-    }[sign]
+    return sections[2 if value == 0 and len(sections) > 2 else 0], False
 
 
 @cache
@@ -112,18 +98,18 @@ def _sections(code: str) -> tuple[_Section, ...]:
 
 
 def _section(text: str) -> _Section:
-    found = _CONDITION.search(text)
-    condition = (found[1], float(found[2])) if found else None
+    match = _CONDITION.search(text)
+    condition = (match[1], float(match[2])) if match else None
     literals: list[str] = []
 
-    def put_aside(match: re.Match[str]) -> str:
+    def replace_literal(match: re.Match[str]) -> str:
         literals.append(next(filter(None, match.groups()), ""))
-        return chr(_ASIDE + len(literals) - 1)
+        return chr(_PLACEHOLDER + len(literals) - 1)
 
     def fill(part: str) -> str:
         return _fill_literals(part, literals)
 
-    bare = _LITERAL.sub(put_aside, text)
+    bare = _LITERAL.sub(replace_literal, text)
     if "general" in bare.lower():
         before, _, after = re.split("(general)", bare, maxsplit=1, flags=re.I)
         return _Section(condition, fill(before), "", fill(after), "general")
@@ -137,7 +123,7 @@ def _section(text: str) -> _Section:
         end = first.end() + exponent.end()
         return _Section(condition, fill(bare[: first.start()]), bare[first.start() : end], fill(bare[end:]), "scientific")
     before, after = fill(bare[: first.start()]).lstrip(), fill(bare[last.end() :]).rstrip()
-    if len(places) > 1:  # digits with signs between, such as those of a telephone
+    if len(places) > 1:  # digits with signs between, such as a telephone number
         return _Section(condition, before, bare[first.start() : last.end()], after, "digits", tuple(literals))
     return _Section(condition, before, first[0], after, "number")
 
@@ -147,7 +133,6 @@ def _general(value: float) -> str:
 
 
 def _plain(amount: float, section: _Section) -> str:
-    """With as many digits as the places demand, in groups of three where they are."""
     form = _form(section.places, "%" in section.before or "%" in section.after)
     if form.factor != 1:
         amount *= form.factor
@@ -158,12 +143,12 @@ def _plain(amount: float, section: _Section) -> str:
         zeros = len(number) - len(number.rstrip("0"))
         number = number[: len(number) - min(zeros, form.spare)].rstrip(".")
     if form.may_be_blank and number in ("0", "") and section.before.strip():
-        return ""  # the dash of an accountant's nothing
+        return ""  # accounting formats have a dash for zero
     return number.rjust(form.width, "0")
 
 
 class _Form(NamedTuple):
-    """`factor`: of the value, such as 100 for percent. `spare`: decimals that are not shown where they are zeros. `width`:
+    """`factor`: such as 100 for percent. `spare`: optional decimals, which are not written where they are zeros. `width`:
     characters, filled with zeros."""
 
     code: str
@@ -178,16 +163,15 @@ def _form(places: str, is_percent: bool) -> _Form:
     bare = places.rstrip(",")
     whole, _, decimals = bare.partition(".")
     factor = 10.0 ** ((2 if is_percent else 0) - 3 * (len(places) - len(bare)))
-    shown = min(len(decimals), MOST_DIGITS)
-    width = 0 if "," in whole else whole.count("0") + (shown + 1 if shown else 0)
+    digits = min(len(decimals), MOST_DIGITS)
+    width = 0 if "," in whole else whole.count("0") + (digits + 1 if digits else 0)
     spare = len(decimals) - len(decimals.rstrip("#?"))
-    return _Form(f"{',' if ',' in whole else ''}.{shown}f", factor, spare, 0 if spare else width, not set(whole) & set("0#"))
+    return _Form(f"{',' if ',' in whole else ''}.{digits}f", factor, spare, 0 if spare else width, not set(whole) & set("0#"))
 
 
 def _round(amount: Decimal, decimals: int) -> Decimal:
-    return (
-        amount.quantize(Decimal(1).scaleb(-min(decimals, MOST_DIGITS)), ROUND_HALF_UP) if amount < Decimal("1e20") else amount
-    )
+    unit = Decimal(1).scaleb(-min(decimals, MOST_DIGITS))
+    return amount.quantize(unit, ROUND_HALF_UP) if amount < Decimal("1e20") else amount
 
 
 def _scientific(amount: Decimal, section: _Section) -> str:
@@ -203,23 +187,22 @@ def _scientific(amount: Decimal, section: _Section) -> str:
 
 
 def _fraction(amount: Decimal, section: _Section) -> str:
-    found = _FRACTION.fullmatch(section.places)
-    below = found[2] if found else "?"
+    match = _FRACTION.fullmatch(section.places)
+    below = match[2] if match else "?"
     exact = Fraction(amount)
     if below.isdigit() and int(below):
         above, bottom = round(exact * int(below)), int(below)
     else:
         near = exact.limit_denominator(10 ** min(len(below), 6) - 1)
         above, bottom = near.numerator, near.denominator
-    whole, rest = divmod(above, bottom) if found and found[1] else (0, above)
+    whole, rest = divmod(above, bottom) if match and match[1] else (0, above)
     if not rest:
         return str(whole)
     return f"{whole} {rest}/{bottom}" if whole else f"{rest}/{bottom}"
 
 
 def _digits(amount: Decimal, section: _Section) -> str:
-    """One digit for each place: from the right before the point, where what is left over stands at the first, and then those
-    behind it."""
+    """One digit for each place. Before the point they are filled from the right, and all further digits are in the first."""
     before, point, behind = section.places.partition(".")
     decimals = sum(sign in "#0?" for sign in behind)
     whole, _, rest = f"{_round(amount, decimals):f}".partition(".")
@@ -232,18 +215,18 @@ def _digits(amount: Decimal, section: _Section) -> str:
         if place == first:
             out.append("".join(digits))
     after = iter(rest)
-    written = "".join(reversed(out)) + point + "".join(next(after, "") if sign in "#0?" else sign for sign in behind)
-    return _fill_literals(written, section.literals)
+    text = "".join(reversed(out)) + point + "".join(next(after, "") if sign in "#0?" else sign for sign in behind)
+    return _fill_literals(text, section.literals)
 
 
 def _fill_literals(part: str, literals: Sequence[str]) -> str:
-    return re.sub("[\ue000-\uf8ff]", lambda sign: literals[ord(sign[0]) - _ASIDE], part)
+    return re.sub("[\ue000-\uf8ff]", lambda sign: literals[ord(sign[0]) - _PLACEHOLDER], part)
 
 
 _RARE = {"scientific": _scientific, "fraction": _fraction, "digits": _digits}
 
 
-def _moment(value: datetime.datetime, code: str) -> str:
+def _format_moment(value: datetime.datetime, code: str) -> str:
     signs = _DATE_LITERAL.sub("", code).lower()
     if "y" in signs and "d" not in signs and "h" not in signs and value.day == 1:
         return f"{value:%B %Y}" if "m" in signs else f"{value:%Y}"
@@ -252,8 +235,7 @@ def _moment(value: datetime.datetime, code: str) -> str:
     return value.isoformat(" ", "minutes")
 
 
-def _duration(value: datetime.timedelta, code: str) -> str:
-    seconds = round(abs(value.total_seconds()))
-    hours, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
-    written = f"{hours}:{minutes:02}" + (f":{rest:02}" if rest or "s" in code.lower() else "")
-    return f"-{written}" if value < datetime.timedelta() else written
+def _format_duration(value: datetime.timedelta, code: str) -> str:
+    minutes, seconds = divmod(round(abs(value.total_seconds())), 60)
+    sign = "-" if value < datetime.timedelta() else ""
+    return f"{sign}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds or "s" in code.lower() else "")

@@ -1,34 +1,31 @@
 """Word documents: paragraphs, headings, lists and tables in their order, with text boxes, charts, footnotes and comments.
 
-Read from the XML itself (ECMA-376 part 1, 17: WordprocessingML; strict files use other namespaces, so names are compared
-without), because it also holds content controls, text boxes and changes that were accepted.
+They are read from the XML (ECMA-376 part 1, 17: WordprocessingML), which also has content controls, text boxes and accepted
+changes. Names are compared without their namespace, as strict files use other namespaces.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError, UnsupportedFileError
 from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean, decode
 from ragcore.readers.losses import Losses
-from ragcore.readers.office.docx_formatting import Formatting, new_run
+from ragcore.readers.office.docx_formatting import Formatting, new_run, setting
 from ragcore.readers.office.docx_numbering import Numbers
 from ragcore.readers.office.drawings import alternative_text, chart_text, diagram_text
-from ragcore.readers.office.package import Package, core_properties, package
+from ragcore.readers.office.package import Element, Package, package, title_and_author
 from ragcore.readers.office.symbol_fonts import unicode_sign
 from ragcore.readers.web.html_text import html_text
-from ragcore.readers.web.safe_xml import attribute, child, local
+from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 from ragcore.schema import Document
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 SUFFIXES = (".docx", ".docm", ".dotx")
 PARSERS = ("lxml.etree", "PIL.Image")
@@ -36,6 +33,7 @@ PARSERS = ("lxml.etree", "PIL.Image")
 _LEFT_OUT = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "tblPr", "sectPr", "instrText", "delText"})
 _NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))
 MAX_SPAN = 100  # columns
+_NOT_IN_XML = re.compile("[\x01-\x08\x0b\x0e-\x1f\ufffe\uffff]")
 _SINGLE = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 
 
@@ -45,9 +43,9 @@ def read(path: Path, options: ReadOptions) -> Document:
         root = parts.xml(main)
         preparation = _Preparation(parts, main)
         preparation.write(root, main)
-        blocks = [*_margins(parts, main, "header", preparation), *_blocks(root, parts, main)]
+        blocks = [*_margins(parts, main, "header", preparation), *_blocks(root)]
         blocks += [*_notes(parts, main, preparation), *_margins(parts, main, "footer", preparation)]
-        metadata = {"file_name": options.name, **core_properties(parts)}
+        metadata = {"file_name": options.name, **title_and_author(parts.optional("docProps/core.xml"))}
     text = typography.plain(clean("\n\n".join(blocks))).strip()
     if not text:
         raise NoTextError(
@@ -59,7 +57,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 class _Preparation:
-    """Writes into the text of a part what Word shows beside it, and counts what it hides and what is not read."""
+    """Writes into the XML of a part what Word shows besides its text, and counts what it hides and what is not read."""
 
     def __init__(self, parts: Package, main: str) -> None:
         styles, numbering = (parts.optional(next(iter(parts.linked(main, kind)), "")) for kind in ("styles", "numbering"))
@@ -68,64 +66,82 @@ class _Preparation:
         self._formatting = Formatting(styles)
         self._numbers = Numbers(numbering, styles)
 
-    def write(self, root: _Element, part: str) -> None:
+    def write(self, root: Element, part: str) -> None:
         self.losses.hidden += self._formatting.write(root)
         self.losses.add_links(self._parts, part)
         self._numbers.write(root)
-        self._write_drawings(root, part)
+        self._write_linked(root, part)
 
-    def _write_drawings(self, root: _Element, part: str) -> None:
-        """The words of charts and diagrams, and those that stand for pictures, as text boxes in their place."""
+    def _write_linked(self, root: Element, part: str) -> None:
+        """Insert the text of charts, diagrams, pictures and files that Word shows as part of the document."""
+        parts = self._parts
         links: dict[str, tuple[str, str]] = {}
-        for drawn in list(root.iter("{*}chart", "{*}relIds")):
-            links = links or self._parts.links(part)
-            is_diagram = local(drawn) == "relIds"
-            path = links.get(attribute(drawn, "dm" if is_diagram else "id") or "", ("", ""))[1]
-            if path in self._parts:
-                _write_box(root, drawn, diagram_text(self._parts, path) if is_diagram else chart_text(self._parts, path))
+        for element in list(root.iter("{*}chart", "{*}relIds", "{*}altChunk")):
+            links = links or parts.links(part)
+            kind = local(element)
+            path = links.get(attribute(element, "dm" if kind == "relIds" else "id") or "", ("", ""))[1]
+            if path not in parts:
+                continue
+            if kind == "altChunk":
+                element.append(_new_paragraph(root, element, _NOT_IN_XML.sub(" ", _inserted_text(parts, path))))
+            else:
+                _write_box(root, element, diagram_text(parts, path) if kind == "relIds" else chart_text(parts, path))
         for properties in list(root.iter("{*}docPr")):
-            around = properties.getparent()
-            if around is not None and next(around.iter("{*}pic"), None) is not None and (text := alternative_text(properties)):
+            outer = properties.getparent()
+            if outer is not None and next(outer.iter("{*}pic"), None) is not None and (text := alternative_text(properties)):
                 _write_box(root, properties, text)
 
 
-def _write_box(root: _Element, drawn: _Element, text: str) -> None:
-    box, paragraph = (drawn.makeelement(kind, {}, None) for kind in ("txbxContent", "p"))
+def _inserted_text(parts: Package, path: str) -> str:
+    """The text of a web page or text file; "" for other files."""
+    with suppress(DamagedFileError, EmptyFileError, UnsupportedFileError):  # the document itself can be read
+        if path.lower().endswith((".html", ".htm", ".xhtml")):
+            return html_text(decode(parts.bytes(path), path, declares=True))
+        if path.lower().endswith(".txt"):
+            return decode(parts.bytes(path), path)
+    return ""
+
+
+def _new_paragraph(root: Element, near: Element, text: str) -> Element:
+    paragraph = near.makeelement("p", {}, None)
     paragraph.append(new_run(root, text))
-    box.append(paragraph)
+    return paragraph
+
+
+def _write_box(root: Element, drawn: Element, text: str) -> None:
+    box = drawn.makeelement("txbxContent", {}, None)
+    box.append(_new_paragraph(root, drawn, text))
     drawn.append(box)
 
 
-def _blocks(element: Iterable[_Element], parts: Package, part: str) -> Iterator[str]:
-    """Paragraphs and tables below `element`, whatever they are wrapped in. Items of a list stay together."""
-    for is_item, together in groupby(_texts(element, parts, part), key=itemgetter(0)):
-        texts = (text for _, text in together)
+def _blocks(element: Iterable[Element] | None) -> Iterator[str]:
+    """The text of each paragraph and table below `element`. Items of a list are one block."""
+    for is_item, group in groupby(_texts(() if element is None else element), key=itemgetter(0)):
+        texts = (text for _, text in group)
         yield from ["\n".join(map(str.strip, texts))] if is_item else texts
 
 
-def _texts(element: Iterable[_Element], parts: Package, part: str) -> Iterator[tuple[bool, str]]:
-    """Each paragraph or table that says something, and whether it is an item of a list."""
+def _texts(element: Iterable[Element]) -> Iterator[tuple[bool, str]]:
+    """The text of each paragraph or table, and whether it is an item of a list."""
     for block in _flat(element):
-        kind = local(block)
-        if kind == "tbl":
-            yield from ((False, text) for text in _table(block, parts, part))
-        elif kind == "altChunk":
-            yield from ((False, text) for text in _inserted(block, parts, part))
+        if local(block) == "tbl":
+            yield from ((False, text) for text in _table(block))
         elif (text := paragraph(block).strip("\n")).strip():
             yield child(child(block, "pPr"), "numPr") is not None, text
 
 
-def _flat(element: Iterable[_Element]) -> Iterator[_Element]:
+def _flat(element: Iterable[Element]) -> Iterator[Element]:
+    """The paragraphs and tables below `element`."""
     for each in element:
         kind = local(each)
-        if kind in ("p", "tbl", "altChunk"):
+        if kind in ("p", "tbl"):
             yield each
         elif kind and kind not in _LEFT_OUT:
             yield from _flat(each)
 
 
-def paragraph(element: _Element) -> str:
-    """The paragraph's text, with that of text boxes anchored in it after its own."""
+def paragraph(element: Element) -> str:
+    """The paragraph's text, followed by that of its text boxes."""
     own: list[str] = []
     boxes: list[str] = []
     stack = list(reversed(element))
@@ -145,32 +161,32 @@ def paragraph(element: _Element) -> str:
     return "\n".join(filter(str.strip, ["".join(own), *boxes]))
 
 
-def _box_text(block: _Element) -> str:
-    return paragraph(block) if local(block) == "p" else "\n".join(table_lines(block))
+def _box_text(block: Element) -> str:
+    return paragraph(block) if local(block) == "p" else "\n".join(_table_lines(block))
 
 
-def _table(table: _Element, parts: Package, part: str) -> Iterator[str]:
-    """Its rows as one block; cell by cell where the table only places things on the page."""
+def _table(table: Element) -> Iterator[str]:
+    """Its rows as one block; cell by cell where the table is only a layout of the page."""
     rows = [list(_within(row, "tc")) for row in _within(table, "tr")]
-    if all(len(row) < 2 for row in rows) or any(local(block) == "tbl" for row in rows for cell in row for block in _flat(cell)):
-        for row in rows:
-            for cell in row:
-                yield from _blocks(cell, parts, part)
-    elif found := "\n".join(table_lines(table)):
-        yield found
+    cells = [cell for row in rows for cell in row]
+    if all(len(row) < 2 for row in rows) or any(local(block) == "tbl" for cell in cells for block in _flat(cell)):
+        for cell in cells:
+            yield from _blocks(cell)
+    elif lines := "\n".join(_table_lines(table)):
+        yield lines
 
 
-def table_lines(table: _Element) -> Iterator[str]:
-    """As ragcore.readers.table_rows writes them; rows marked to be repeated on each page are the names of the columns."""
+def _table_lines(table: Element) -> Iterator[str]:
+    """The first rows have the names of the columns where Word repeats them on each page."""
     rows = list(_within(table, "tr"))
     marked = next((number for number, row in enumerate(rows) if child(child(row, "trPr"), "tblHeader") is None), 0)
     return table_rows.lines(_grid(rows), name_rows=marked or None)
 
 
-def _grid(rows: list[_Element]) -> Iterator[list[str]]:
+def _grid(rows: list[Element]) -> Iterator[list[str]]:
     above: list[str] = []
     for row in rows:
-        cells = [""] * _number(child(child(row, "trPr"), "gridBefore"), 0)
+        cells = [""] * _span(child(row, "trPr"), "gridBefore", 0)
         is_new = False
         for cell in _within(row, "tc"):
             properties = child(cell, "tcPr")
@@ -178,20 +194,19 @@ def _grid(rows: list[_Element]) -> Iterator[list[str]]:
             if merged is not None and attribute(merged, "val") != "restart" and len(above) > len(cells):
                 text = above[len(cells)]
             else:
-                text = " ".join(" ".join(_box_text(block) for block in _flat(cell) if local(block) != "altChunk").split())
+                text = " ".join(" ".join(map(_box_text, _flat(cell))).split())
                 is_new = is_new or bool(text)
-            cells += [text, *[table_rows.LEFT] * (_number(child(properties, "gridSpan"), 1) - 1)]
+            cells += [text, *[table_rows.LEFT] * (_span(properties, "gridSpan", 1) - 1)]
         if is_new or not any(cells):
             yield cells
         above = cells
 
 
-def _number(element: _Element | None, otherwise: int) -> int:
-    value = (attribute(element, "val") or "") if element is not None else ""
-    return min(int(value), MAX_SPAN) if value.isascii() and value.isdigit() else otherwise
+def _span(properties: Element | None, kind: str, default: int) -> int:
+    return min(whole(setting(properties, kind), default), MAX_SPAN)
 
 
-def _within(element: _Element, kind: str) -> Iterator[_Element]:
+def _within(element: Element, kind: str) -> Iterator[Element]:
     """The children of one kind, also inside content controls and accepted insertions, but not inside other tables."""
     for each in element:
         name = local(each)
@@ -201,50 +216,34 @@ def _within(element: _Element, kind: str) -> Iterator[_Element]:
             yield from _within(each, kind)
 
 
-def _symbol(node: _Element) -> str:
+def _symbol(node: Element) -> str:
     try:
-        code = int(attribute(node, "char") or "", 16)
+        return unicode_sign(int(attribute(node, "char") or "", 16), attribute(node, "font") or "")
     except ValueError:
         return ""
-    return unicode_sign(code, attribute(node, "font") or "")
 
 
 def _notes(parts: Package, main: str, preparation: _Preparation) -> Iterator[str]:
     for kind, each in _NOTES:
         for part in parts.linked(main, kind):
-            for note in _optional(parts, part, preparation):
-                if local(note) == each and attribute(note, "type") in (None, "normal"):
-                    text = "\n".join(_blocks(note, parts, part))
-                    if text.strip():
-                        yield text.strip()
+            notes = children(_prepare(parts, part, preparation), each)
+            texts = ("\n".join(_blocks(note)) for note in notes if attribute(note, "type") in (None, "normal"))
+            yield from filter(None, map(str.strip, texts))
 
 
 def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) -> Iterator[str]:
-    """Headers or footers, each wording once and without those that only hold the page's number."""
+    """The different headers or footers, without those that have no letters, such as the page's number."""
     seen = set()
     for part in parts.linked(main, kind):
-        text = "\n".join(_blocks(_optional(parts, part, preparation), parts, part))
-        if text not in seen and any(character.isalpha() for character in text):
+        text = "\n".join(_blocks(_prepare(parts, part, preparation)))
+        if text not in seen and any(map(str.isalpha, text)):
             seen.add(text)
             yield text
 
 
-def _optional(parts: Package, part: str, preparation: _Preparation) -> list[_Element]:
-    """What is in such a part, with its numbers and marks; [] where it cannot be read: the body is what counts."""
+def _prepare(parts: Package, part: str, preparation: _Preparation) -> Element | None:
+    """The root of notes, a header or a footer after its preparation; None where it cannot be read."""
     root = parts.optional(part)
-    if root is None:
-        return []
-    preparation.write(root, part)
-    return list(root)
-
-
-def _inserted(chunk: _Element, parts: Package, part: str) -> Iterator[str]:
-    """A web page or text that Word shows as part of the document."""
-    path = parts.links(part).get(attribute(chunk, "id") or "", ("", ""))[1]
-    if path in parts:
-        with suppress(DamagedFileError, EmptyFileError, UnsupportedFileError):  # the document itself can be read
-            data = parts.bytes(path)
-            if path.lower().endswith((".html", ".htm", ".xhtml")):
-                yield html_text(decode(data, path, declares=True))
-            elif path.lower().endswith(".txt"):
-                yield decode(data, path)
+    if root is not None:
+        preparation.write(root, part)
+    return root

@@ -1,23 +1,19 @@
-"""What formatting means in a Word document, written into its text before that is read: raised and struck letters, hidden text
-(ECMA-376 part 1, 17.3.2 and 17.7), first letters as tall as lines (17.3.1.11), readings, equations, deleted rows and marks.
+"""Writes the meaning of a Word document's formatting into its text before that is read: raised and struck letters, hidden text
+(ECMA-376 part 1, 17.3.2 and 17.7), drop caps (17.3.1.11), phonetic readings, equations, deleted rows and paragraph marks.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragcore.readers import typography
 from ragcore.readers.office import omml
+from ragcore.readers.office.package import Element
 from ragcore.readers.typography import Effects
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-
-RAISED_FROM = 6  # half points above the line, from which letters are an exponent and not set right by eye
+RAISED_FROM = 6  # half points above the line, from which letters are an exponent; smaller shifts only look better
 _OFF = frozenset({"0", "off", "false", "none"})
 _MARKED = ("vertAlign", "strike", "dstrike", "vanish", "specVanish", "position")
 
@@ -28,16 +24,22 @@ _READING = re.compile(
 
 
 class Formatting:
-    """`styles` is the root of that part of a file, where it has one."""
+    """Writes formatting into text. `styles` is the root of that part of a file."""
 
-    def __init__(self, styles: _Element | None) -> None:
-        self._styles = {_identity(style): style for style in children(styles, "style")}
+    def __init__(self, styles: Element | None) -> None:
+        self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
         self._effects: dict[str, Effects] = {}
-        defaults = (style for style in self._styles.values() if attribute(style, "default") in ("1", "true"))
-        self._default = next((_identity(style) for style in defaults if attribute(style, "type") == "paragraph"), "")
+        self._default = next(
+            (
+                identity
+                for identity, style in self._styles.items()
+                if attribute(style, "default") in ("1", "true") and attribute(style, "type") == "paragraph"
+            ),
+            "",
+        )
 
-    def write(self, root: _Element) -> int:
-        """Changes the text below `root` to what the document shows. Returns the number of runs that it hides."""
+    def write(self, root: Element) -> int:
+        """Change the text below `root` to what Word shows. Returns the number of runs that it hides."""
         space = _namespace(root)
         _write_equations_and_readings(root, space)
         _write_fields(root, space)
@@ -49,42 +51,41 @@ class Formatting:
                 _remove(run)
             else:
                 _mark(run, effects)
-        for paragraph in reversed(_paragraphs_to_join(root, space)):  # so that no run is moved from one to the next and on
+        for paragraph in reversed(_paragraphs_to_join(root, space)):  # reversed, so that no run moves over several paragraphs
             _join_with_next(paragraph)
         return hidden
 
-    def _runs(self, root: _Element, space: str) -> Iterator[tuple[_Element, Effects]]:
-        """Those that are not plain: a run's own effects before those of its style, these with those of its paragraph's style
-        (17.7.3)."""
+    def _runs(self, root: Element, space: str) -> Iterator[tuple[Element, Effects]]:
+        """The runs with effects. A run's own effects override those of its style and of its paragraph's style (17.7.3)."""
         for run in root.iter(f"{space}r"):
             of_run = properties(run, "rPr")
             own = _effects(of_run)
             letters = self._of_style(setting(of_run, "rStyle"))
-            around = next(run.iterancestors(f"{space}p"), None)
-            paragraph = self._of_style(setting(properties(around, "pPr"), "pStyle") or self._default)
-            found = Effects(
+            outer = next(run.iterancestors(f"{space}p"), None)
+            paragraph = self._of_style(setting(properties(outer, "pPr"), "pStyle") or self._default)
+            effects = Effects(
                 own.over(letters).over(paragraph).shift,
                 own.struck if own.struck is not None else bool(letters.struck) != bool(paragraph.struck),
                 own.hidden if own.hidden is not None else bool(letters.hidden) != bool(paragraph.hidden),
             )
-            if any(found):
-                yield run, found
+            if any(effects):
+                yield run, effects
 
     def _of_style(self, identity: str | None) -> Effects:
-        """Its effects, with those of the styles that it is based on."""
+        """The effects of a style, with those of the styles that it is based on."""
         chain: list[str] = []
         while identity and identity not in self._effects:
-            self._effects[identity] = Effects()  # in case that styles are based on each other in a circle
+            self._effects[identity] = Effects()  # ends a circle of styles
             chain.append(identity)
             identity = setting(self._styles.get(identity), "basedOn")
-        found = self._effects[identity] if identity else Effects()
+        effects = self._effects[identity] if identity else Effects()
         for each in reversed(chain):
-            found = self._effects[each] = _effects(child(self._styles.get(each), "rPr")).over(found)
-        return found
+            effects = self._effects[each] = _effects(child(self._styles.get(each), "rPr")).over(effects)
+        return effects
 
 
-def new_run(near: _Element, text: str) -> _Element:
-    """A run of text for the document that `near` is in, with line breaks for line ends."""
+def new_run(near: Element, text: str) -> Element:
+    """A run of text in the document of `near`, with breaks between its lines."""
     space = _namespace(near)
     run = near.makeelement(f"{space}r", {}, None)
     for number, line in enumerate(text.split("\n")):
@@ -94,40 +95,34 @@ def new_run(near: _Element, text: str) -> _Element:
     return run
 
 
-def _new_text(near: _Element, space: str, text: str) -> _Element:
+def _new_text(near: Element, space: str, text: str) -> Element:
     words = near.makeelement(f"{space}t", {}, None)
     words.text = text
     return words
 
 
-def _namespace(element: _Element) -> str:
+def _namespace(element: Element) -> str:
     return str(element.tag).rpartition("}")[0] + "}"
 
 
-def _identity(style: _Element) -> str:
-    return attribute(style, "styleId") or ""
-
-
-def setting(element: _Element | None, kind: str) -> str:
+def setting(element: Element | None, kind: str) -> str:
     return attribute(child(element, kind), "val") or ""
 
 
-def _paragraphs_to_join(root: _Element, space: str) -> list[_Element]:
-    """The paragraphs that go on in the next one: one letter as tall as lines, and what has a mark that is hidden or deleted."""
-    found = []
-    for frame in root.iter(f"{space}framePr"):
-        if (attribute(frame, "dropCap") or "none") != "none":
-            found.append(frame.getparent())
+def _paragraphs_to_join(root: Element, space: str) -> list[Element]:
+    """The paragraphs that continue in the next one: a drop cap, and those whose mark is hidden or deleted."""
+    frames = root.iter(f"{space}framePr")
+    of_paragraphs = [frame.getparent() for frame in frames if (attribute(frame, "dropCap") or "none") != "none"]
     for each in root.iter(f"{space}vanish", f"{space}specVanish", f"{space}del"):
         mark = each.getparent()
         of_paragraph = None if mark is None or local(mark) != "rPr" else mark.getparent()
         if of_paragraph is not None and local(of_paragraph) == "pPr" and (attribute(each, "val") or "") not in _OFF:
-            found.append(of_paragraph)
-    paragraphs = (None if each is None else each.getparent() for each in found)
+            of_paragraphs.append(of_paragraph)
+    paragraphs = (None if each is None else each.getparent() for each in of_paragraphs)
     return [each for each in dict.fromkeys(paragraphs) if each is not None and local(each) == "p"]
 
 
-def _join_with_next(paragraph: _Element) -> None:
+def _join_with_next(paragraph: Element) -> None:
     following = paragraph.getnext()
     content = [each for each in paragraph if local(each) != "pPr"]
     if following is not None and following.tag == paragraph.tag:
@@ -139,7 +134,7 @@ def _join_with_next(paragraph: _Element) -> None:
         _remove(paragraph)
 
 
-def _effects(element: _Element | None) -> Effects:
+def _effects(element: Element | None) -> Effects:
     shift: str | None = None
     struck: bool | None = None
     hidden: bool | None = None
@@ -157,7 +152,7 @@ def _effects(element: _Element | None) -> Effects:
     return Effects(shift, struck, hidden)
 
 
-def _mark(run: _Element, effects: Effects) -> None:
+def _mark(run: Element, effects: Effects) -> None:
     for node in run:
         if local(node) == "t" and node.text:
             if effects.shift:
@@ -166,8 +161,8 @@ def _mark(run: _Element, effects: Effects) -> None:
                 node.text = typography.mark(typography.STRUCK, node.text)
 
 
-def _write_equations_and_readings(root: _Element, space: str) -> None:
-    for formula in list(root.iter("{*}oMathPara", "{*}oMath")):  # what holds others comes before them
+def _write_equations_and_readings(root: Element, space: str) -> None:
+    for formula in list(root.iter("{*}oMathPara", "{*}oMath")):  # outer ones before inner ones
         _replace(formula, new_run(root, omml.equation(formula)))
     for element in list(root.iter(f"{space}ruby")):
         base, reading = (
@@ -177,35 +172,34 @@ def _write_equations_and_readings(root: _Element, space: str) -> None:
         _replace(element, _new_text(element, space, typography.ruby(base, reading)))
 
 
-def _write_fields(root: _Element, space: str) -> None:
-    """Of the fields that are drawn from their own code (17.16.5.20): fractions, and readings above words."""
-    codes: list[_Element] = []
+def _write_fields(root: Element, space: str) -> None:
+    """Replace fields that draw fractions, or readings above words, from their own code (17.16.5.20)."""
+    codes: list[Element] = []
     for node in list(root.iter(f"{space}instrText", f"{space}fldChar")):
         if local(node) == "instrText":
             codes.append(node)
             continue
         code = "".join(each.text or "" for each in codes).strip()
-        drawn = _FRACTION.fullmatch(code) or _READING.fullmatch(code)
-        if drawn is not None:
-            is_fraction = drawn.re is _FRACTION
-            text = f"{drawn[1].strip()}/{drawn[2].strip()}" if is_fraction else typography.ruby(drawn[2], drawn[1])
-            _replace(codes[0], _new_text(root, space, text))
+        if fraction := _FRACTION.fullmatch(code):
+            _replace(codes[0], _new_text(root, space, f"{fraction[1].strip()}/{fraction[2].strip()}"))
+        elif reading := _READING.fullmatch(code):
+            _replace(codes[0], _new_text(root, space, typography.ruby(reading[2], reading[1])))
         codes = []
 
 
-def _remove_deleted_rows(root: _Element, space: str) -> None:
+def _remove_deleted_rows(root: Element, space: str) -> None:
     for row in list(root.iter(f"{space}tr")):
         if row.find(f"{space}trPr/{space}del") is not None:
             _remove(row)
 
 
-def _replace(old: _Element, new: _Element) -> None:
+def _replace(old: Element, new: Element) -> None:
     parent = old.getparent()
     if parent is not None:
         parent.replace(old, new)
 
 
-def _remove(element: _Element) -> None:
+def _remove(element: Element) -> None:
     parent = element.getparent()
     if parent is not None:
         parent.remove(element)

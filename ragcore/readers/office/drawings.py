@@ -1,24 +1,21 @@
-"""The words of what is drawn in an Office file: charts (ECMA-376 part 1, 21.2), diagrams of SmartArt (21.4)."""
+"""The text of drawings in an Office file: charts (ECMA-376 part 1, 21.2) and diagrams of SmartArt (21.4)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragcore.readers import table_rows, typography
 from ragcore.readers.office import omml
-from ragcore.readers.office.cell_format import shown
-from ragcore.readers.office.package import Package
+from ragcore.readers.office.cell_format import format_cell
+from ragcore.readers.office.package import Element, Package
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties, whole
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".emf", ".wmf", ".svg", ".tif", ".tiff")
 
-_GENERATED = re.compile(  # what Word puts behind a description of its own
+_GENERATED = re.compile(  # what Word appends to its own descriptions
     r"Description (?:automatically generated|generated with \w+(?: \w+)? confidence)|AI-generated content may be incorrect"
     r"|Automatisch generierte Beschreibung|KI-generierte Inhalte können fehlerhaft sein"
     r"|Description générée automatiquement|Le contenu généré par l[’']IA peut être incorrect"
@@ -28,20 +25,23 @@ _GENERATED = re.compile(  # what Word puts behind a description of its own
 )
 
 
-def elements(parts: Package, part: str) -> Iterator[_Element]:
-    """Every element of a part in its order, none of it twice; none where it is damaged, as other parts can still be read."""
+def elements(
+    parts: Package, part: str, *, skip: Callable[[Element], bool] = lambda element: False, leaf: str = ""
+) -> Iterator[Element]:
+    """Every element of a part in document order, without copies for old programs; none where the part is damaged."""
     root = parts.optional(part)
     stack = [] if root is None else [root]
     while stack:
         element = stack.pop()
-        if local(element) == "Fallback":  # the same once more, for old programs
+        if local(element) == "Fallback" or skip(element):
             continue
         yield element
-        stack.extend(reversed(element))
+        if local(element) != leaf:
+            stack.extend(reversed(element))
 
 
-def paragraphs(element: _Element) -> Iterator[_Element]:
-    """Those of DrawingML below `element`, none of them twice."""
+def paragraphs(element: Element) -> Iterator[Element]:
+    """The paragraphs of DrawingML below `element`, without copies for old programs."""
     for each in element:
         kind = local(each)
         if kind == "p":
@@ -50,12 +50,12 @@ def paragraphs(element: _Element) -> Iterator[_Element]:
             yield from paragraphs(each)
 
 
-def paragraph_text(paragraph: _Element) -> str:
+def paragraph_text(paragraph: Element) -> str:
     """The text of a paragraph of DrawingML, with marks of `typography`."""
     return "".join(_pieces(paragraph)).strip()
 
 
-def _pieces(element: _Element) -> Iterator[str]:
+def _pieces(element: Element) -> Iterator[str]:
     for each in element:
         kind = local(each)
         if kind == "t":
@@ -68,8 +68,8 @@ def _pieces(element: _Element) -> Iterator[str]:
             yield from _pieces(each)
 
 
-def _run_text(words: _Element) -> str:
-    """The text of a run as it is set: 21.1.2.3.9."""
+def _run_text(words: Element) -> str:
+    """The text of a run with marks for its formatting (21.1.2.3.9)."""
     text, of_run = words.text or "", properties(words.getparent(), "rPr")
     baseline = attribute(of_run, "baseline") or ""
     if baseline.strip("-0%"):
@@ -79,46 +79,46 @@ def _run_text(words: _Element) -> str:
     return text
 
 
-def alternative_text(properties: _Element | None) -> str:
-    """What a picture shows, in the words of its author; "" where that is only the name of a file, or a guess of the program."""
+def alternative_text(properties: Element | None) -> str:
+    """The author's description of a picture; "" for the name of a file, or for a description that a program generated."""
     text = " ".join((attribute(properties, "descr") or "").split())
     return "" if text.lower().endswith(_PICTURES) or _GENERATED.search(text) else text
 
 
 def linked_texts(parts: Package, part: str) -> Iterator[str]:
-    """The text of each diagram and chart that a part shows, "" where it says nothing."""
+    """The text of each diagram and chart that a part shows; "" where it has none."""
     yield from (diagram_text(parts, path) for path in parts.linked(part, "diagramData"))
     yield from (chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked(part, kind))
 
 
 def diagram_text(parts: Package, diagram: str) -> str:
-    """What its shapes say, a line for each paragraph."""
+    """A line for each paragraph in its shapes."""
     lists = (element for element in elements(parts, diagram) if local(element) == "t")
     return "\n".join(text for each in lists for paragraph in children(each, "p") if (text := paragraph_text(paragraph)))
 
 
 def chart_text(parts: Package, chart: str) -> str:
-    """Its titles, and a row for each category with the value of each series, as the file has them."""
+    """Its titles, and a row for each category with the value of each series."""
     nodes = list(elements(parts, chart))
     lines = [text for node in nodes if local(node) == "p" and (text := paragraph_text(node))]
     series = [_series(node) for node in nodes if local(node) == "ser"]
-    for labels, alike in groupby(series, key=lambda each: each.labels):
-        together = list(alike)
-        rows = [[label, *(each.values.get(place, "") for each in together)] for place, label in labels]
-        lines += table_rows.lines([["", *(each.name for each in together)], *rows], name_rows=1)
+    for labels, grouped in groupby(series, key=lambda each: each.labels):
+        group = list(grouped)
+        rows = [[label, *(each.values.get(place, "") for each in group)] for place, label in labels]
+        lines += table_rows.lines([["", *(each.name for each in group)], *rows], name_rows=1)
     lines += table_rows.lines(_extended_rows(nodes))
     return "\n".join(lines) if any(map(str.isalpha, "".join(lines))) else ""
 
 
 class _Series(NamedTuple):
-    """`labels` of its categories, and its values, by their places; `name` is "" where it has none."""
+    """The labels of its categories and its values, by index; `name` is "" where it has none."""
 
     name: str
     labels: tuple[tuple[int, str], ...]
     values: Mapping[int, str]
 
 
-def _series(element: _Element) -> _Series:
+def _series(element: Element) -> _Series:
     parts = {local(each): _points(each) for each in element}
     values = parts.get("val") or parts.get("yVal") or {}
     labels = parts.get("cat") or parts.get("xVal") or {place: str(place + 1) for place in values}
@@ -127,20 +127,20 @@ def _series(element: _Element) -> _Series:
     return _Series(name, tuple((place, labels.get(place, "")) for place in places), values)
 
 
-def _points(element: _Element) -> dict[int, str]:
-    """The values of a series by their place; numbers and dates as the chart shows them."""
+def _points(element: Element) -> dict[int, str]:
+    """The values of a series by index; numbers and dates in the chart's format."""
     code = next((node.text or "" for node in element.iter() if local(node) == "formatCode"), "")
-    found: dict[int, str] = {}
+    points: dict[int, str] = {}
     for node in element.iter():
         value = child(node, "v") if local(node) == "pt" else None
         place = whole(attribute(node, "idx"), -1)
         if value is not None and value.text and place >= 0:
-            found.setdefault(place, _figure(value.text, code) if code else " ".join(value.text.split()))
-    return found
+            points.setdefault(place, _figure(value.text, code) if code else " ".join(value.text.split()))
+    return points
 
 
-def _extended_rows(nodes: list[_Element]) -> Iterator[list[str]]:
-    """Of the charts of 2016, such as waterfalls and tree maps: a row for each point, with its names and its number."""
+def _extended_rows(nodes: list[Element]) -> Iterator[list[str]]:
+    """The charts of Office 2016, such as waterfalls and tree maps: a row for each point, with its names and its number."""
     for data in nodes:
         if local(data) == "data" and [*children(data, "strDim", "numDim")]:
             levels = [level for level in data.iter() if local(level) == "lvl"]
@@ -155,6 +155,6 @@ def _figure(value: str, code: str) -> str:
 
     try:
         number = float(value)
-        return shown(from_excel(number) if is_date_format(code) else number, code)
+        return format_cell(from_excel(number) if is_date_format(code) else number, code)
     except (ValueError, OverflowError):
         return value

@@ -1,6 +1,6 @@
 """OpenDocument files with a password (OASIS OpenDocument 1.2, part 3, 3.4: encryption of each part of the package).
 
-Those that LibreOffice wrote from 3.5 to 24.2 are read: AES with a key made by PBKDF2 of the password's hash.
+LibreOffice 3.5 to 24.2 writes such files with AES and a key from PBKDF2 of the password's hash. Others are not read.
 """
 
 from __future__ import annotations
@@ -8,26 +8,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
-from ragcore.readers.office.package import MAX_PART, Package, damaged, too_large
-from ragcore.readers.web.safe_xml import attribute, local
+from ragcore.readers.office.package import MAX_PART, Element, Package, damaged, too_large
+from ragcore.readers.web.safe_xml import attribute, child, children
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-MAX_TURNS = 5_000_000  # of making the key; LibreOffice takes 100,000
+MAX_ITERATIONS = 5_000_000  # for the key; LibreOffice uses 100,000
 MAX_KEY = 32  # bytes
-_CHECKED = 1024  # bytes that the checksum is of
+_CHECKED = 1024  # bytes of a part that the checksum covers
 
 
 class UnlockedPackage(Package):
-    """A package whose parts are decrypted as they are asked for. EncryptedFileError when the password is missing or wrong."""
+    """A package that decrypts a part when it is read. EncryptedFileError when the password is missing or wrong."""
 
     def __init__(self, parts: Package, name: str, password: str | None) -> None:
         self.parts = parts.parts
-        self._locked = parts
+        self._encrypted = parts
         self._name = name
         self._password = password
         self._locks = _locks(parts)
@@ -35,26 +31,21 @@ class UnlockedPackage(Package):
             raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
 
     def bytes(self, part: str) -> bytes:
-        data = self._locked.bytes(part)
+        data = self._encrypted.bytes(part)
         lock = self._locks.get(part)
-        return data if lock is None else _opened(data, lock, self._name, self._password or "")
+        return data if lock is None else _unlock(data, lock, self._name, self._password or "")
 
 
-def _locks(parts: Package) -> dict[str, _Element]:
+def _locks(parts: Package) -> dict[str, Element]:
+    """The description of the encryption of each encrypted part."""
     manifest = "META-INF/manifest.xml"
-    if manifest not in parts:
-        return {}
-    entries = (entry for entry in parts.xml(manifest) if local(entry) == "file-entry")
-    found = (
-        (attribute(entry, "full-path") or "", lock) for entry in entries for lock in entry if local(lock) == "encryption-data"
-    )
-    return dict(found)
+    entries = list(children(parts.xml(manifest), "file-entry")) if manifest in parts else []
+    return {attribute(entry, "full-path") or "": lock for entry in entries for lock in children(entry, "encryption-data")}
 
 
-def _opened(data: bytes, lock: _Element, name: str, password: str) -> bytes:
-    steps = {local(step): step for step in lock}
-    cipher, start, made = (steps.get(step) for step in ("algorithm", "start-key-generation", "key-derivation"))
-    plain = _decrypted(data, cipher, _key(start, made, name, password), name)
+def _unlock(data: bytes, lock: Element, name: str, password: str) -> bytes:
+    cipher, start, derivation = (child(lock, step) for step in ("algorithm", "start-key-generation", "key-derivation"))
+    plain = _decrypt(data, cipher, _key(start, derivation, name, password), name)
     kind = (attribute(lock, "checksum-type") or "").rpartition("#")[2].lower()
     checked = plain[:_CHECKED] if kind.endswith("1k") else plain
     hashed = hashlib.sha256 if kind.startswith("sha256") else hashlib.sha1
@@ -70,26 +61,25 @@ def _opened(data: bytes, lock: _Element, name: str, password: str) -> bytes:
     return text
 
 
-def _key(start: _Element | None, made: _Element | None, name: str, password: str) -> bytes:
+def _key(start: Element | None, derivation: Element | None, name: str, password: str) -> bytes:
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
-    turns = attribute(made, "iteration-count") if made is not None else None
-    if made is None or attribute(made, "key-derivation-name") != "PBKDF2" or not (turns or "").isdigit():
+    iterations = attribute(derivation, "iteration-count") or ""
+    if attribute(derivation, "key-derivation-name") != "PBKDF2" or not iterations.isdigit():
         raise _unknown(name)
-    length, salt = int(attribute(made, "key-size") or 16), base64.b64decode(attribute(made, "salt") or "")
-    if int(turns or 0) > MAX_TURNS or length > MAX_KEY:
+    length, salt = int(attribute(derivation, "key-size") or 16), base64.b64decode(attribute(derivation, "salt") or "")
+    if int(iterations) > MAX_ITERATIONS or length > MAX_KEY:
         raise _unknown(name)
-    wide = start is not None and (attribute(start, "start-key-generation-name") or "").endswith("sha256")
-    begin = (hashlib.sha256 if wide else hashlib.sha1)(password.encode()).digest()
-    return PBKDF2HMAC(hashes.SHA1(), length, salt, int(turns or 0)).derive(begin)
+    is_sha256 = (attribute(start, "start-key-generation-name") or "").endswith("sha256")
+    password_hash = (hashlib.sha256 if is_sha256 else hashlib.sha1)(password.encode()).digest()
+    return PBKDF2HMAC(hashes.SHA1(), length, salt, int(iterations)).derive(password_hash)
 
 
-def _decrypted(data: bytes, cipher: _Element | None, key: bytes, name: str) -> bytes:
+def _decrypt(data: bytes, cipher: Element | None, key: bytes, name: str) -> bytes:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    method = (attribute(cipher, "algorithm-name") or "") if cipher is not None else ""
-    if cipher is None or not method.endswith("-cbc"):
+    if not (attribute(cipher, "algorithm-name") or "").endswith("-cbc"):
         raise _unknown(name)
     vector = base64.b64decode(attribute(cipher, "initialisation-vector") or "")
     try:

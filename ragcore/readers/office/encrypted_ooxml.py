@@ -1,4 +1,4 @@
-"""Office files with a password (MS-OFFCRYPTO 2.3), opened into a file that is gone afterwards."""
+"""Office files with a password (MS-OFFCRYPTO 2.3), decrypted into a temporary file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
 from ragcore.readers.temporary_file import nameless
 
-SUFFIX = ".locked"  # what `true_suffix` calls such a file
+SUFFIX = ".locked"  # the suffix that `true_suffix` gives such a file
 
 
 def is_encrypted(path: Path) -> bool:
@@ -20,14 +20,14 @@ def is_encrypted(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return bool(msoffcrypto.OfficeFile(file).is_encrypted())
-    except Exception:  # noqa: BLE001 - parsers of broken files raise whatever they like, and its reader says what is wrong
+    except Exception:  # noqa: BLE001 - the parser raises all kinds of errors for broken files, which its reader reports
         return False
 
 
 @contextmanager
 def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
-    """The file without its password. EncryptedFileError where that is missing or wrong, DamagedFileError,
-    UnsupportedFileError for other ways to encrypt."""
+    """The decrypted file. EncryptedFileError where the password is missing or wrong, UnsupportedFileError for other kinds of
+    encryption, DamagedFileError."""
     if password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
     with nameless() as target:
@@ -48,7 +48,7 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
                     file.load_key(password=password, verify_password=True)
                 else:  # the old formats verify it in any case
                     file.load_key(password=password)
-            except ValueError:  # the library's own shortcoming: a key longer than the hash it is made of
+            except ValueError:  # msoffcrypto cannot derive a key that is longer than its hash
                 file.load_key(secret_key=_padded_key(file.info, password))
             file.decrypt(plain)
     except InvalidKeyError as error:
@@ -58,7 +58,7 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
             f"{name} is protected in a way that cannot be opened here.",
             hint="Open it in Office with its password, save a copy without password, and add that.",
         ) from error
-    except Exception as error:  # parsers of broken files raise whatever they like
+    except Exception as error:  # the parser raises all kinds of errors for broken files
         raise DamagedFileError(
             f"{name} could not be read: it is damaged.", hint="Open it in Office and save it again."
         ) from error
@@ -72,10 +72,10 @@ def _padded_key(info: dict[str, Any], password: str) -> bytes:
 
     algorithm = info["passwordHashAlgorithm"]
     digest = hashlib.new(algorithm, info["passwordSalt"] + password.encode("utf-16-le")).digest()
-    for turn in range(info["spinValue"]):
-        digest = hashlib.new(algorithm, turn.to_bytes(4, "little") + digest).digest()
+    for iteration in range(info["spinValue"]):
+        digest = hashlib.new(algorithm, iteration.to_bytes(4, "little") + digest).digest()
 
-    def opened(block: str, data: bytes) -> bytes:
+    def decrypt(block: str, data: bytes) -> bytes:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         length = info["passwordKeyBits"] // 8
@@ -83,7 +83,7 @@ def _padded_key(info: dict[str, Any], password: str) -> bytes:
         decryptor = Cipher(algorithms.AES(key), modes.CBC(info["passwordSalt"])).decryptor()
         return decryptor.update(data) + decryptor.finalize()
 
-    said = hashlib.new(algorithm, opened("fea7d2763b4b9e79", info["encryptedVerifierHashInput"])).digest()
-    if not opened("d7aa0f6d3061344e", info["encryptedVerifierHashValue"]).startswith(said):
+    verifier = hashlib.new(algorithm, decrypt("fea7d2763b4b9e79", info["encryptedVerifierHashInput"])).digest()
+    if not decrypt("d7aa0f6d3061344e", info["encryptedVerifierHashValue"]).startswith(verifier):
         raise InvalidKeyError
-    return opened("146e0be7abacd0d6", info["encryptedKeyValue"])[: info["passwordKeyBits"] // 8]
+    return decrypt("146e0be7abacd0d6", info["encryptedKeyValue"])[: info["passwordKeyBits"] // 8]

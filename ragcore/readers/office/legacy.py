@@ -1,6 +1,6 @@
-"""Office files from before XML, Outlook messages and Apple's iWork, through kreuzberg (the extra "legacy").
+"""Office files from before XML, Outlook messages and Apple's iWork, read with kreuzberg (the extra "legacy").
 
-It is called for these formats alone, for which there is no other permissive library, and imported when such a file comes.
+There is no other library with a permissive licence for these formats. It is imported only for such a file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document
 
-_KINDS = {  # by the ending: what it is called, and its type in the registry of media types
+_KINDS = {  # by suffix: its name in messages, and its media type
     ".doc": ("an old Word document (.doc)", "application/msword"),
     ".ppt": ("an old PowerPoint presentation (.ppt)", "application/vnd.ms-powerpoint"),
     ".xls": ("an old Excel workbook (.xls)", "application/vnd.ms-excel"),
@@ -43,10 +43,10 @@ def read(path: Path, options: ReadOptions) -> Document:
             f'{name} is {what}, which is read once the extra "legacy" is installed: pip install "lectern[legacy]".',
             hint="Or open it in the program it comes from, save it in a newer format or as PDF, and add that.",
         ) from error
-    wanted = kreuzberg.ExtractionConfig(use_cache=False, output_format="markdown" if suffix in _SHEETS else "plain")
+    config = kreuzberg.ExtractionConfig(use_cache=False, output_format="markdown" if suffix in _SHEETS else "plain")
     try:
-        text = clean(str(kreuzberg.extract_bytes_sync(path.read_bytes(), media_type, wanted).content))
-    except BaseException as error:  # a panic of its Rust code is no Exception
+        text = clean(str(kreuzberg.extract_bytes_sync(path.read_bytes(), media_type, config).content))
+    except BaseException as error:  # a panic of its Rust code is not an Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise DamagedFileError(

@@ -1,46 +1,44 @@
-"""What formatting means in an OpenDocument file, written into its text before that is read: raised and struck letters, hidden
-text, readings, equations and charts in their place, the numbers of lists and headings (OASIS OpenDocument 1.3, part 3: 16, 20).
+"""Writes the meaning of an OpenDocument file's formatting into its text before that is read: raised and struck letters, hidden
+text, phonetic readings, equations, charts, the numbers of lists and headings (OASIS OpenDocument 1.3, part 3: 16, 20).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragcore.errors import DamagedFileError, UnsupportedFileError
 from ragcore.readers import typography
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
-from ragcore.readers.office.package import Package
+from ragcore.readers.office.package import Element, Package
 from ragcore.readers.typography import Effects
 from ragcore.readers.web import mathml
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-MARK = "list-mark"  # the attribute of an item that has its number
-BASES = 20  # styles that one may be based on, one on the other
+MARK = "list-mark"  # the attribute of a list item with its number
+BASES = 20  # styles in a chain of styles that are based on each other
 LEVELS = 10
 _CHART = "{urn:oasis:names:tc:opendocument:xmlns:chart:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_HIDDEN = "hidden"  # the tag of elements that are taken out
+_HIDDEN = "hidden"  # the tag of elements that are removed
+_STYLED = (f"{_TEXT}span", f"{_TEXT}p", f"{_TEXT}h")
 
 
 class _Level(NamedTuple):
-    """`form` is "" for none; `shown` is how many levels stand in the number."""
+    """`form` is "" for none; `levels`: how many levels the number has."""
 
     form: str
     prefix: str
     suffix: str
     start: int
-    shown: int
+    levels: int
 
 
 @dataclass(slots=True)
 class Styles:
-    """Those of a file, by family and name; `lists` have their levels, from 1."""
+    """The styles of a file, by family and name. The levels of a list count from 1."""
 
     effects: dict[tuple[str, str], Effects] = field(default_factory=dict)
     parents: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -48,7 +46,7 @@ class Styles:
     outline: dict[int, _Level] = field(default_factory=dict)
     hidden_tables: set[str] = field(default_factory=set)
 
-    def add(self, root: _Element) -> None:
+    def add(self, root: Element) -> None:
         for element in root.iter("{*}style", "{*}list-style", "{*}outline-style"):
             name = attribute(element, "name") or ""
             if local(element) == "style":
@@ -62,19 +60,19 @@ class Styles:
             else:
                 self.outline = dict(_levels(element))
 
-    def of(self, family: str, name: str) -> Effects:
-        """The effects of a style with those that it is based on."""
-        found = Effects()
-        for _ in range(BASES):
+    def of(self, element: Element) -> Effects:
+        """The effects of the element's style with those of the styles that it is based on."""
+        family, name = "text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or ""
+        effects = Effects()
+        for _ in range(BASES if name else 0):
+            effects = effects.over(self.effects.get((family, name), Effects()))
+            name = self.parents.get((family, name), "")
             if not name:
                 break
-            own = self.effects.get((family, name), Effects())
-            found = found.over(own)
-            name = self.parents.get((family, name), "")
-        return found
+        return effects
 
 
-def _effects(style: _Element) -> Effects:
+def _effects(style: Element) -> Effects:
     shift: str | None = None
     struck: bool | None = None
     hidden: bool | None = None
@@ -92,54 +90,42 @@ def _effects(style: _Element) -> Effects:
     return Effects(shift, struck, hidden)
 
 
-def _levels(style: _Element) -> Iterator[tuple[int, _Level]]:
+def _levels(style: Element) -> Iterator[tuple[int, _Level]]:
     for element in style:
         level = whole(attribute(element, "level"), 1)
         numbered = local(element) in ("list-level-style-number", "outline-level-style")
-        yield (
-            level,
-            _Level(
-                (attribute(element, "num-format") or "") if numbered else "",
-                attribute(element, "num-prefix") or "",
-                attribute(element, "num-suffix") or "",
-                whole(attribute(element, "start-value"), 1),
-                min(whole(attribute(element, "display-levels"), 1), LEVELS),
-            ),
-        )
+        form, prefix, suffix = (attribute(element, f"num-{name}") or "" for name in ("format", "prefix", "suffix"))
+        start = whole(attribute(element, "start-value"), 1)
+        levels = min(whole(attribute(element, "display-levels"), 1), LEVELS)
+        yield level, _Level(form if numbered else "", prefix, suffix, start, levels)
 
 
-def write_formatting(root: _Element, styles: Styles, parts: Package, losses: Losses) -> None:
-    """Changes the text below `root` to what the document shows."""
+def write_formatting(root: Element, styles: Styles, parts: Package, losses: Losses) -> None:
+    """Change the text below `root` to what the document shows."""
     losses.hidden += _remove_hidden(root, styles)
     for ruby in list(root.iter(f"{_TEXT}ruby")):
         base, reading = (
             "".join(words for each in children(ruby, kind) for words in _words(each)) for kind in ("ruby-base", "ruby-text")
         )
         _replace_with_text(ruby, typography.ruby(base, reading))
-    for element in root.iter(f"{_TEXT}span", f"{_TEXT}p", f"{_TEXT}h"):
-        effects = styles.of("text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or "")
+    for element in root.iter(*_STYLED):
+        effects = styles.of(element)
         for kind in filter(None, (effects.shift, typography.STRUCK if effects.struck else "")):
             _surround(element, *typography.around(kind))
     _write_objects(root, parts, losses)
     _write_numbers(root, styles)
 
 
-def _remove_hidden(root: _Element, styles: Styles) -> int:
+def _remove_hidden(root: Element, styles: Styles) -> int:
+    """Returns how many elements with text were removed."""
     from lxml import etree
 
-    hidden = []
-    for element in root.iter(
-        f"{_TEXT}span", f"{_TEXT}p", f"{_TEXT}h", f"{_TEXT}section", f"{_TEXT}hidden-text", f"{_TEXT}hidden-paragraph"
-    ):
-        kind = local(element)
-        if kind == "section":
-            if attribute(element, "display") == "none" or attribute(element, "is-hidden") == "true":
-                hidden.append(element)
-        elif kind.startswith("hidden-"):
-            if attribute(element, "is-hidden") == "true":
-                around = element.getparent()
-                hidden.append(around if kind == "hidden-paragraph" and around is not None else element)
-        elif styles.of("text" if kind == "span" else "paragraph", attribute(element, "style-name") or "").hidden:
+    hidden = [each for each in root.iter(*_STYLED) if styles.of(each).hidden]
+    for element in root.iter(f"{_TEXT}section", f"{_TEXT}hidden-text", f"{_TEXT}hidden-paragraph"):
+        outer = element.getparent()
+        if attribute(element, "is-hidden") == "true":
+            hidden.append(outer if local(element) == "hidden-paragraph" and outer is not None else element)
+        elif local(element) == "section" and attribute(element, "display") == "none":
             hidden.append(element)
     count = 0
     for element in hidden:
@@ -149,7 +135,7 @@ def _remove_hidden(root: _Element, styles: Styles) -> int:
     return count
 
 
-def _write_objects(root: _Element, parts: Package, losses: Losses) -> None:
+def _write_objects(root: Element, parts: Package, losses: Losses) -> None:
     for frame in list(root.iter("{*}frame")):
         drawn = {local(child): child for child in frame}
         thing = drawn.get("object")
@@ -161,8 +147,8 @@ def _write_objects(root: _Element, parts: Package, losses: Losses) -> None:
             losses.add_picture(parts, (attribute(drawn["image"], "href") or "").removeprefix("./"))
 
 
-def _write_object(frame: _Element, thing: _Element, parts: Package, losses: Losses) -> None:
-    """An equation as text, a chart as its title and the rows of its table; another file is not read."""
+def _write_object(frame: Element, thing: Element, parts: Package, losses: Losses) -> None:
+    """An equation as text, a chart as its title and the rows of its table. Other objects are not read."""
     folder = (attribute(thing, "href") or "").removeprefix("./")
     content = next((child for child in thing if local(child)), None)
     if content is None and f"{folder}/content.xml" in parts:
@@ -182,7 +168,7 @@ def _write_object(frame: _Element, thing: _Element, parts: Package, losses: Loss
     frame.append(box)
 
 
-def _titles_and_table(chart: _Element) -> Iterator[_Element]:
+def _titles_and_table(chart: Element) -> Iterator[Element]:
     for child in list(chart):
         if local(child) in ("title", "subtitle", "footer"):
             yield from list(child)
@@ -192,23 +178,22 @@ def _titles_and_table(chart: _Element) -> Iterator[_Element]:
             yield child
 
 
-def _write_numbers(root: _Element, styles: Styles) -> None:
-    """Before each heading its number as text; that of an item of a list as its attribute."""
+def _write_numbers(root: Element, styles: Styles) -> None:
+    """Insert the number of each heading into its text, and set that of each list item as an attribute."""
     by_style: dict[str, dict[int, int]] = {}
     by_identity: dict[str, dict[int, int]] = {}
     headings: dict[int, int] = {}
     for element in root.iter(f"{_TEXT}list", f"{_TEXT}h"):
         if local(element) == "h":
-            level = whole(attribute(element, "outline-level"), 1)
-            if attribute(element, "is-list-header") != "true" and (
-                mark := _next(styles.outline, headings, level, attribute(element, "start-value"))
-            ):
+            level, start = whole(attribute(element, "outline-level"), 1), attribute(element, "start-value")
+            is_numbered = attribute(element, "is-list-header") != "true"
+            if is_numbered and (mark := _next(styles.outline, headings, level, start)):
                 element.text = f"{mark} {element.text or ''}"
-        elif not any(local(around) == "list" for around in element.iterancestors()):
+        elif not any(local(outer) == "list" for outer in element.iterancestors()):
             name = attribute(element, "style-name") or ""
             counts: dict[int, int] = {}
-            if (before := attribute(element, "continue-list")) is not None:
-                counts = by_identity.get(before, counts)
+            if (identity := attribute(element, "continue-list")) is not None:
+                counts = by_identity.get(identity, counts)
             elif attribute(element, "continue-numbering") == "true":
                 counts = by_style.get(name, counts)
             _number_items(element, 1, name, counts, styles)
@@ -216,7 +201,7 @@ def _write_numbers(root: _Element, styles: Styles) -> None:
             by_identity[attribute(element, "id") or ""] = counts
 
 
-def _number_items(items: _Element, level: int, name: str, counts: dict[int, int], styles: Styles) -> None:
+def _number_items(items: Element, level: int, name: str, counts: dict[int, int], styles: Styles) -> None:
     name = attribute(items, "style-name") or name
     for item in items:
         inner = [child for child in item if local(child)]
@@ -229,26 +214,26 @@ def _number_items(items: _Element, level: int, name: str, counts: dict[int, int]
 
 
 def _next(levels: dict[int, _Level], counts: dict[int, int], level: int, start: str | None) -> str:
-    """The number of the next item of a level, counted on; "" where that level has none."""
-    of = levels.get(level)
-    if of is None or not of.form:
+    """The number of the next item of a level; "" where that level has none."""
+    own = levels.get(level)
+    if own is None or not own.form:
         return ""
-    counts[level] = whole(start, 0) if start else counts.get(level, of.start - 1) + 1
+    counts[level] = whole(start, 0) if start else counts.get(level, own.start - 1) + 1
     for below in [each for each in counts if each > level]:
         del counts[below]
     numbers = (
         list_number(counts.get(each, levels[each].start), levels[each].form)
-        for each in range(max(1, level - of.shown + 1), level + 1)
+        for each in range(max(1, level - own.levels + 1), level + 1)
         if each in levels and levels[each].form
     )
-    return f"{of.prefix}{'.'.join(numbers)}{of.suffix}".strip()
+    return f"{own.prefix}{'.'.join(numbers)}{own.suffix}".strip()
 
 
-def _words(element: _Element) -> Iterator[str]:
+def _words(element: Element) -> Iterator[str]:
     return map(str, element.itertext())
 
 
-def _surround(element: _Element, before: str, behind: str) -> None:
+def _surround(element: Element, before: str, behind: str) -> None:
     if len(element):
         element[-1].tail = (element[-1].tail or "") + behind
         element.text = before + (element.text or "")
@@ -256,7 +241,7 @@ def _surround(element: _Element, before: str, behind: str) -> None:
         element.text = f"{before}{element.text}{behind}"
 
 
-def _replace_with_text(element: _Element, text: str) -> None:
+def _replace_with_text(element: Element, text: str) -> None:
     element.clear(keep_tail=True)
     element.tag = f"{_TEXT}span"
     element.text = text

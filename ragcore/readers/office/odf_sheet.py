@@ -1,36 +1,33 @@
-"""Tables and sheets of OpenDocument as rows (OASIS OpenDocument 1.3, part 3, 9), with the comments and drawings of sheets."""
+"""The rows of tables and sheets of OpenDocument (OASIS OpenDocument 1.3, part 3, 9); comments and drawings of sheets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from ragcore.readers import table_rows
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import MAX_COLUMNS, Losses
-from ragcore.readers.office.sheet_notes import comment_line
+from ragcore.readers.office.package import Element
+from ragcore.readers.office.sheet_parts import comment_line
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
+Blocks = Callable[[Iterable[Element]], Iterator[str]]
 
-    Blocks = Callable[[Iterable[_Element]], Iterator[str]]
-
-MAX_ROWS = 50  # a row may say that it stands a million times
+MAX_ROWS = 50  # a file may repeat a row a million times
 _GROUPS = ("table-rows", "table-header-rows", "table-row-group")
 _DRAWN = ("frame", "custom-shape", "g", "rect", "ellipse", "line")
 _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 
 
-def table_grid(table: _Element, blocks: Blocks) -> Iterator[list[str]]:
+def table_grid(table: Element, blocks: Blocks) -> Iterator[list[str]]:
     """The rows of a table for `table_rows.lines`."""
     for row, _, cells in _grid(table, blocks, Losses()):
         for _ in range(_repeats(row, cells)):
             yield cells
 
 
-def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str]:
-    """The rows that a sheet shows, then its comments, then what is drawn on it. Rows that are folded or filtered are read."""
+def sheet_lines(sheet: Element, blocks: Blocks, losses: Losses) -> Iterator[str]:
+    """The rows that a sheet shows, then its comments, then its drawings. Folded and filtered rows are read."""
     hidden_columns = _hidden_columns(sheet)
     notes: list[str] = []
     drawn: list[str] = []
@@ -42,11 +39,11 @@ def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str
                 losses.hidden += any(cells)
             else:
                 losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in hidden_columns)
-                shown = [cell for place, cell in enumerate(cells, 1) if place not in hidden_columns]
-                notes.extend(_comments(row, number, table_rows.plain(shown), blocks))
+                visible = [cell for place, cell in enumerate(cells, 1) if place not in hidden_columns]
+                notes.extend(_comments(row, number, table_rows.plain(visible), blocks))
                 drawn.extend(text for each in children(row, "table-cell") for text in blocks(children(each, *_DRAWN)))
-                for _ in range(_repeats(row, shown)):
-                    yield shown
+                for _ in range(_repeats(row, visible)):
+                    yield visible
             number += _count(row, "number-rows-repeated")
 
     yield from table_rows.lines(rows(), names_first=True)
@@ -55,7 +52,7 @@ def sheet_lines(sheet: _Element, blocks: Blocks, losses: Losses) -> Iterator[str
     yield from (text for shapes in children(sheet, "shapes") for text in blocks(shapes))
 
 
-def _grid(table: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[_Element, bool, list[str]]]:
+def _grid(table: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[Element, bool, list[str]]]:
     """Each row, whether it is in a group of rows that is folded, and its cells up to the last one that is filled."""
     rows = list(_rows(table))
     filled = table_rows.grid(_cells(row, blocks, losses) for row, _ in rows)
@@ -65,7 +62,7 @@ def _grid(table: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[_El
         yield row, is_folded, cells
 
 
-def _rows(table: _Element, is_folded: bool = False) -> Iterator[tuple[_Element, bool]]:
+def _rows(table: Element, is_folded: bool = False) -> Iterator[tuple[Element, bool]]:
     """Each row, and whether it is in a group of rows that is folded."""
     for child in table:
         kind = local(child)
@@ -75,8 +72,8 @@ def _rows(table: _Element, is_folded: bool = False) -> Iterator[tuple[_Element, 
             yield from _rows(child, is_folded or attribute(child, "display") == "false")
 
 
-def _cells(row: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, int, int]]:
-    """Those of a row, each as often as it says, without the empty ones at its end."""
+def _cells(row: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, int, int]]:
+    """The cells of a row, repeated ones several times, without the empty ones at its end."""
     room = MAX_COLUMNS
     empty = 0
     for cell in children(row, "table-cell"):
@@ -93,13 +90,13 @@ def _cells(row: _Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str,
             empty = 0
 
 
-def _text(cell: _Element, blocks: Blocks) -> str:
-    """What a cell shows; its value where no program has written how it is shown."""
+def _text(cell: Element, blocks: Blocks) -> str:
+    """The text of a cell; its value where the file has no text for it."""
     text = " ".join(" ".join(blocks(children(cell, "p", "h", "list", "table"))).split())
     return text or next((value for name in _VALUES if (value := attribute(cell, name))), "")
 
 
-def _comments(row: _Element, number: int, row_text: str, blocks: Blocks) -> Iterator[str]:
+def _comments(row: Element, number: int, row_text: str, blocks: Blocks) -> Iterator[str]:
     column = 1
     for cell in children(row, "table-cell", "covered-table-cell"):
         for note in children(cell, "annotation"):
@@ -108,22 +105,21 @@ def _comments(row: _Element, number: int, row_text: str, blocks: Blocks) -> Iter
         column += _count(cell, "number-columns-repeated")
 
 
-def _hidden_columns(sheet: _Element) -> frozenset[int]:
+def _hidden_columns(sheet: Element) -> frozenset[int]:
     hidden: set[int] = set()
     column = 1
     for element in sheet.iter("{*}table-column"):
         count = min(_count(element, "number-columns-repeated"), MAX_COLUMNS)
-        if attribute(element, "visibility") == "collapse" and not any(
-            local(each) == "table-column-group" for each in element.iterancestors()
-        ):
+        is_folded = any(local(outer) == "table-column-group" for outer in element.iterancestors())
+        if attribute(element, "visibility") == "collapse" and not is_folded:
             hidden |= set(range(column, min(column + count, MAX_COLUMNS + 1)))
         column += count
     return frozenset(hidden)
 
 
-def _repeats(row: _Element, cells: list[str]) -> int:
+def _repeats(row: Element, cells: list[str]) -> int:
     return min(_count(row, "number-rows-repeated"), MAX_ROWS if any(cells) else table_rows.APART)
 
 
-def _count(element: _Element, name: str) -> int:
+def _count(element: Element, name: str) -> int:
     return whole(attribute(element, name), 1)

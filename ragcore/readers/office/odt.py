@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragcore.errors import NoTextError
 from ragcore.readers import table_rows, typography
@@ -14,13 +13,10 @@ from ragcore.readers.losses import Losses
 from ragcore.readers.office.encrypted_odf import UnlockedPackage
 from ragcore.readers.office.odf_formatting import MARK, Styles, write_formatting
 from ragcore.readers.office.odf_sheet import sheet_lines, table_grid
-from ragcore.readers.office.package import Package, damaged, package
+from ragcore.readers.office.package import Element, damaged, package, title_and_author
 from ragcore.readers.page_spans import joined
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
-from ragcore.schema import Document, Scalar
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
+from ragcore.schema import Document
 
 SUFFIXES = (".odt", ".ods", ".odp", ".ott")
 PARSERS = ("lxml.etree",)
@@ -40,36 +36,31 @@ def read(path: Path, options: ReadOptions) -> Document:
             styles.add(each)
         for each in shown:
             write_formatting(each, styles, parts, losses)
-        metadata = _metadata(parts, options.name)
+        metadata = {"file_name": options.name, **title_and_author(parts.optional("meta.xml"))}
     body = next((child for element in root if local(element) == "body" for child in element), None)
     if body is None:
         raise damaged(options.name, "it has no body")
-    word, each = {"spreadsheet": ("sheet", "table"), "presentation": ("slide", "page")}.get(local(body), ("page", ""))
+    word = {"spreadsheet": "sheet", "presentation": "slide"}.get(local(body), "page")
     if word == "sheet":
-        pages = [
-            (attribute(unit, "name") or str(n), _clean_text(text))
-            for n, (unit, text) in enumerate(_sheets(body, styles, losses), 1)
-        ]
+        sheets = enumerate(_sheets(body, styles, losses), 1)
+        pages = [(attribute(sheet, "name") or str(number), text) for number, (sheet, text) in sheets]
     elif word == "slide":
-        pages = [(str(n), _clean_text("\n\n".join(blocks(unit)))) for n, unit in enumerate(children(body, each), 1)]
+        slides = enumerate(children(body, "page"), 1)
+        pages = [(str(number), "\n\n".join(blocks(slide))) for number, slide in slides]
     else:
-        pages = [("", _clean_text("\n\n".join([*_margins(outer, "header"), *blocks(body), *_margins(outer, "footer")])))]
-    text, stretches = joined(pages)
+        pages = [("", "\n\n".join([*_margins(outer, "header"), *blocks(body), *_margins(outer, "footer")]))]
+    text, spans = joined((label, typography.plain(clean(page)).strip()) for label, page in pages)
     if not text:
         raise NoTextError(
             f"{options.name} has no text in it.",
             hint="If it holds pictures of text, save it as PDF and have its text recognised (OCR).",
         )
     losses.report(options)
-    return Document(text, metadata=metadata, pages=stretches if each else (), page_word=word)
+    return Document(text, metadata=metadata, pages=spans if word != "page" else (), page_word=word)
 
 
-def _clean_text(text: str) -> str:
-    return typography.plain(clean(text)).strip()
-
-
-def _sheets(body: _Element, styles: Styles, losses: Losses) -> Iterator[tuple[_Element, str]]:
-    """Each sheet with its text; the hidden ones only where there are no others."""
+def _sheets(body: Element, styles: Styles, losses: Losses) -> Iterator[tuple[Element, str]]:
+    """Each sheet with its text; hidden ones only where there are no others."""
     tables = list(children(body, "table"))
     hidden = [table for table in tables if attribute(table, "style-name") in styles.hidden_tables]
     if len(hidden) < len(tables):
@@ -80,8 +71,8 @@ def _sheets(body: _Element, styles: Styles, losses: Losses) -> Iterator[tuple[_E
         yield table, "\n".join([attribute(table, "name") or "", *lines]) if lines else ""
 
 
-def _margins(outer: _Element | None, kind: str) -> Iterator[str]:
-    """Headers or footers, each wording once and without those that only hold the page's number."""
+def _margins(outer: Element | None, kind: str) -> Iterator[str]:
+    """The different headers or footers, without those that have no letters, such as the page's number."""
     seen = set()
     for element in () if outer is None else outer.iter(f"{{*}}{kind}", f"{{*}}{kind}-left", f"{{*}}{kind}-first"):
         text = "\n".join(blocks(element))
@@ -90,30 +81,28 @@ def _margins(outer: _Element | None, kind: str) -> Iterator[str]:
             yield text
 
 
-def blocks(element: Iterable[_Element]) -> Iterator[str]:
-    """The paragraphs, lists, tables and notes below `element`."""
+def blocks(element: Iterable[Element]) -> Iterator[str]:
+    """The text of each paragraph, list, table and note below `element`."""
     for child in element:
         kind = local(child)
+        text = ""
         if kind in ("p", "h"):
             text = _inline(child).strip()
-            if text:
-                yield text
         elif kind == "list":
-            if items := "\n".join(_items(child)):
-                yield items
+            text = "\n".join(_items(child))
         elif kind == "table":
-            if lines := "\n".join(table_rows.lines(table_grid(child, blocks))):
-                yield lines
+            text = "\n".join(table_rows.lines(table_grid(child, blocks)))
         elif kind in ("notes", "annotation"):
             notes = "\n".join(blocks(child))
-            if notes.strip():
-                yield f"{'Notes' if kind == 'notes' else 'Comment'}: {notes}"
+            text = f"{'Notes' if kind == 'notes' else 'Comment'}: {notes}" if notes.strip() else ""
         elif kind and kind not in _LEFT_OUT:
             yield from blocks(child)
+        if text:
+            yield text
 
 
-def _items(listed: _Element, depth: int = 0) -> Iterator[str]:
-    """A line for each item, with its number; lists within it are further to the right."""
+def _items(listed: Element, depth: int = 0) -> Iterator[str]:
+    """A line for each item, with its number; inner lists are indented."""
     for item in listed:
         inner = [child for child in item if local(child)]
         own = " ".join(text for child in inner if local(child) != "list" for text in blocks([child])).strip()
@@ -125,7 +114,7 @@ def _items(listed: _Element, depth: int = 0) -> Iterator[str]:
                 yield from _items(child, depth + bool(own))
 
 
-def _inline(element: _Element) -> str:
+def _inline(element: Element) -> str:
     out = [element.text or ""]
     for child in element:
         kind = local(child)
@@ -148,13 +137,3 @@ def _inline(element: _Element) -> str:
             out.append(_inline(child))
         out.append(child.tail or "")
     return "".join(out)
-
-
-def _metadata(parts: Package, name: str) -> dict[str, Scalar]:
-    metadata: dict[str, Scalar] = {"file_name": name}
-    root = parts.optional("meta.xml")
-    for element in root.iter() if root is not None else ():  # the text does not depend on it
-        key = {"title": "title", "creator": "author", "initial-creator": "author"}.get(local(element))
-        if key and key not in metadata and (value := " ".join((element.text or "").split())):
-            metadata[key] = value
-    return metadata

@@ -1,4 +1,4 @@
-"""The package inside .docx, .pptx, .epub and OpenDocument files: a zip of XML parts, opened with its size checked first."""
+"""The package of .docx, .pptx, .epub and OpenDocument files: a zip of XML parts, whose size is checked before it is read."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, TooLargeError
 from ragcore.readers.web import safe_xml
+from ragcore.schema import Scalar
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+Element: TypeAlias = "_Element"  # lxml is imported when the first part is read
+
 MAX_UNPACKED = 1_000_000_000  # bytes of all parts together
 MAX_PART = 300_000_000  # bytes of one part that is XML
 MAX_RATIO = 250  # of the larger parts: honest XML shrinks to a tenth or a fiftieth
-RATIO_FROM = 20_000_000  # bytes, below which no ratio does harm
+RATIO_FROM = 20_000_000  # bytes of a part, from which its ratio is limited
 MAX_PARTS = 50_000
 
 
 class Package:
-    """A file's parts by their path in the zip."""
+    """The parts of a file by their path in the zip."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive = archive
@@ -54,10 +57,10 @@ class Package:
             raise too_large(self._name)
         return data
 
-    def xml(self, part: str) -> _Element:
+    def xml(self, part: str) -> Element:
         return safe_xml.parse(self.bytes(part), self._name)
 
-    def optional(self, part: str) -> _Element | None:
+    def optional(self, part: str) -> Element | None:
         """The root of a part; None where there is none that can be read."""
         try:
             return self.xml(part)
@@ -65,7 +68,7 @@ class Package:
             return None
 
     def main(self, usual: str, what: str) -> str:
-        """The part that the others belong to. DamagedFileError, which says that this is not `what`, where there is none."""
+        """The part that refers to the others. DamagedFileError, which says that the file is not `what`, where there is none."""
         for part in (*self.linked("", "officeDocument"), usual):
             if part in self:
                 return part
@@ -77,23 +80,23 @@ class Package:
         relations = posixpath.join(folder, "_rels", f"{file}.rels")
         if relations not in self:
             return {}
-        found = {}
+        links = {}
         for link in self.xml(relations):
             if safe_xml.local(link) != "Relationship" or link.get("TargetMode") == "External":
                 continue
             target = link.get("Target") or ""
             path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
-            found[link.get("Id") or ""] = ((link.get("Type") or "").rpartition("/")[2], path)
-        return found
+            links[link.get("Id") or ""] = ((link.get("Type") or "").rpartition("/")[2], path)
+        return links
 
     def linked(self, part: str, kind: str) -> list[str]:
-        """The paths of the parts of one kind that `part` refers to, those that are there."""
+        """The paths of the existing parts of one kind that `part` refers to."""
         return [path for link, path in self.links(part).values() if link == kind and path in self]
 
 
 @contextmanager
 def package(path: Path, name: str) -> Iterator[Package]:
-    """DamagedFileError when it is no zip, TooLargeError when it would unpack to far more than an honest file."""
+    """DamagedFileError when it is not a zip, TooLargeError when it would unpack to far more than an honest file."""
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -126,12 +129,10 @@ def damaged(name: str, why: str) -> DamagedFileError:
     )
 
 
-def core_properties(parts: Package) -> dict[str, str]:
-    """Title and author of an Office file, where it has them."""
-    found: dict[str, str] = {}
-    root = parts.optional("docProps/core.xml")
-    for element in () if root is None else root:
-        key = {"title": "title", "creator": "author"}.get(safe_xml.local(element))
-        if key and (value := " ".join((element.text or "").split())):
-            found[key] = value
-    return found
+def title_and_author(root: Element | None) -> dict[str, Scalar]:
+    """The first title and author below `root`, where it has them."""
+    metadata: dict[str, Scalar] = {}
+    for element in () if root is None else root.iter("{*}title", "{*}creator", "{*}initial-creator"):
+        if value := " ".join((element.text or "").split()):
+            metadata.setdefault("title" if safe_xml.local(element) == "title" else "author", value)
+    return metadata

@@ -1,10 +1,9 @@
-"""PowerPoint: each slide's text in its order, with its lists and tables, and the speaker's notes."""
+"""PowerPoint: the text of each slide with its lists and tables, the speaker's notes and the comments."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragcore.errors import NoTextError
 from ragcore.readers import table_rows, typography
@@ -13,26 +12,23 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
 from ragcore.readers.office.drawings import alternative_text, elements, linked_texts, paragraph_text, paragraphs
-from ragcore.readers.office.package import Package, core_properties, package
+from ragcore.readers.office.package import Element, Package, package, title_and_author
 from ragcore.readers.page_spans import joined
 from ragcore.readers.pdf.line_joining import is_item
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 from ragcore.schema import Document
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 SUFFIXES = (".pptx", ".pptm", ".ppsx", ".potx")
 PARSERS = ("lxml.etree", "PIL.Image")
 
 MAX_SPAN = 100  # columns or rows
 LEVELS = 9  # of a list
-_FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})  # placeholders that say nothing about the subject
+_FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})  # placeholders without content
 _YES = frozenset({"1", "true"})
 _FORMS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 _MARKS = ("buNone", "buChar", "buAutoNum", "buBlip")
 _TITLES = frozenset({"title", "ctrTitle"})
-_BODIES = frozenset({None, "obj", "body"})  # placeholders whose paragraphs have bullets unless they say that they have none
+_BODIES = frozenset({None, "obj", "body"})  # placeholders whose paragraphs have bullets by default
 
 
 def read(path: Path, options: ReadOptions) -> Document:
@@ -43,19 +39,19 @@ def read(path: Path, options: ReadOptions) -> Document:
         for number, slide in enumerate(slides, 1):
             pages.append((str(number), typography.plain(clean("\n\n".join(_slide(parts, slide, losses)))).strip()))
             options.progress(number, len(slides))
-        metadata = {"file_name": options.name, **core_properties(parts)}
-    text, stretches = joined(pages)
+        metadata = {"file_name": options.name, **title_and_author(parts.optional("docProps/core.xml"))}
+    text, spans = joined(pages)
     if not text:
         raise NoTextError(
             f"{options.name} has no text on its slides.",
             hint="If they are pictures, save it as PDF and have its text recognised (OCR).",
         )
     losses.report(options)
-    return Document(text, metadata=metadata, pages=stretches, page_word="slide")
+    return Document(text, metadata=metadata, pages=spans, page_word="slide")
 
 
 def _slides(parts: Package) -> Iterator[str]:
-    """The slides' parts in the order in which they are shown."""
+    """The slides' parts in the order of the presentation."""
     main = parts.main("ppt/presentation.xml", "a PowerPoint presentation")
     links = parts.links(main)
     for entry in parts.xml(main).iter():
@@ -82,16 +78,23 @@ def _slide(parts: Package, slide: str, losses: Losses) -> Iterator[str]:
 
 
 def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str | None] = _BODIES) -> list[str]:
-    """The text of each shape; the title first, wherever it was drawn. `bodies` are the placeholders that hold lists."""
+    """The text of each shape, titles first. `bodies` are the placeholders with lists."""
     titles: list[str] = []
     others: list[str] = []
-    for shape in _visible_elements(parts, part, losses):
+
+    def is_hidden(element: Element) -> bool:
+        properties = next((each for each in element if local(each).startswith("nv")), None)
+        hidden = attribute(child(properties, "cNvPr"), "hidden") in _YES
+        losses.hidden += hidden and bool(_paragraphs(element))
+        return hidden
+
+    for shape in elements(parts, part, skip=is_hidden, leaf="sp"):
         kind = local(shape)
         if kind == "sp":
             placeholder = next((attribute(node, "type") for node in shape.iter() if local(node) == "ph"), "none")
             text = _with_marks(shape, bulleted=placeholder in bodies)
             if placeholder in _FURNITURE and (placeholder != "dt" or any(map(str.isdigit, text))):
-                continue  # words in the place of the date are none
+                continue  # but a text without digits in the place of the date is content
             (titles if placeholder in _TITLES else others).append(text)
         elif kind == "tbl":
             others.append(_table(shape))
@@ -100,30 +103,8 @@ def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str 
     return [text for text in (*titles, *others, *linked_texts(parts, part)) if text.strip()]
 
 
-def _visible_elements(parts: Package, part: str, losses: Losses) -> Iterator[_Element]:
-    """The shapes and what else is drawn, without what is hidden and without what is in the shapes."""
-    root = parts.optional(part)  # the other slides can still be read
-    stack = [] if root is None else [root]
-    while stack:
-        element = stack.pop()
-        if local(element) == "Fallback":  # the same once more, for old programs
-            continue
-        if _is_hidden(element):
-            losses.hidden += any(True for _ in _lines(element))
-            continue
-        yield element
-        if local(element) != "sp":
-            stack.extend(reversed(element))
-
-
-def _is_hidden(element: _Element) -> bool:
-    """Whether a shape, a group, a table or the like is switched off."""
-    properties = next((each for each in element if local(each).startswith("nv")), None)
-    return attribute(child(properties, "cNvPr"), "hidden") in _YES
-
-
-def _table(table: _Element) -> str:
-    """Its rows; the first one has the names of the columns where it is drawn as such."""
+def _table(table: Element) -> str:
+    """Its rows; the first one has the names of the columns where the table has a header row."""
     rows = (
         [
             (_paragraphs(cell), _span(cell, "gridSpan"), _span(cell, "rowSpan"))
@@ -136,20 +117,19 @@ def _table(table: _Element) -> str:
     return "\n".join(table_rows.lines(table_rows.grid(rows), name_rows=marked))
 
 
-def _span(cell: _Element, name: str) -> int:
+def _span(cell: Element, name: str) -> int:
     return min(whole(attribute(cell, name), 1), MAX_SPAN)
 
 
-def _with_marks(shape: _Element, *, bulleted: bool) -> str:
+def _with_marks(shape: Element, *, bulleted: bool) -> str:
     """Its paragraphs, with a mark or a number before each item of a list."""
-    found = list(_lines(shape))
+    all_lines = list(_lines(shape))
     styles = {local(style): style for styled in shape.iter("{*}lstStyle") for style in styled}
     lines = []
-    counts: list[int | None] = []  # the number of the last item of each level, down to that of the paragraph before
-    for paragraph, line in found:
+    counts: list[int | None] = []  # the number of the last item of each level, down to the level of the paragraph before
+    for paragraph, line in all_lines:
         level, kinds, numbered = _list_properties(paragraph, styles)
         counts = [*counts, *[None] * (level + 1 - len(counts))][: level + 1]
-        mark = ""
         if numbered is not None:
             before = counts[level]
             counts[level] = number = whole(attribute(numbered, "startAt"), 1) if before is None else before + 1
@@ -157,13 +137,13 @@ def _with_marks(shape: _Element, *, bulleted: bool) -> str:
         else:
             counts[level] = None
             is_marked = (bulleted and "buNone" not in kinds) or not kinds.isdisjoint(("buChar", "buBlip"))
-            mark = "- " if is_marked and len(found) > 1 else ""
+            mark = "- " if is_marked and len(all_lines) > 1 else ""
         lines.append("  " * level + mark + line if mark and not is_item(line) else line)
     return "\n".join(lines)
 
 
-def _list_properties(paragraph: _Element, styles: Mapping[str, _Element]) -> tuple[int, frozenset[str], _Element | None]:
-    """How deep in a list it stands, 0 to 8, what it says of its mark, and how it is numbered: by itself or by its shape."""
+def _list_properties(paragraph: Element, styles: Mapping[str, Element]) -> tuple[int, frozenset[str], Element | None]:
+    """Its depth in a list, 0 to 8, the properties of its mark, and those of its number; from the paragraph or its shape."""
     properties = child(paragraph, "pPr")
     depth = min(whole(attribute(properties, "lvl"), 0), LEVELS - 1)
     own = {local(each): each for each in children(properties, *_MARKS)}
@@ -173,19 +153,18 @@ def _list_properties(paragraph: _Element, styles: Mapping[str, _Element]) -> tup
 
 def _number(number: int, kind: str) -> str:
     """In one of the forms of 20.1.10.61, such as romanLcParenR; in digits for the others."""
-    form = next((form for name, form in _FORMS.items() if kind.startswith(name)), "1")
-    written = list_number(number, form)
+    text = list_number(number, next((form for name, form in _FORMS.items() if kind.startswith(name)), "1"))
     if kind.endswith("ParenBoth"):
-        return f"({written})"
-    return f"{written})" if kind.endswith("ParenR") else written if kind.endswith("Plain") else f"{written}."
+        return f"({text})"
+    return f"{text})" if kind.endswith("ParenR") else text if kind.endswith("Plain") else f"{text}."
 
 
-def _paragraphs(element: _Element) -> str:
+def _paragraphs(element: Element) -> str:
     return "\n".join(line for _, line in _lines(element))
 
 
-def _lines(element: _Element) -> Iterator[tuple[_Element, str]]:
-    """Each paragraph that says something, and what it says."""
+def _lines(element: Element) -> Iterator[tuple[Element, str]]:
+    """Each paragraph with text, and its text."""
     for paragraph in paragraphs(element):
         if line := paragraph_text(paragraph):
             yield paragraph, line

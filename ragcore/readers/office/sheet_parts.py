@@ -1,5 +1,5 @@
-"""The XML of a workbook that openpyxl does not read: which cells are one, what is hidden, and letters within a cell that are
-raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4).
+"""What openpyxl does not read in the XML of a workbook: merged cells, hidden rows and columns, letters within a cell that are
+raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their answers, text boxes, charts and diagrams.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ragcore.readers import typography
-from ragcore.readers.losses import MAX_COLUMNS
-from ragcore.readers.office.package import Package
+from ragcore.readers.losses import MAX_COLUMNS, Losses
+from ragcore.readers.office.drawings import elements, linked_texts, paragraph_text, paragraphs
+from ragcore.readers.office.package import Element, Package
+from ragcore.readers.web.safe_xml import attribute, local
 
-# "Strict Open XML" names the same things by other addresses, which openpyxl does not know (ISO/IEC 29500-1, annex A).
+# The namespaces of "Strict Open XML", which openpyxl does not know, and the usual ones (ISO/IEC 29500-1, annex A).
 _STRICT = (
     (b"http://purl.oclc.org/ooxml/spreadsheetml/main", b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"),
     (
@@ -24,11 +26,12 @@ _STRICT = (
         b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
     ),
 )
-MAX_MERGED = 1_000_000  # cells that are merged into others; what is beyond is read as it stands
+MAX_MERGED = 1_000_000  # merged cells; further ones are read as separate cells
 MAX_MARKED = 100_000_000  # bytes of a part in which letters may have marks
 LONGEST_TAG = 600  # bytes
-PIECE = 1 << 20  # bytes that are looked at together
+PIECE = 1 << 20  # bytes that are searched at once
 
+_PLACEHOLDER = "[Threaded comment]"  # what old programs show instead of a thread
 _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 _HIDDEN = re.compile(rb'<(?:\w+:)?(row|col)\b([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
 _UNSOLVED = re.compile(  # a formula without the value it last had
@@ -42,7 +45,7 @@ _SHIFTED = re.compile(rb'<(?:\w+:)?vertAlign\s+val="(super|sub)script"')
 
 
 class Merge(NamedTuple):
-    """Cells that are one, from and to, counted from 1."""
+    """Merged cells: the first and last column and row, from 1."""
 
     left: int
     top: int
@@ -52,9 +55,9 @@ class Merge(NamedTuple):
 
 @dataclass(slots=True)
 class Layout:
-    """Rows and columns are counted from 1. `hidden_rows` are without those that are only folded."""
+    """Rows and columns are counted from 1. Rows that are only folded are not in `hidden_rows`."""
 
-    merges: dict[int, list[Merge]] = field(default_factory=dict)  # by the rows they are in
+    merges: dict[int, list[Merge]] = field(default_factory=dict)  # by row
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
     is_filtered: bool = False
@@ -62,7 +65,7 @@ class Layout:
 
 
 def sheet_layout(part: IO[bytes]) -> Layout:
-    """That of a sheet, from its XML. Merged cells stand after the rows, which are read past."""
+    """The layout of a sheet, from its XML."""
     layout, merged = Layout(), 0
     rest = b""
     while piece := part.read(PIECE):
@@ -82,16 +85,16 @@ def sheet_layout(part: IO[bytes]) -> Layout:
                 _hide(layout, match[1], match[2])
         for match in _UNSOLVED.finditer(piece):
             end = max(end, match.end())
-            layout.unsolved += b't="str"' not in match[1]  # of which "" is a value
+            layout.unsolved += b't="str"' not in match[1]  # "" may be the value of a text
         layout.is_filtered = layout.is_filtered or b"filterColumn" in piece
-        rest = piece[max(end, len(piece) - LONGEST_TAG) :]  # a tag may go on in the next piece
+        rest = piece[max(end, len(piece) - LONGEST_TAG) :]  # a tag may continue in the next piece
     return layout
 
 
 def _hide(layout: Layout, kind: bytes, attributes: bytes) -> None:
     numbers = {name: int(found[1]) for name, pattern in _NUMBER.items() if (found := pattern.search(attributes))}
     if numbers.get(b"outlineLevel"):
-        return  # one click shows it
+        return  # folded, not hidden
     if kind == b"row":
         layout.hidden_rows.add(numbers.get(b"r", 0))
     else:
@@ -106,21 +109,21 @@ def _column(letters: bytes) -> int:
 
 
 def workbook_bytes(path: Path, parts: Package) -> tuple[bytes, bool]:
-    """The file for openpyxl, with marks of `typography` around letters within its cells, and whether cells may have some."""
+    """The file for openpyxl, with marks of `typography` around letters within its cells, and whether cells may have marks."""
     is_strict = "xl/workbook.xml" in parts and _STRICT[0][0] in parts.bytes("xl/workbook.xml")
     marked = set(_parts_to_mark(parts))
     struck = "xl/styles.xml" in parts and bool(_STRUCK.search(parts.bytes("xl/styles.xml")))
     if not is_strict and not marked:
         return path.read_bytes(), struck
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+    copy = io.BytesIO()
+    with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as archive:
         for part in parts.parts:
             if part.endswith((".xml", ".rels")):
                 data = parts.bytes(part)
                 for strict, usual in _STRICT if is_strict else ():
                     data = data.replace(strict, usual)
                 archive.writestr(part, _RUN.sub(_mark, data) if part in marked else data)
-    return written.getvalue(), struck or bool(marked)
+    return copy.getvalue(), struck or bool(marked)
 
 
 def _parts_to_mark(parts: Package) -> Iterator[str]:
@@ -139,3 +142,43 @@ def _mark(match: re.Match[bytes]) -> bytes:
     if _STRUCK.search(match[2]):
         text = typography.mark(typography.STRUCK, text)
     return match[1] + match[2] + match[3] + text.encode()
+
+
+def sheet_comments(parts: Package, sheet: str) -> dict[int, list[tuple[str, str]]]:
+    """(cell, text) of each comment by the number of its row, in the order of the rows."""
+    comments: dict[int, list[tuple[str, str]]] = {}
+    threads = parts.linked(sheet, "threadedComment")
+    for part in [*threads, *parts.linked(sheet, "comments")]:
+        for element in elements(parts, part):
+            if local(element) in ("comment", "threadedComment"):
+                cell = attribute(element, "ref") or ""
+                text = " ".join("".join(_words(element)).split())
+                row = re.search(r"\d{1,7}\Z", cell)
+                if text and row and not (threads and text.startswith(_PLACEHOLDER)):
+                    comments.setdefault(int(row[0]), []).append((cell, text))
+    return dict(sorted(comments.items()))
+
+
+def comment_line(cell: str, row_text: str, comment: str) -> str:
+    """A comment as a line of its sheet, with the row that it belongs to."""
+    return f"Comment on {cell} ({row_text}): {comment}" if row_text else f"Comment on {cell}: {comment}"
+
+
+def _words(comment: Element) -> Iterator[str]:
+    """The text of its runs, without phonetic readings. The text of a thread is in `text` itself."""
+    for node in comment.iter():
+        if local(node) in ("t", "text") and not any(local(outer) == "rPh" for outer in node.iterancestors()):
+            yield node.text or ""
+
+
+def drawn_text(parts: Package, sheet: str, losses: Losses) -> Iterator[str]:
+    """The text of each box, chart and diagram on a sheet."""
+    losses.add_links(parts, sheet)
+    for drawing in parts.linked(sheet, "drawing"):
+        losses.add_links(parts, drawing)
+        texts = [
+            "\n".join(filter(None, map(paragraph_text, paragraphs(box))))
+            for box in elements(parts, drawing)
+            if local(box) == "txBody"
+        ]
+        yield from filter(str.strip, [*texts, *linked_texts(parts, drawing)])

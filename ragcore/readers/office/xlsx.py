@@ -1,5 +1,5 @@
-"""Excel: each sheet's rows, every value beside the name of its column; formulas as the values they last had. Then its comments,
-and the words of its charts and drawings. What the workbook hides is left out, but for rows that are folded or filtered."""
+"""Excel: the rows of each sheet, with the name of its column before each value and formulas as their last values; then its
+comments, and the text of its charts and drawings. Hidden rows and columns are not read, except folded and filtered ones."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.losses import MAX_COLUMNS, Losses
-from ragcore.readers.office.cell_format import shown
+from ragcore.readers.office.cell_format import format_cell
 from ragcore.readers.office.package import Package, package
-from ragcore.readers.office.sheet_notes import comment_line, drawn_text, sheet_comments
-from ragcore.readers.office.sheet_parts import Layout, Merge, sheet_layout, workbook_bytes
+from ragcore.readers.office.sheet_parts import (
+    Layout,
+    Merge,
+    comment_line,
+    drawn_text,
+    sheet_comments,
+    sheet_layout,
+    workbook_bytes,
+)
 from ragcore.readers.page_spans import joined
 from ragcore.schema import Document
 
@@ -30,30 +37,30 @@ PROGRESS_ROWS = 2_000
 
 def read(path: Path, options: ReadOptions) -> Document:
     losses = Losses()
-    with package(path, options.name) as parts:  # its sizes are checked before the parser unpacks it
+    with package(path, options.name) as parts:  # checks its size before the parser unpacks it
         pages, metadata = _pages(*workbook_bytes(path, parts), parts, options, losses)
-    text, stretches = joined(pages)
+    text, spans = joined(pages)
     if not text:
         raise NoTextError(
             f"{options.name} is a workbook with nothing in its cells.", hint="Fill in its cells and save it again."
         )
     losses.report(options)
-    return Document(text, metadata=metadata, pages=stretches, page_word="sheet")
+    return Document(text, metadata=metadata, pages=spans, page_word="sheet")
 
 
 def _pages(
     content: bytes, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses
 ) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """The title and the text of each sheet; the hidden ones only where no other has any."""
+    """The title and the text of each sheet, and the metadata. Hidden sheets are read only where there are no others."""
     import openpyxl
 
     pages = []
     with io.BytesIO(content) as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about drawings and formats that have no text
+        warnings.simplefilter("ignore")  # about drawings and formats without text
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        shown_sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         length = 0
-        for sheet in shown_sheets or book.worksheets:
+        for sheet in visible or book.worksheets:
             lines = []
             for line in _sheet(sheet, has_marks, parts, options, losses):
                 lines.append(line)
@@ -64,7 +71,7 @@ def _pages(
                         hint="Split it into several files.",
                     )
             pages.append((sheet.title, typography.plain(clean("\n".join([sheet.title, *lines]))) if lines else ""))
-        losses.sheets = [sheet.title for sheet in book.worksheets if shown_sheets and sheet not in shown_sheets]
+        losses.sheets = [sheet.title for sheet in book.worksheets if visible and sheet not in visible]
         metadata = {"file_name": options.name}
         for key, value in (("title", book.properties.title), ("author", book.properties.creator)):
             if value and value != "openpyxl":
@@ -76,12 +83,12 @@ def _pages(
 
 
 def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses) -> Iterator[str]:
-    sheet.reset_dimensions()  # what a file says about its size is often wrong
+    sheet.reset_dimensions()  # the size in the file is often wrong
     part = sheet._worksheet_path
-    with sheet._get_source() as stream:  # the only way to a sheet's own XML
+    with sheet._get_source() as stream:  # openpyxl has no public access to a sheet's XML
         layout = sheet_layout(stream)
     if layout.is_filtered or any(b"filterColumn" in parts.bytes(table) for table in parts.linked(part, "table")):
-        layout.hidden_rows.clear()  # they are data, of which others are looked at for now
+        layout.hidden_rows.clear()  # filtered rows are data
     losses.formulas += layout.unsolved
     comments = sheet_comments(parts, part)
     commented: dict[int, list[str]] = {}  # the cells of rows that have comments
@@ -102,12 +109,12 @@ def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, lo
 
 
 def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, losses: Losses) -> Iterator[tuple[int, list[str]]]:
-    """Every row with its number, an empty one as []; of many rows that do not stand in the file, the first ones. What cells
-    merged downwards hold is said in each of their rows that has something else, too."""
+    """Every row with its number, an empty one as []; only the first of many rows that are missing in the file. The text of
+    cells that are merged downwards is repeated in each of their rows that has other text."""
     tops: dict[Merge, str] = {}
-    written: set[Merge] = set()
+    seen: set[Merge] = set()
     last = 0
-    for count, (row, values) in enumerate(_written_rows(sheet), 1):
+    for count, (row, values) in enumerate(_stored_rows(sheet), 1):
         if count % PROGRESS_ROWS == 0:
             options.progress(count, 0)
         number = max(row, last + 1)
@@ -123,18 +130,18 @@ def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, los
         if number in layout.hidden_rows:
             losses.hidden += any(cells)
             continue
-        again = sum(bool(tops[merge]) for merge in merges if merge in written)
+        again = sum(bool(tops[merge]) for merge in merges if merge in seen)
         is_new = sum(cell not in ("", table_rows.LEFT) for cell in cells) > again
-        written.update(merges)
+        seen.update(merges)
         if layout.hidden_columns:
             losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in layout.hidden_columns)
             cells = [cell for place, cell in enumerate(cells, 1) if place not in layout.hidden_columns]
         yield number, (cells if is_new else [table_rows.LEFT]) if any(cells) else []
 
 
-def _written_rows(sheet: Any) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """The number of each row that stands in the file and its cells, as openpyxl parses them. Its own rows are filled up: with
-    all those before a number, however high, and with all cells before a column."""
+def _stored_rows(sheet: Any) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """The number and the cells of each row that is in the file. openpyxl's own rows also have all empty rows and cells before
+    them, however many."""
     from openpyxl.worksheet._reader import WorkSheetParser
 
     book = sheet.parent
@@ -167,7 +174,7 @@ def _cells(sheet: Any, values: list[dict[str, Any]], has_marks: bool, losses: Lo
 
 
 def _cell(cell: Any, has_marks: bool) -> str:
-    text = shown(cell.value, cell.number_format)
+    text = format_cell(cell.value, cell.number_format)
     if not has_marks:
         return text
     if cell.font.strike:

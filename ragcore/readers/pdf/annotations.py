@@ -8,15 +8,12 @@ from __future__ import annotations
 import ctypes
 import logging
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragcore.errors import RagError
 from ragcore.readers.encodings import clean
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.web import safe_xml
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 # Numbers of the PDF standard (ISO 32000-1, 12.5.3 and 12.7.4) and of PDFium
 HIDDEN = 2
@@ -28,7 +25,7 @@ NOT_TICKED = "not ticked"
 _YES = frozenset({"", "yes", "on", "1", "true", "ja", "oui", "x"})
 
 
-def load_fields(pdf: pypdfium2.PdfDocument) -> None:
+def load_fields(pdf: pdfium.PdfDocument) -> None:
     """Prepare the form fields of the pages that are opened from now on."""
     from pypdfium2._helpers import document
 
@@ -37,7 +34,7 @@ def load_fields(pdf: pypdfium2.PdfDocument) -> None:
         pdf.init_forms()
 
 
-def annotation_texts(page: pypdfium2.PdfPage) -> Iterator[str]:
+def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
     """`name: value` for each field of a form that is filled in, for each box whether it is ticked, and each comment, in their
     order on the page."""
     for annotation in _annotations(page):
@@ -53,14 +50,14 @@ def annotation_texts(page: pypdfium2.PdfPage) -> Iterator[str]:
                 yield start + text
 
 
-def pinned_files(page: pypdfium2.PdfPage) -> Iterator[pypdfium2.PdfAttachment]:
+def pinned_files(page: pdfium.PdfPage) -> Iterator[pdfium.PdfAttachment]:
     """The files that are pinned to the page."""
     for annotation in _annotations(page):
         if pdfium.FPDFAnnot_GetSubtype(annotation) == PINNED_FILE and (raw := pdfium.FPDFAnnot_GetFileAttachment(annotation)):
             yield pdfium.PdfAttachment(raw, page.pdf)
 
 
-def xfa_values(pdf: pypdfium2.PdfDocument, name: str) -> list[str]:
+def xfa_values(pdf: pdfium.PdfDocument, name: str) -> list[str]:
     """`name: value` for each value in the data of an XFA form; [] for none."""
     for number in range(max(pdfium.FPDF_GetXFAPacketCount(pdf), 0)):
         if _read_bytes(pdfium.FPDF_GetXFAPacketName, pdf, number).rstrip(b"\0") != b"datasets":
@@ -79,7 +76,7 @@ def xfa_values(pdf: pypdfium2.PdfDocument, name: str) -> list[str]:
     return []
 
 
-def is_xfa(pdf: pypdfium2.PdfDocument) -> bool:
+def is_xfa(pdf: pdfium.PdfDocument) -> bool:
     """Whether the pages of the file are only a placeholder for an XFA form."""
     return bool(pdf.get_formtype() == pdfium.FORMTYPE_XFA_FULL)
 
@@ -110,7 +107,7 @@ def _field(form: Any, annotation: Any) -> Iterator[str]:
         yield f"{name}: {value}" if name else value
 
 
-def _annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
+def _annotations(page: pdfium.PdfPage) -> Iterator[Any]:
     for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
         annotation = pdfium.FPDFPage_GetAnnot(page, number)
         try:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragcore.errors import UnreadableFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.pdf import pdfium
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 LARGEST = 200_000_000  # bytes of all of them
 
@@ -25,7 +21,7 @@ class AttachedFiles:
         self._files: list[tuple[str, bytes]] = []
         self._bytes_left = LARGEST
 
-    def add(self, attachment: pypdfium2.PdfAttachment) -> None:
+    def add(self, attachment: pdfium.PdfAttachment) -> None:
         name = " ".join(clean(attachment.get_name()).split()) or "a file without a name"
         try:
             data = bytes(attachment.get_data())

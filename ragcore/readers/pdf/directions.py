@@ -9,12 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from ragcore.readers.pdf import pdfium
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 SLANT = 20  # degrees to the nearest quarter turn; text with more, such as a watermark, has no direction
 NO_DIRECTION = -1
@@ -41,11 +37,16 @@ def rotate(corners: Corners, direction: int) -> Corners:
     return corners
 
 
+def union(one: Corners, other: Corners) -> Corners:
+    """The smallest rectangle around both."""
+    return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])
+
+
 def rotate_all(pieces: list[Corners], direction: int) -> list[Corners]:
     return [rotate(piece, direction) for piece in pieces] if direction else pieces
 
 
-def text_page(page: pypdfium2.PdfPage) -> tuple[pypdfium2.PdfTextPage, int]:
+def text_page(page: pdfium.PdfPage) -> tuple[pdfium.PdfTextPage, int]:
     """The page's text, and the direction of most of it.
 
     PDFium forms lines as the page is displayed. A page whose text does not run to the right on the screen is rotated until
@@ -67,12 +68,12 @@ def text_page(page: pypdfium2.PdfPage) -> tuple[pypdfium2.PdfTextPage, int]:
         page.set_rotation(rotation)
 
 
-def _sample(text: pypdfium2.PdfTextPage, size: int) -> list[int | None]:
+def _sample(text: pdfium.PdfTextPage, size: int) -> list[int | None]:
     count = text.count_chars()
     return [_direction(text, place) for place in range(0, count, max(count // size, 1))]
 
 
-def directions(text: pypdfium2.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
+def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
     """The direction of each character; () where all have that of the page. `pieces`: the rectangles around its text."""
     x, y = (1, 0) if main % 2 else (0, 1)
     tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL * (piece[x + 2] - piece[x])]
@@ -85,14 +86,14 @@ def directions(text: pypdfium2.PdfTextPage, main: int, pieces: Sequence[Corners]
     return out if set(out) != {main} else ()
 
 
-def place_in(text: pypdfium2.PdfTextPage, piece: Corners) -> int:
+def place_in(text: pdfium.PdfTextPage, piece: Corners) -> int:
     """A character in the rectangle; negative for none."""
     left, bottom, right, top = piece
     half = max(right - left, top - bottom) / 2
     return int(pdfium.FPDFText_GetCharIndexAtPos(text, (left + right) / 2, (bottom + top) / 2, half, half))
 
 
-def character_boxes(text: pypdfium2.PdfTextPage, main: int, ways: Sequence[int]) -> BoxOf:
+def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) -> BoxOf:
     """A function from a character to the rectangle around it, rotated by its direction; None where it has none.
 
     `ways`: the direction of each character; () where all have the direction `main`.
@@ -111,12 +112,12 @@ def character_boxes(text: pypdfium2.PdfTextPage, main: int, ways: Sequence[int])
     return box_of
 
 
-def direction_of(text: pypdfium2.PdfTextPage, place: int) -> int:
+def direction_of(text: pdfium.PdfTextPage, place: int) -> int:
     """The direction of a character; 0 where it has none."""
     return max(_direction(text, place) or 0, 0)
 
 
-def _direction(text: pypdfium2.PdfTextPage, place: int) -> int | None:
+def _direction(text: pdfium.PdfTextPage, place: int) -> int | None:
     """The direction of a character; None for one that PDFium inserted, such as the end of a line."""
     matrix = pdfium.FS_MATRIX()
     if not pdfium.FPDFText_GetMatrix(text, place, matrix) or not (matrix.a or matrix.b):

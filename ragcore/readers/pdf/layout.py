@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragcore.readers import typography
 from ragcore.readers.encodings import clean
@@ -27,9 +27,6 @@ from ragcore.readers.pdf.ruled_tables import Grid, grids
 from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
 from ragcore.readers.pdf.table_detection import ROWS, find_aligned, in_grids, is_list, is_running_text, table_lines
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 WIDE = 1.1  # of the height of the ink: a gap that is surely wider than GAP
 
@@ -48,7 +45,7 @@ class _Letters:
     """The characters of a page. `signs`: one for each place; `readings`: what is read there; `ways`: the direction of each;
     `box_of`: its rectangle, rotated by that direction."""
 
-    text: pypdfium2.PdfTextPage
+    text: pdfium.PdfTextPage
     signs: str
     readings: Sequence[str]
     ways: Sequence[int]
@@ -65,7 +62,7 @@ class _Letters:
         return Line(self.join(places), *_style(self.text, self.box_of, first, last), places=places)
 
 
-def page_lines(paths: Sequence[Any], text: pypdfium2.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
+def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
     """The lines of a page in reading order. `main` is the direction of most of its text, `paths` may be rules of tables.
 
     `places`: whether each line has the characters of the page that it consists of.
@@ -87,13 +84,13 @@ def page_lines(paths: Sequence[Any], text: pypdfium2.PdfTextPage, main: int, *, 
     return list(_placed_lines(_Letters(text, signs, readings, ways or [main] * len(signs), box_of), ruled, places))
 
 
-def _read_shifted(text: pypdfium2.PdfTextPage, whole: str, main: int, pieces: list[Corners]) -> dict[int, str]:
+def _read_shifted(text: pdfium.PdfTextPage, whole: str, main: int, pieces: list[Corners]) -> dict[int, str]:
     """The readings of characters that are raised, lowered, or next to a drop cap."""
     possible = list(candidates(pieces, rotate_all(pieces, main)))
     return ShiftedLetters(text, _signs(text, whole), main).read(possible) if possible else {}
 
 
-def _drawn_lines(text: pypdfium2.PdfTextPage, whole: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
+def _drawn_lines(text: pdfium.PdfTextPage, whole: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
     """PDFium's lines. Their style is looked up only where a headline as long as a line could stand above a text."""
     ends = whole.split("\n")
     firsts: list[int] = []  # the first character of each line, where letters are shifted
@@ -125,13 +122,13 @@ def _near_headlines(lines: Sequence[str]) -> set[int]:
     return out
 
 
-def _style(text: pypdfium2.PdfTextPage, box_of: BoxOf, first: int, last: int) -> tuple[float, bool]:
+def _style(text: pdfium.PdfTextPage, box_of: BoxOf, first: int, last: int) -> tuple[float, bool]:
     """The height of a line's first letter, and whether its first and its last are bold."""
     box = box_of(first)
     return (box[3] - box[1] if box else 0.0), _is_bold(text, first) and _is_bold(text, last)
 
 
-def _is_bold(text: pypdfium2.PdfTextPage, place: int) -> bool:
+def _is_bold(text: pdfium.PdfTextPage, place: int) -> bool:
     name = ctypes.create_string_buffer(100)
     pdfium.FPDFText_GetFontInfo(text, place, name, len(name), None)
     return bool(_BOLD.search(name.value))
@@ -143,7 +140,7 @@ def _make_legible(line: str) -> str:
     return clean(line.translate(_HYPHEN)).translate(_LIGATURES).replace("\n", " ")
 
 
-def text_pieces(text: pypdfium2.PdfTextPage) -> list[Corners]:
+def text_pieces(text: pdfium.PdfTextPage) -> list[Corners]:
     """The rectangle around each piece of text that was drawn at once. They are quicker to get than those of all letters."""
     left, top, right, bottom = (ctypes.c_double() for _ in range(4))
     pieces = []
@@ -233,17 +230,17 @@ def _in_order(letters: _Letters, runs: list[Run], owner: dict[int, int], blocks:
             free.extend(range(run.first, run.last + 1))
         elif begin not in done:
             done.add(begin)
-            yield from _running(letters, free)
+            yield from _running_text(letters, free)
             free = []
             yield Line("")
             yield from blocks[begin]
             yield Line("")
         at = run.last + 1
     free.extend(range(at, len(letters.signs)))
-    yield from _running(letters, free)
+    yield from _running_text(letters, free)
 
 
-def _running(letters: _Letters, free: list[int]) -> Iterator[Line]:
+def _running_text(letters: _Letters, free: list[int]) -> Iterator[Line]:
     signs = letters.signs
     for ends, line in groupby(free, key=lambda place: letters.readings[place] in ("\r", "\n")):
         if ends:
@@ -273,7 +270,7 @@ def _in_logical_order(letters: _Letters, line: list[int]) -> list[int]:
     return out
 
 
-def _order_glyph(glyph: list[int], text: pypdfium2.PdfTextPage) -> list[int]:
+def _order_glyph(glyph: list[int], text: pdfium.PdfTextPage) -> list[int]:
     letters = "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in glyph)
     return glyph if len(glyph) == 1 or letters in _arabic_ligatures() else glyph[::-1]
 
@@ -284,7 +281,7 @@ def _arabic_ligatures() -> frozenset[str]:
     return frozenset(unicodedata.normalize("NFKC", chr(point)) for point in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFF)))
 
 
-def _signs(text: pypdfium2.PdfTextPage, whole: str) -> str:
+def _signs(text: pdfium.PdfTextPage, whole: str) -> str:
     """The character at each place. The whole text may have fewer, as it has no invisible ones."""
     if len(whole) == text.count_chars():
         return whole

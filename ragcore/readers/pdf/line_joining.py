@@ -155,7 +155,7 @@ def text_lines(text: str) -> list[Line]:
     return [Line(line) for line in text.split("\n")]
 
 
-def between(before: str, after: str) -> str:
+def page_separator(before: str, after: str) -> str:
     """The separator between the texts of two pages: a space where a sentence continues."""
     return " " if after[0].islower() and not _ENDED.search(before) and not _ITEM.match(after) else "\n\n"
 

@@ -16,17 +16,15 @@ from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, InputError, UnsupportedFileError
 from ragcore.readers.pdf import pdfium
-from ragcore.readers.pdf.directions import Corners, direction_of, rotate, text_page
+from ragcore.readers.pdf.directions import Corners, direction_of, rotate, text_page, union
 from ragcore.readers.pdf.layout import page_lines
 from ragcore.readers.pdf.line_joining import Line
 from ragcore.readers.pdf.page_objects import page_objects
-
-if TYPE_CHECKING:
-    import pypdfium2
+from ragcore.readers.pdf.runs import is_level
 
 LOCK = threading.RLock()
 
@@ -109,7 +107,7 @@ def highlight_boxes(
 
 
 @contextmanager
-def open_pdf(path: Path, name: str, password: str | None) -> Iterator[pypdfium2.PdfDocument]:
+def open_pdf(path: Path, name: str, password: str | None) -> Iterator[pdfium.PdfDocument]:
     """The document, with PDFium locked. EncryptedFileError, UnsupportedFileError, DamagedFileError name `name`."""
     with LOCK:
         try:
@@ -122,7 +120,7 @@ def open_pdf(path: Path, name: str, password: str | None) -> Iterator[pypdfium2.
             pdf.close()
 
 
-def _open(path: Path, password: str | None) -> pypdfium2.PdfDocument:
+def _open(path: Path, password: str | None) -> pdfium.PdfDocument:
     # Of a path PDFium reads only the bytes that it needs. It cannot open a file without a name.
     source = path if path.resolve().is_file() else path.read_bytes()
     try:
@@ -159,7 +157,7 @@ def _translate(error: Any, name: str, password: str | None) -> Exception:
     )
 
 
-def _page(pdf: pypdfium2.PdfDocument, index: int, name: str) -> pypdfium2.PdfPage:
+def _page(pdf: pdfium.PdfDocument, index: int, name: str) -> pdfium.PdfPage:
     if not 0 <= index < len(pdf):
         raise InputError(
             f"{name} has only {len(pdf)} pages, so there is no page {index + 1}.", hint="Choose a page that it has."
@@ -220,7 +218,7 @@ def letters_of(text: str) -> Iterator[tuple[str, int]]:
                 yield letter, place
 
 
-def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, main: int, quote: str, marked: Sequence[bool]) -> list[Box]:
+def _boxes(page: pdfium.PdfPage, text: pdfium.PdfTextPage, main: int, quote: str, marked: Sequence[bool]) -> list[Box]:
     lines = page_lines(page_objects(page).paths, text, main, places=True)
     letters = [letter for line in lines for letter in _line_letters(text, line)]
     boxes = []
@@ -232,7 +230,7 @@ def _boxes(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, main: int, quot
     return [box for box in boxes if box.width > 0 and box.height > 0]  # without what is outside the visible page
 
 
-def _line_letters(text: pypdfium2.PdfTextPage, line: Line) -> Iterator[tuple[str, Sequence[int]]]:
+def _line_letters(text: pdfium.PdfTextPage, line: Line) -> Iterator[tuple[str, Sequence[int]]]:
     """The compared letters of the line, and the characters of the page that each stands for: in a table the whole row."""
     if line.row:
         places = tuple(line.places)
@@ -242,7 +240,7 @@ def _line_letters(text: pypdfium2.PdfTextPage, line: Line) -> Iterator[tuple[str
         yield from ((letter, (place,)) for letter, _ in letters_of(chr(pdfium.FPDFText_GetUnicode(text, place))))
 
 
-def _character_box(text: pypdfium2.PdfTextPage, place: int, way: int) -> Corners | None:
+def _character_box(text: pdfium.PdfTextPage, place: int, way: int) -> Corners | None:
     """The box of a character before the page is rotated and cropped, rotated by its direction; None when it has no size."""
     try:
         left, bottom, right, top = text.get_charbox(place, loose=True)
@@ -254,20 +252,15 @@ def _character_box(text: pypdfium2.PdfTextPage, place: int, way: int) -> Corners
 def lines_of(corners: Sequence[Corners]) -> list[Corners]:
     """One rectangle for each line, from those of its characters or words in reading order."""
     lines: list[Corners] = []
-    for left, bottom, right, top in corners:
-        if lines:
-            before = lines[-1]
-            level = min(before[3], top) - max(before[1], bottom) > 0.5 * min(before[3] - before[1], top - bottom)
-            is_rightward = right > before[0]
-            if level and (is_rightward or (left < before[0] and before[0] - right < 2 * (top - bottom))):
-                end = max(before[2], right) if is_rightward else before[2]
-                lines[-1] = (min(before[0], left), min(before[1], bottom), end, max(before[3], top))
-                continue
-        lines.append((left, bottom, right, top))
+    for box in corners:
+        if lines and is_level(lines[-1], box) and lines[-1][0] - box[2] < 2 * (box[3] - box[1]):  # also in right-to-left text
+            lines[-1] = union(lines[-1], box)
+        else:
+            lines.append(box)
     return lines
 
 
-def box_on_page(page: pypdfium2.PdfPage, corners: Corners) -> Box:
+def box_on_page(page: pdfium.PdfPage, corners: Corners) -> Box:
     """The box on the visible page: rotated, cropped, from the top left corner."""
     x, y = ctypes.c_int(), ctypes.c_int()
     xs, ys = [], []

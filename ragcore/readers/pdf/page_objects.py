@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 COMPARED = 2**20  # bytes of a stored picture; of a larger one only the size is compared with others
 MOST = 3_000  # objects of a form that are read; more are a drawing
@@ -34,7 +31,7 @@ class PlacedImage(NamedTuple):
     key: tuple[int, int, int, int]
 
 
-def page_objects(page: pypdfium2.PdfPage) -> PageObjects:
+def page_objects(page: pdfium.PdfPage) -> PageObjects:
     objects = PageObjects([], [], [])
     kinds = (pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)
     of_kind = dict(zip(kinds, objects, strict=True))

@@ -5,7 +5,10 @@ The registry of readers imports this module in every process, also in those that
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
 
 
 def __getattr__(name: str) -> Any:

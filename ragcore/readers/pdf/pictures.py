@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragcore.readers.ocr import recognition, tesseract
 from ragcore.readers.ocr.recognised_page import RecognisedPage, Word
 from ragcore.readers.pdf import pdfium
-from ragcore.readers.pdf.directions import Corners, character_boxes, place_in, rotate
+from ragcore.readers.pdf.directions import Corners, character_boxes, place_in, rotate, union
 from ragcore.readers.pdf.layout import text_pieces
 from ragcore.readers.pdf.line_joining import Line, paragraphs, text_lines
 from ragcore.readers.pdf.page_images import Box, box_on_page
 from ragcore.readers.pdf.page_objects import PageObjects, PlacedImage, placed_images
 
 if TYPE_CHECKING:
-    import pypdfium2
     from PIL.Image import Image
 
 COVERED = 0.3  # of a page that pictures cover, from which they are read
@@ -46,7 +46,7 @@ class PagePictures:
     def __init__(self) -> None:
         self._seen: set[PlacedImage] = set()
 
-    def find(self, page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, objects: PageObjects) -> list[Box]:
+    def find(self, page: pdfium.PdfPage, text: pdfium.PdfTextPage, objects: PageObjects) -> list[Box]:
         """The boxes that may contain words which are not in the text, from the top down; [] where pictures cover little of
         the page."""
         if not (objects.images or objects.forms):
@@ -63,7 +63,7 @@ class PagePictures:
         return sorted(boxes, key=lambda box: (box.top, box.left)) if sum(map(_share, boxes)) >= COVERED else []
 
 
-def render_for_recognition(page: pypdfium2.PdfPage) -> Image:
+def render_for_recognition(page: pdfium.PdfPage) -> Image:
     """The page in shades of grey at 300 dots per inch; a huge one smaller."""
     width, height = (max(side, 1.0) for side in page.get_size())
     scale = min(tesseract.DPI / 72, (tesseract.MAX_PIXELS / (width * height)) ** 0.5)
@@ -71,9 +71,7 @@ def render_for_recognition(page: pypdfium2.PdfPage) -> Image:
     return picture
 
 
-def read_pictures(
-    page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, boxes: Sequence[Box], name: str
-) -> Iterator[ReadPicture]:
+def read_pictures(page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: Sequence[Box], name: str) -> Iterator[ReadPicture]:
     """What is recognised in the boxes with something like text, without words that the text of the page already has there."""
     whole = render_for_recognition(page)
     typed = [box_on_page(page, corners) for corners in text_pieces(text)]
@@ -87,14 +85,14 @@ def read_pictures(
 
 
 def with_pictures(
-    page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, lines: list[Line], pictures: Sequence[ReadPicture]
+    page: pdfium.PdfPage, text: pdfium.PdfTextPage, lines: list[Line], pictures: Sequence[ReadPicture]
 ) -> list[Line]:
     """The lines of the page, which have their places, and the words of each picture after the line above it."""
     box_of = character_boxes(text, 0, ())
     boxes = []
     for line in lines:
         corners = [box for place in line.places if (box := box_of(place)) is not None]
-        boxes.append(box_on_page(page, _around(corners)) if corners else None)
+        boxes.append(box_on_page(page, reduce(union, corners)) if corners else None)
     out = list(lines)
     for number, picture in sorted(
         ((_line_after(boxes, picture.box), picture) for picture in pictures), key=lambda each: each[0]
@@ -117,7 +115,7 @@ def _line_after(boxes: Sequence[Box | None], picture: Box) -> int:
     return min(middles)[1] if middles else len(boxes)
 
 
-def _has_text(picture: Box, pieces: Sequence[tuple[Corners, Box]], text: pypdfium2.PdfTextPage) -> bool:
+def _has_text(picture: Box, pieces: Sequence[tuple[Corners, Box]], text: pdfium.PdfTextPage) -> bool:
     """Whether so much text is on a picture that it is a background, or a scan with its text."""
     upon = [(corners, box) for corners, box in pieces if picture.contains(box.left + box.width / 2, box.middle)]
     letters = sum(_letters(corners) for corners, box in upon if EDGE < box.middle < 100 - EDGE)
@@ -130,7 +128,7 @@ def _letters(piece: Corners) -> float:
     return longer / max(WIDTH * shorter, 1.0)
 
 
-def _is_hidden(text: pypdfium2.PdfTextPage, piece: Corners) -> bool:
+def _is_hidden(text: pdfium.PdfTextPage, piece: Corners) -> bool:
     place = place_in(text, piece)
     drawn = pdfium.FPDFText_GetTextObject(text, place) if place >= 0 else None
     return bool(drawn and pdfium.FPDFTextObj_GetTextRenderMode(drawn) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
@@ -186,8 +184,3 @@ def _touch(one: Box, other: Box) -> bool:
 def _share(box: Box) -> float:
     """Its part of the page's area, 0 to 1."""
     return box.width * box.height / 10_000
-
-
-def _around(corners: Sequence[Corners]) -> Corners:
-    lefts, bottoms, rights, tops = zip(*corners, strict=True)
-    return min(lefts), min(bottoms), max(rights), max(tops)

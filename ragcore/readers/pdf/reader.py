@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, NoTextError, RagError, TooLargeError, UnsupportedFileError
 from ragcore.readers.base import ReadOptions
@@ -21,7 +20,7 @@ from ragcore.readers.pdf.annotations import NOT_TICKED, annotation_texts, is_xfa
 from ragcore.readers.pdf.attached_files import AttachedFiles
 from ragcore.readers.pdf.directions import text_page
 from ragcore.readers.pdf.layout import page_lines
-from ragcore.readers.pdf.line_joining import Line, between, hyphen_words, paragraphs, text_lines, without_running_lines
+from ragcore.readers.pdf.line_joining import Line, hyphen_words, page_separator, paragraphs, text_lines, without_running_lines
 from ragcore.readers.pdf.page_images import Box, open_pdf
 from ragcore.readers.pdf.page_objects import page_objects
 from ragcore.readers.pdf.pictures import (
@@ -32,9 +31,6 @@ from ragcore.readers.pdf.pictures import (
     with_pictures,
 )
 from ragcore.schema import Document, Scalar
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 SUFFIXES = (".pdf",)
 PARSERS = ("pypdfium2.raw", "PIL.Image")
@@ -61,12 +57,12 @@ def read(path: Path, options: ReadOptions) -> Document:
         return Document(_read_with_pdfminer(path, options, error), metadata={"file_name": name})
     compounds = hyphen_words(pages)
     texts = (paragraphs(page, compounds) for page in without_running_lines(pages))
-    text, spans = joined(zip(reader.labels, texts, strict=True), between)
+    text, spans = joined(zip(reader.labels, texts, strict=True), page_separator)
     text = "\n\n".join(filter(None, [text, *files.texts()]))
     if not text.strip():
         counted = "one page" if len(pages) == 1 else f"{len(pages)} pages"
         what = f"{name} has no text in its {counted}: it is a scan, or holds only pictures"
-        if not recognition.installed():
+        if not recognition.has_engine():
             raise recognition.scan_without_engine(what)
         raise NoTextError(f"{what}, and no text was found in them.", hint=recognition.INSTALL_LANGUAGE)
     for each in errors:
@@ -96,7 +92,7 @@ def _read_with_pdfminer(path: Path, options: ReadOptions, damage: DamagedFileErr
 class _PageReader:
     """Reads the pages of a file one after the other, and collects the labels of those with text that was not read."""
 
-    def __init__(self, pdf: pypdfium2.PdfDocument, options: ReadOptions, files: AttachedFiles) -> None:
+    def __init__(self, pdf: pdfium.PdfDocument, options: ReadOptions, files: AttachedFiles) -> None:
         self.labels: list[str] = []
         self._pdf = pdf
         self._options = options
@@ -159,7 +155,7 @@ class _PageReader:
             )
         yield from self._report.errors()
 
-    def _read_page(self, page: pypdfium2.PdfPage, index: int) -> tuple[list[Line], list[str]]:
+    def _read_page(self, page: pdfium.PdfPage, index: int) -> tuple[list[Line], list[str]]:
         """The lines of the page, and values of form fields and comments."""
         text, main = text_page(page)
         try:
@@ -171,7 +167,7 @@ class _PageReader:
             if not any(line.text.strip() for line in lines):
                 return self._recognise_page(page, index), added
             boxes = self._pictures.find(page, text, objects)
-            if boxes and not recognition.installed():
+            if boxes and not recognition.has_engine():
                 self._pictured.append(self.labels[index])
             elif boxes and (pictures := self._recognise_pictures(page, text, boxes, index)):
                 lines = with_pictures(page, text, page_lines(objects.paths, text, main, places=True), pictures)
@@ -180,11 +176,11 @@ class _PageReader:
             text.close()
             page.close()
 
-    def _recognise_page(self, page: pypdfium2.PdfPage, index: int) -> list[Line]:
+    def _recognise_page(self, page: pdfium.PdfPage, index: int) -> list[Line]:
         """The lines that are recognised on a page without text."""
         if not pdfium.FPDFPage_CountObjects(page):
             return []
-        if not recognition.installed():
+        if not recognition.has_engine():
             self._scans.append(self.labels[index])
             return []
         picture = render_for_recognition(page)
@@ -195,7 +191,7 @@ class _PageReader:
         return text_lines(recognised.text)
 
     def _recognise_pictures(
-        self, page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, boxes: list[Box], index: int
+        self, page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: list[Box], index: int
     ) -> list[ReadPicture]:
         """The pictures in the boxes in which words are recognised."""
         pictures = list(read_pictures(page, text, boxes, self._options.name))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.readers.pdf.directions import BoxOf, Corners, rotate
+from ragcore.readers.pdf.directions import BoxOf, Corners, rotate, union
 from ragcore.readers.pdf.ruled_tables import Grid
 
 LEVEL = 0.5  # of the lower of two letters' height, which two letters on one line share
@@ -60,35 +60,32 @@ class Run:
 
 
 def runs_of(
-    signs: str, box_of: BoxOf, spelled: Callable[[int, int], str], ways: Sequence[int], ruled: dict[int, list[Grid]]
+    signs: str, box_of: BoxOf, spell: Callable[[int, int], str], ways: Sequence[int], ruled: dict[int, list[Grid]]
 ) -> Iterator[tuple[int, Run]]:
     """Direction and run, each rotated by its own direction, in the order in which they were drawn.
 
-    `ways`: the direction of each character. `spelled(first, last)` is the text of these. `ruled`: grids by direction.
+    `ways`: the direction of each character. `spell(first, last)` is the text of these. `ruled`: grids by direction.
     """
-    first = last = -1
-    left = bottom = right = top = 0.0
-    way = 0
-    for start, end, box in _words(signs, box_of, ways):
-        low, high = (bottom, top) if top - bottom > box[3] - box[1] else (box[1], box[3])
-        gap = box[0] - right
-        if (
-            first >= 0
-            and way == ways[start]
-            and low - high < gap < GAP * (high - low)
-            and is_level((left, bottom, right, top), box)
-            and not any(
-                grid.separates(right, box[0], (box[1] + box[3]) / 2, SPACE * (high - low)) for grid in ruled.get(way, ())
-            )
-        ):
-            left, bottom, right, top = min(left, box[0]), min(bottom, box[1]), max(right, box[2]), max(top, box[3])
+    first = last = way = -1
+    box: Corners = (0.0, 0.0, 0.0, 0.0)
+    for start, end, word_box in _words(signs, box_of, ways):
+        if first >= 0 and way == ways[start] and _continues(box, word_box, ruled.get(way, ())):
+            box = union(box, word_box)
         else:
             if first >= 0:
-                yield way, Run(first, last, spelled(first, last), left, bottom, right, top)
-            first, way, (left, bottom, right, top) = start, ways[start], box
+                yield way, Run(first, last, spell(first, last), *box)
+            first, way, box = start, ways[start], word_box
         last = end
     if first >= 0:
-        yield way, Run(first, last, spelled(first, last), left, bottom, right, top)
+        yield way, Run(first, last, spell(first, last), *box)
+
+
+def _continues(run: Corners, word: Corners, ruled: Sequence[Grid]) -> bool:
+    """Whether a word continues the run: it is on the same line, without a wide gap or a rule between."""
+    height = max(run[3] - run[1], word[3] - word[1])
+    if not -height < word[0] - run[2] < GAP * height or not is_level(run, word):
+        return False
+    return not any(grid.separates(run[2], word[0], (word[1] + word[3]) / 2, SPACE * height) for grid in ruled)
 
 
 def _words(signs: str, box_of: BoxOf, ways: Sequence[int]) -> Iterator[tuple[int, int, Corners]]:
@@ -103,9 +100,7 @@ def _words(signs: str, box_of: BoxOf, ways: Sequence[int]) -> Iterator[tuple[int
             and is_level(first, last)
             and last[2] - first[0] < BROAD * (first[3] - first[1]) * (end - start)
         ):
-            yield start, end - 1, (
-                min(first[0], last[0]), min(first[1], last[1]), max(first[2], last[2]), max(first[3], last[3]),
-            )  # fmt: skip
+            yield start, end - 1, union(first, last)
         else:  # the word continues on another line or in another column
             yield from ((place, place, box) for place in range(start, end) if (box := box_of(place)))
 

@@ -6,14 +6,11 @@ import ctypes
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ragcore.readers import typography
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners, rotate
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 SMALLER = 0.9  # of the size of the letters before, below which letters may be raised or lowered
 RAISED = (0.12, 1.0)  # of that size: the height above the line
@@ -47,7 +44,7 @@ class _Glyph(NamedTuple):
 class ShiftedLetters:
     """Finds shifted letters on one page. `signs` are its characters; most of its text has the direction `main`."""
 
-    def __init__(self, text: pypdfium2.PdfTextPage, signs: str, main: int) -> None:
+    def __init__(self, text: pdfium.PdfTextPage, signs: str, main: int) -> None:
         self._text = text
         self._signs = signs
         self._main = main

@@ -15,7 +15,7 @@ from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.readers import table_rows
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.markdown_tables import with_tables_as_lines
-from ragcore.readers.office.cell_format import shown
+from ragcore.readers.office.cell_format import format_cell
 from ragcore.readers.registry import read_file
 from ragcore.readers.web.html import page_text
 from ragcore.readers.web.html_text import html_text
@@ -348,7 +348,7 @@ def test_a_table_that_only_places_text_is_read_as_text_with_the_table_in_it(tmp_
     ],
 )
 def test_numbers_and_dates_are_as_the_workbook_shows_them(value: object, code: str, expected: str) -> None:
-    assert shown(value, code) == expected
+    assert format_cell(value, code) == expected
 
 
 REGIONS = ["Region: North (2019); Q1: 25%; Q2: 2", "Region: North (2019); Q1: 50%; Q2: 4"]

@@ -26,7 +26,7 @@ from tests.ragcore.readers.ocr.test_tesseract import SENTENCES, drawn, scanned, 
 
 MARK = (10, 10, 60, 30)  # on an upright page
 
-with_rapidocr = pytest.mark.skipif(not rapidocr.installed(), reason="the extra ocr is not installed")
+with_rapidocr = pytest.mark.skipif(not rapidocr.is_installed(), reason="the extra ocr is not installed")
 each_engine = pytest.mark.parametrize(
     "engine", [pytest.param(tesseract, marks=with_tesseract), pytest.param(rapidocr, marks=with_rapidocr)]
 )
@@ -36,7 +36,7 @@ def marked(turn: int = 0) -> Image.Image:
     """A page with a mark in its top left corner, lying so that it has to be turned clockwise by `turn`."""
     picture = Image.new("L", (400, 600), 255)
     ImageDraw.Draw(picture).rectangle(MARK, fill=0)
-    return recognition.turned(picture, (360 - turn) % 360)
+    return recognition.turn_picture(picture, (360 - turn) % 360)
 
 
 @dataclass
@@ -49,13 +49,13 @@ class Double:
     __name__: str = "double"
     sizes: list[tuple[int, int]] = field(default_factory=list)
 
-    def installed(self) -> bool:
+    def is_installed(self) -> bool:
         return True
 
     def reads(self, language: str) -> bool:
         return language in self.languages
 
-    def recognised(self, picture: Image.Image, name: str) -> RecognisedPage:
+    def read_lines(self, picture: Image.Image, name: str) -> RecognisedPage:
         self.sizes.append(picture.size)
         upright = picture.width < picture.height and picture.getpixel((30, 20)) == 0
         text, confidence = (self.text, self.confidence) if upright else ("xqz jjk wvv", 0.2)
@@ -153,7 +153,7 @@ def test_a_page_on_its_side_or_upside_down_is_read_and_drawn_upright(
 ) -> None:
     monkeypatch.setattr(recognition, "ENGINES", (engine,))
     upright = drawn(*SENTENCES, *SENTENCES)
-    recognition.turned(upright, turn).save(tmp_path / "page.png")
+    recognition.turn_picture(upright, turn).save(tmp_path / "page.png")
     words: dict[int, PageWords] = {}
     document = read_file(tmp_path / "page.png", ReadOptions("page.png", on_words=words.__setitem__))
     assert document.text.split() == " ".join([*SENTENCES, *SENTENCES]).split()
@@ -169,7 +169,7 @@ def test_a_page_on_its_side_or_upside_down_is_read_and_drawn_upright(
 
 @with_tesseract
 def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_and_drawn_upright(tmp_path: Path) -> None:
-    pages = [recognition.turned(drawn(*SENTENCES), turn).convert("RGB") for turn in (0, 180, 90)]
+    pages = [recognition.turn_picture(drawn(*SENTENCES), turn).convert("RGB") for turn in (0, 180, 90)]
     pages[0].save(tmp_path / "scan.pdf", save_all=True, append_images=pages[1:], resolution=150)
     words: dict[int, PageWords] = {}
     document = read_file(tmp_path / "scan.pdf", ReadOptions("scan.pdf", on_words=words.__setitem__))

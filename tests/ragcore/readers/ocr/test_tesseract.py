@@ -20,9 +20,9 @@ from ragcore.schema import Document
 
 SENTENCES = ["The cliff railway opened in spring.", "Ada Penrose built its tower."]
 
-with_tesseract = pytest.mark.skipif(not tesseract.installed(), reason="tesseract is not installed")
+with_tesseract = pytest.mark.skipif(not tesseract.is_installed(), reason="tesseract is not installed")
 
-only_tesseract = pytest.mark.skipif(rapidocr.installed(), reason="the extra ocr is installed, too")
+only_tesseract = pytest.mark.skipif(rapidocr.is_installed(), reason="the extra ocr is installed, too")
 
 
 def drawn(*sentences: str) -> Image.Image:
@@ -83,8 +83,8 @@ def test_each_page_of_a_fax_is_a_page(tmp_path: Path) -> None:
 @with_tesseract
 def test_only_the_pages_of_a_pdf_without_text_are_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    real = tesseract.recognised
-    monkeypatch.setattr(tesseract, "recognised", lambda picture, name: asked.append(picture.size) or real(picture, name))
+    real = tesseract.read_lines
+    monkeypatch.setattr(tesseract, "read_lines", lambda picture, name: asked.append(picture.size) or real(picture, name))
     path = scanned(tmp_path / "mixed.pdf", "=This page is text.", SENTENCES[0], "", f"={SENTENCES[1]}")
     seen = list[tuple[int, int]]()  # pages
     document = read_file(

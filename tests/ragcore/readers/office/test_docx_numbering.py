@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.office.docx_numbering import written
+from ragcore.readers.office.docx_numbering import format_number
 from ragcore.readers.registry import read_file
 from tests.making import make_zip
 
@@ -140,7 +140,7 @@ def test_a_level_that_says_very_much_is_cut(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_are_written_as_word_writes_them(form: str, numbers: dict[int, str]) -> None:
-    assert {number: written(number, form) for number in numbers} == numbers
+    assert {number: format_number(number, form) for number in numbers} == numbers
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the documents are not here")
