@@ -32,6 +32,7 @@ from ragcore.schema import ChatMessage, Document, MessageRole, TextNode
 from ragcore.selectors import BaseSelector
 from ragcore.storage import ChatStore, SimpleChatStore
 from ragcore.vector_stores import MemoryStore, SimpleVectorStore, VectorStoreQueryMode
+from tests.reference import broken_links
 
 ROOT = Path(__file__).parents[1]
 PAGE = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs" / "reference").glob("*.md")))
@@ -94,6 +95,14 @@ def test_imports_are_found_on_one_line_and_on_several() -> None:
         "from ragcore import Document, TextNode as Node\na, b = f()\n  from lectern.ask import (\n    Ask,\n    Source,\n  )\n"
     )
     assert imported_in(text) == {"ragcore.Document", "ragcore.TextNode", "lectern.ask.Ask", "lectern.ask.Source"}
+
+
+def test_a_link_of_the_html_pages_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#Node.text">, <a href="#Index">, <a href="c.html">, <a href="b.html#Tree">'
+    )
+    (tmp_path / "b.html").write_text('<section id="Node"><a href="a.html">, <a href="https://example.com/x">')
+    assert broken_links(tmp_path) == ["a.html: #Index", "a.html: b.html#Tree", "a.html: c.html"]
 
 
 # --- families -----------------------------------------------------------------------------------------------------------------

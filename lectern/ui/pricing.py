@@ -89,6 +89,9 @@ def run_within_limits(
         run(_known(asks, history))
         return
     try:
+        if not calls_a_model():
+            run(_known(asks, history))
+            return
         # If even long passages are within the limits, skip the search and do not wait for the embedder.
         if not any(map(_names_passages, asks)) and not is_over(
             all_at_once([at_most(library, ask, history) for ask in asks]), settings
@@ -103,8 +106,9 @@ def run_within_limits(
 
 
 def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
-    """A callback that runs `run` if this price is within the limits, and otherwise opens a dialog first."""
-    if is_over(price, resources.library().settings.price):
+    """A callback that runs `run` if this price is within the limits, and otherwise opens a dialog first. Quotes alone need no
+    consent."""
+    if calls_a_model() and is_over(price, resources.library().settings.price):
         session().confirm = Confirm(price, answers, run, cancelled)
     else:
         run()

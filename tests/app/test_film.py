@@ -149,6 +149,16 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
     dialog = page.get_by_role("dialog")
     with set_to(app, AppSettings(price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
         query(page, app, "Accumulate")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        answered(page)  # quotes call no model, so no limit is in their way
+    with ScriptedServer(slots=4) as server:
+        llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
+        model_above_limits(page, app, look, dialog, llm)
+
+
+def model_above_limits(page: Page, app: App, look: Look, dialog: Locator, llm: LLMSettings) -> None:
+    with set_to(app, AppSettings(llm=llm, price=PriceSettings(ask_above_calls=5, ask_above_tokens=0))):
+        query(page, app, "Accumulate")
         page.get_by_text("Accumulate: ").first.wait_for()
         page.get_by_role("button", name="Ask", exact=True).click()
         dialog.get_by_text("Answering takes 6 calls").wait_for()
@@ -161,7 +171,7 @@ def test_above_a_limit_the_person_is_asked_first(page: Page, app: App, look: Loo
         dialog.get_by_role("button", name="Run anyway").click()
         answered(page)
         assert page.locator('[class*="st-key-facts_"]').inner_text().startswith("Accumulate · ")
-    with set_to(app, AppSettings(price=PriceSettings(ask_above_calls=0, ask_above_tokens=100))):
+    with set_to(app, AppSettings(llm=llm, price=PriceSettings(ask_above_calls=0, ask_above_tokens=100))):
         page.goto(f"{app.url}/chat")
         page.get_by_role("heading", name="Ask your documents").wait_for()
         ask_in_chat(page, QUESTION)

@@ -83,6 +83,7 @@ def test_a_model_is_offered_and_then_answers_the_same_question(
     assert list(models_folder(own_app.home).iterdir()) == []
 
     write_tiny_model(models_folder(own_app.home) / "tiny.gguf", trained_context=16_384)  # its tokens are letters
+    row.get_by_text("tiny.gguf").wait_for()  # by itself, on a page that was open before
     page.reload()
     offer.get_by_text("tiny.gguf is on this computer").wait_for()
     offer.get_by_role("button", name="Ask again with the model").click()

@@ -52,6 +52,14 @@ def said_by(path: Path) -> str:
     return " ".join(read_file(path, ReadOptions(path.name)).text.split())
 
 
+def test_a_kept_answer_that_is_unsure_keeps_its_mark(page: Page, app: App, notes: Notes) -> None:
+    ask_anew(page, app, "Where can I park my own bicycle?")
+    keep_answer(page)
+    page.get_by_text("Added to your notes.").wait_for()
+    (note,) = notes.all()
+    assert note.text.startswith("*Not sure*\n\nClosest passages:")
+
+
 def test_an_answer_is_kept_opened_edited_and_saved_as_word_and_markdown(
     page: Page, app: App, notes: Notes, look: Look, tmp_path: Path
 ) -> None:

@@ -25,7 +25,7 @@ from tests.app.test_chat import ask_anew
 from tests.app.test_compare import compare, finished
 from tests.app.test_indexes import name_field, part, rename_box
 from tests.app.test_replay import replay, start, whole
-from tests.app.test_stage import switch
+from tests.app.test_stage import ALONE, switch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -224,42 +224,47 @@ def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
 
 
 def test_a_comparison_is_filmed(browser: Browser, app: App, watch: Watch, request: pytest.FixtureRequest) -> None:
-    """From an empty form to the words in which two answers differ; kept as docs/screens/compare.gif."""
+    """From an empty form to the words in which two answers of a real model differ; kept as docs/screens/compare.gif.
+
+    Stage mode replays the answers at the pace at which the model wrote them; the film is faster.
+    """
     if not request.config.getoption("--screens", default=False):
         pytest.skip("asked for with --screens")
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     let_in(context)
     watch.follow(context)
     page = context.new_page()
+    switch(page, app, True)
     film = Film(page)
     page.goto(f"{app.url}/query")
     page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
     film.shoot(hold=1.0)
-    for way in ("Refine", "Tree summarize", "Accumulate"):
-        page.get_by_role("button", name=way, exact=True).click()
+    for mode in ("Compact", "Refine", "Tree summarize", "Accumulate"):  # the first is on already
+        page.locator(".st-key-query_modes").get_by_role("button", name=mode, exact=True).click()
         settled(page)
         film.shoot(hold=0.4)
     box = page.get_by_role("textbox", name="Question")
-    for typed in range(4, len(ON_A_PAGE) + 4, 4):
-        box.fill(ON_A_PAGE[:typed])
+    for typed in range(4, len(ALONE) + 4, 4):
+        box.fill(ALONE[:typed])
         film.shoot()
-    page.get_by_role("button", name="Compare 4 answers").click()
-    costs = page.locator('[class*="st-key-cost_"]')
-    while costs.count() < 4:
+    page.get_by_role("button", name="Compare 3 answers").click()
+    while page.get_by_text("Recorded on").count() < 3:
         film.shoot()
+        page.wait_for_timeout(700)
     settled(page)
-    film.shoot(hold=3.0)
+    film.shoot(hold=4.0)
     pins = page.get_by_role("button", name="Pin")
     pins.first.click()
     page.get_by_text("Pin a second answer").wait_for()
     film.shoot(hold=0.8)
     page.locator('[class*="st-key-column_"]').last.get_by_role("button", name="Pin").click()
-    page.locator(".st-key-panel").get_by_text("From Compact to Accumulate").wait_for()
+    page.locator(".st-key-panel").get_by_text("From Refine to Accumulate").wait_for()
     settled(page)
     page.wait_for_timeout(500)
     film.shoot(hold=4.0)
     film.save(FOLDER / "compare.gif")
+    switch(page, app, False)
     context.close()
 
 

@@ -1,4 +1,4 @@
-"""Measuring a question set: with which settings, how far it is, and the figures of each, drawn and as a table."""
+"""Measurements of a question set: settings, progress, and results as a table and a chart."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question
 from ragcore.evaluation.significance import Mean, mean
 
-MOST_SHOWN = 6  # measurements in the table and the drawing
+MOST_SHOWN = 6  # measurements in the table and the chart
 LOOK_SECONDS = 1.0
 ACTIVE = ("queued", "running")
 FIELD_NAMES = {
@@ -37,12 +37,12 @@ FIELD_NAMES = {
     "faithfulness": "faithfulness",
     "relevancy": "relevancy",
 }
-USUAL_NAME = "As in Settings"  # as it is kept, whatever the language
+USUAL_NAME = "As in Settings"  # as stored, in every language
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """A measurement under a name that no other of the screen has."""
+    """A measurement with a name that is unique on the screen."""
 
     run: EvalRun
     name: str
@@ -57,7 +57,7 @@ class ShownRun:
 
 
 def metric_names() -> Mapping[str, tuple[str, str]]:
-    """What each metric is called, and what it says."""
+    """The title and description of each metric."""
     return {
         "hit_rate": (_("Hit rate"), _("Hit rate: the share of questions for which at least one right passage was found.")),
         "mrr": (_("MRR"), _(
@@ -171,7 +171,6 @@ def _judge(chosen: QuestionSet, settings: int) -> str:
 
 
 def describe_ask(ask: Ask) -> str:
-    """The options of a setting in a line."""
     how = ask.retrieval
     parts = [
         ngettext("{number} passage", "{number} passages", ask.top_k).format(number=ask.top_k),
@@ -241,7 +240,7 @@ def _new_setting() -> None:
 
 
 def _begin_setting() -> None:
-    """The form of a new setting as answers are made now, without a name."""
+    """Fills the form of a new setting with the current settings, without a name."""
     answers = session().evaluate.setting_from = resources.library().settings.answers
     fill_widget("setting_name", "")
     fill_widget("setting_top_k", answers.top_k)
@@ -287,7 +286,7 @@ def _go_on(run: EvalRun) -> None:
 
 
 def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Sequence[Ask]) -> None:
-    """`measure`, once the person agrees to what a language model would do for it: answer these questions, as each ask says."""
+    """Runs `measure` with the person's consent to the cost of answering these questions once per ask."""
     library = resources.library()
 
     def begin() -> None:
@@ -303,7 +302,7 @@ def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Se
         free = not answered or library.llm().metadata.is_extractive
         price = None if free else of_measuring(library, [question.text for question in answered], asks)
     except RagError:
-        price = None  # beginning says what is wrong
+        price = None  # starting reports the error
     if price is None:
         begin()
     else:
@@ -314,11 +313,11 @@ def _has_another_model(run: EvalRun) -> bool:
     try:
         return resources.current_index().measuring.has_another_model(run)
     except RagError:
-        return False  # going on says what is wrong
+        return False  # resuming reports the error
 
 
 def _progress(runs: Sequence[EvalRun]) -> None:
-    """A bar for each measurement on its way, and what can be done about one that has ended early."""
+    """Progress bars of the running measurements, and the actions for stopped ones."""
     active = [run for run in runs if run.state in ACTIVE]
     if active:
         st.fragment(_bars, run_every=LOOK_SECONDS)([run.id for run in reversed(active)])
@@ -364,7 +363,7 @@ def _draw_ended(run: EvalRun) -> None:
 
 
 def _runs_with_results(runs: Sequence[EvalRun]) -> list[ShownRun]:
-    """Those with results, the newest first."""
+    """The measurements with results, newest first."""
     evaluations = resources.library().evaluations
     some = [run for run in runs if run.done][:MOST_SHOWN]
     names = [_setting_name(run.name) for run in some]

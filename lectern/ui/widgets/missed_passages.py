@@ -1,4 +1,4 @@
-"""Why wasn't it found? The best passage that an answer was not made from, what kept it out, and a button that changes that."""
+""" "Why wasn't it found?": the best missed passage, why the answer did not use it, and a button that changes that."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ragcore.errors import Problem, RagError
 from ragcore.text.sentences import sentences
 
 SNIPPET = 420  # characters of the missed passage
-MOST_KEPT = 20  # passages for every answer from now on; more are looked at for one question alone
-OPEN = 1  # the number in the panel's address where the missed passage itself is shown
+MOST_KEPT = 20  # the most passages to make the new default; more apply to one question only
+OPEN = 1  # the number in the panel's address that opens the missed passage
 
 
 def can_miss(message: Message) -> bool:
-    """Whether it was made by a search that may have missed something."""
+    """Whether it comes from a search that can miss something."""
     facts = message.facts
     searched = message.ask is not None and message.ask.reading == "best" and message.ask.node_ids is None
     return searched and message.state == "done" and facts is not None and facts.recorded is None
@@ -46,7 +46,7 @@ def why_title(message: Message) -> str:
 
 
 def why(message: Message, number: int) -> None:
-    """Fill the side panel; `number` is OPEN for the missed passage itself."""
+    """Fills the side panel; `number` is OPEN for the missed passage itself."""
     place = st.container()
     if number != OPEN:
         st.text_input(
@@ -100,7 +100,6 @@ def _draw_cause(message: Message, missed: Missed, expected: str) -> None:
 
 
 def cause_text(missed: Missed) -> str:
-    """The sentence about a cause, in Markdown."""
     return _SENTENCES[missed.cause](missed)
 
 
@@ -123,7 +122,7 @@ def _rank(message: Message, missed: Missed) -> str:
 
 
 def _snippet(text: str, words: str) -> str:
-    """As much of a passage as is read at a glance, from the sentence on that has most of the wanted words."""
+    """The start of a passage, from the sentence with most of the given words."""
     parts = sentences(text)
     first = nearest(parts, words) if len(" ".join(parts)) > SNIPPET else 0
     text = " ".join(" ".join(parts[first:]).split())
@@ -142,7 +141,7 @@ def _button(message: Message, missed: Missed) -> None:
 
 
 def _ask_again(message: Message, missed: Missed) -> None:
-    """Change what the screen says about how to answer, too, and ask the same question once more in its place."""
+    """Applies the change to the page's options too, and answers the question again."""
     state, ask = session(), missed.ask
     if ask is None:
         return
@@ -239,7 +238,7 @@ def _with_its_words(missed: Missed) -> str:
     return _("Ask with words from the passage") if missed.ask else _("Open settings")
 
 
-_NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # no passage seems to say it
+_NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # causes without a passage that says it
 _OUT_OF_REACH = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 _SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
     Cause.NOT_LOOKED: lambda missed: _("**This mode does not look in your documents.**"),

@@ -1,4 +1,4 @@
-"""Below quotes that do not answer, once in a conversation: a free language model, and the way back to the question."""
+"""The offer of a free language model below quotes that do not answer, once per conversation."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from ragcore.extractive.fixed_replies import NO_MODEL
 
 
 def offered_below(messages: Sequence[Message]) -> Message | None:
-    """The answer of a conversation below which a language model is offered: the last that might be another one with it. None
-    where nothing is offered."""
+    """The answer to put the offer below: the last one that a model might improve. None without an offer."""
     settings = resources.library().settings
     if settings.llm.provider != "none" or settings.stage or models_are_locked():
         return None
@@ -36,12 +35,12 @@ def offered_below(messages: Sequence[Message]) -> Message | None:
 
 
 def _needs_model(text: str, facts: AnswerFacts) -> bool:
-    """Whether a model might answer: passages come close to an answer, or the mode reads none."""
+    """Whether a model might answer: passages come close, or the mode reads none."""
     return facts.outcome == "closest" or text in NO_MODEL.values()
 
 
 def model_offer(message: Message) -> None:
-    """The offer, as far as it has come: to install one, its bar, or to ask again with the one that is there."""
+    """The offer at its current step: install, download progress, or ask again."""
     installed = first_usable_model(resources.home())
     if installed is not None:
         _ready(message, installed.setting)
@@ -73,7 +72,7 @@ def model_offer(message: Message) -> None:
 
 
 def unlock() -> None:
-    """The one press by which a language model comes: to use the one that is here, to install one, or the settings."""
+    """A button to use the installed model or to install one, or a link to the settings."""
     if models_are_locked():
         return
     if (error := session().settings.model_problem) is not None:
@@ -95,7 +94,7 @@ def unlock() -> None:
 
 
 def _to_install() -> CatalogueModel | None:
-    """The one that is being installed, else one that has begun to come, else the first that this computer has memory for."""
+    """The model in installation, else a partial download, else the first that fits into memory."""
     downloads = resources.model_downloads()
     begun = (model for model in downloads.catalogue if downloads.state(model) is not None)
     return downloads.running or next(begun, None) or suggested_model(memory_for_models(), downloads.catalogue)

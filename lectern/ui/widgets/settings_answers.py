@@ -1,4 +1,4 @@
-"""Settings: how answers are made where a question does not say otherwise. Kept as soon as changed."""
+"""Settings for answers. A change is saved at once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def answer_settings() -> None:
 
 
 def _mode(name: str, field: str, modes: Mapping[str, labels.Mode]) -> None:
-    """The way of answering that is usual."""
+    """The choice of a default mode."""
     key = f"set_{field}"
     st.selectbox(
         name,

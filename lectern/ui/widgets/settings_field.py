@@ -1,4 +1,4 @@
-"""One value of the settings, kept as soon as it is changed."""
+"""A single value of the settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lectern.ui.state import session, widget
 
 
 def keep_field(part: str, field: str, key: str) -> None:
-    """Take what the widget `key` holds as this field of a part of the settings, such as "answers"."""
+    """A callback that saves the widget `key` as a field of a part of the settings, such as "answers"."""
     library = resources.library()
     settings = library.settings
     old = getattr(settings, part)

@@ -1,4 +1,4 @@
-"""Settings: how documents are cut into passages, and which files are too large to be read. Kept as soon as changed."""
+"""Settings for passages and for limits of files. A change is saved at once."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def limit_settings() -> None:
 
 
 def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
-    """Field, name, least, most, step, and what it means."""
+    """Field, label, minimum, maximum, step, help text."""
     return (
         ("max_file_mb", _("Largest file, in MB"), 1, 100_000, 50, _("Larger files are not accepted.")),
         (

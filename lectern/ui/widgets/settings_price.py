@@ -1,4 +1,4 @@
-"""Settings: what tokens cost, and how much an answer may take before the person is asked first. Kept as soon as changed."""
+"""Settings for token prices and for limits of an answer. A change is saved at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lectern.ui.widgets.settings_field import keep_field
 
 
 def limits_of_answers() -> None:
-    """Above which the person is asked first."""
+    """The limits above which Lectern asks first."""
     price = resources.library().settings.price
     st.markdown(
         _(
