@@ -15,7 +15,7 @@ from lectern.ui.widgets.chat_options import mode_menu, scope_menu
 from lectern.ui.widgets.model_offer import model_offer, offered_below
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import problem, session_problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.reading import reading_line
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
@@ -113,11 +113,7 @@ for message in messages:
         if message is offered:
             model_offer(message)
 
-if state.problem is not None:
-    pressed = problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="chat")
-    if pressed:
-        state.problem = None
-        st.rerun()
+session_problem("chat")
 
 if not answering:
     before = [message.text for message in messages if message.role == "user"]

@@ -19,7 +19,7 @@ from lectern.ui.widgets.differences import pinned_line, pins
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import address, citation_clicks
 from lectern.ui.widgets.price import price_tag, total_tag
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import session_problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
 from lectern.ui.widgets.search_options import chosen_ask, put_settings, search_options
@@ -199,9 +199,7 @@ def form() -> None:
             stop = _("Stop") if len(answers) == 1 else _("Stop all")
             st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))
     offer_here(chat=False)
-    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="query"):
-        state.problem = None
-        st.rerun()
+    session_problem("query")
 
 
 def passages(message: Message) -> None:
@@ -211,10 +209,8 @@ def passages(message: Message) -> None:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
             st.markdown(f"[{source.number} · {label(labels.place(source))}]({address(message, source)})")
             text = " ".join(source.text.split())
-            if len(text) <= SNIPPET:
-                st.markdown(label(text))
-            else:
-                st.markdown(label(text[:SNIPPET].rsplit(" ", 1)[0]) + " …")
+            st.markdown(label(labels.cut_at_word(text, SNIPPET)))
+            if len(text) > SNIPPET:
                 with st.expander(_("The whole passage"), type="compact"):
                     st.markdown(plain_md(source.text))
             facts = [labels.count(len(source.text), "character")]

@@ -16,7 +16,7 @@ from lectern.ui.state import Confirm, fill_new_widget, session, widget
 from lectern.ui.widgets.chat_mode_replay import needs, table
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import session_problem
 from ragcore.errors import Problem, RagError
 
 LISTED = 200  # conversations, the latest
@@ -159,9 +159,7 @@ if conversation is not None and not replays.questions(conversation.id):
     st.markdown(_("Nothing has been asked in this conversation yet."))
 elif conversation is not None:
     st.caption(_("The same questions in the same order; each mode keeps its own history."))
-    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="replay"):
-        state.problem = None
-        st.rerun()
+    session_problem("replay")
     if replay is None or (state.replay.choosing and not replay.running):
         choices()
     if replay is not None:

@@ -25,7 +25,7 @@ from lectern.ui.widgets.ask_otherwise import is_chat
 from lectern.ui.widgets.file_table import file_table, growing_table
 from lectern.ui.widgets.growing import GrowingText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.passage import address, calls_address
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import Choice, problem, try_again
 from lectern.ui.widgets.read_everything import draw_progress
 from lectern.ui.widgets.reading import move_reading_bar
 from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
@@ -40,10 +40,6 @@ MOST_ADDRESSES = 20  # of one answer
 FIRST = 2  # visible paragraphs of closest passages: what they are, and the closest sentences
 FOLDED_CHARS = 700  # further paragraphs are folded
 LOOK_SECONDS = 1.0  # between two checks of an answer from another server
-
-
-def _again() -> Choice:
-    return Choice(_("Try again"), "again", primary=True)
 
 
 def _quote() -> Choice:
@@ -77,7 +73,7 @@ def answer(message: Message, *, last: bool) -> None:
             unsaved_line(message.id)
         if message.state == "interrupted":
             text = _("The text so far has been kept.") if message.text else ""
-            _retry(message, Problem(_("This answer was interrupted."), text), [_again()])
+            _retry(message, Problem(_("This answer was interrupted."), text), [try_again()])
             return
         if message.state == "failed":
             _draw_failure(message)
@@ -291,11 +287,11 @@ def _unread(message: Message) -> None:
 def _draw_failure(message: Message) -> None:
     error = message.problem or Problem(_("The answer could not be finished."))
     if error.needs_reading:
-        _retry(message, error, [_again()])
+        _retry(message, error, [try_again()])
         return
     model = resources.library().settings.llm.provider != "none"
-    choices = [_again(), _quote(), _change()] if model else [_again()]
-    _retry(message, error, choices if error.retryable or not model else [_quote(), _change(), _again()])
+    choices = [try_again(), _quote(), _change()] if model else [try_again()]
+    _retry(message, error, choices if error.retryable or not model else [_quote(), _change(), try_again()])
 
 
 def _retry(message: Message, error: Problem, choices: Sequence[Choice]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -16,7 +16,7 @@ from lectern.ui.i18n import _, day_and_time, ngettext, numeral
 from lectern.ui.pricing import agree_first
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
-from lectern.ui.widgets.comparing import comparison
+from lectern.ui.widgets.comparing import comparison, metric_names
 from lectern.ui.widgets.own_results import are_few, own_results
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.question_sets import missing_documents, worth
@@ -56,27 +56,6 @@ class ShownRun:
         return sum(one.seconds for one in self.scores) / max(len(self.scores), 1)
 
 
-def metric_names() -> Mapping[str, tuple[str, str]]:
-    """The title and description of each metric."""
-    return {
-        "hit_rate": (_("Hit rate"), _("Hit rate: the share of questions for which at least one right passage was found.")),
-        "mrr": (_("MRR"), _(
-            "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and "
-            "so on.")),
-        "ndcg": (_("nDCG"), _("nDCG: how close the order is to the ideal one, with all right passages first; 1 is ideal.")),
-        "answered": (_("Answered"), _(
-            "The share of questions that got an answer; the others got the closest passages or "
-            "nothing.")),
-        "recall": (_("Word recall"), _(
-            "The share of the right answer’s words that appear in the answer, where the right "
-            "answer is known.")),
-        "faithfulness": (_("Faithfulness"), _("Faithfulness: the share of answers that say only what their passages say.")),
-        "relevancy": (
-            _("Relevancy"), _("Relevancy: the share of answers that answer the question and are backed by the passages."),
-        ),
-    }  # fmt: skip
-
-
 def measurements(chosen: QuestionSet) -> None:
     runs = resources.library().evaluations.runs(chosen.id)
     if chosen.origin == "upload":
@@ -95,7 +74,7 @@ def measurements(chosen: QuestionSet) -> None:
             _table(results)
             _chart(results)
         _remove(results)
-    comparison([(one.run.id, one.name) for one in results], {one.run.id: one.scores for one in results}, metric_names())
+    comparison([(one.run.id, one.name) for one in results], {one.run.id: one.scores for one in results})
 
 
 def _usual() -> Setting:
@@ -173,7 +152,7 @@ def _judge(chosen: QuestionSet, settings: int) -> str:
 def describe_ask(ask: Ask) -> str:
     how = ask.retrieval
     parts = [
-        ngettext("{number} passage", "{number} passages", ask.top_k).format(number=ask.top_k),
+        labels.count(ask.top_k, "passage"),
         labels.mode_label(ask.response_mode),
     ]
     if how.dense_share is not None:

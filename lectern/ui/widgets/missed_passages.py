@@ -19,9 +19,7 @@ from lectern.ui.recheck import begin_look, look_again, look_result
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
-from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.search_options import put_settings
-from ragcore.errors import Problem, RagError
 from ragcore.text.sentences import sentences
 
 SNIPPET = 420  # characters of the missed passage
@@ -62,13 +60,9 @@ def why(message: Message, number: int) -> None:
 
 def _draw_cause_or_passage(message: Message, number: int, expected: str) -> None:
     key = _key(message, expected)
-    try:
-        missed = look_result(key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"))
-    except RagError as error:
-        if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="why"):
-            look_again(key)
-            st.rerun()
-        return
+    missed = look_result(
+        key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"), name="why"
+    )
     if missed is None:
         return
     if number == OPEN and missed.source is not None:
@@ -125,8 +119,7 @@ def _snippet(text: str, words: str) -> str:
     """The start of a passage, from the sentence with most of the given words."""
     parts = sentences(text)
     first = nearest(parts, words) if len(" ".join(parts)) > SNIPPET else 0
-    text = " ".join(" ".join(parts[first:]).split())
-    cut = text if len(text) <= SNIPPET else f"{text[:SNIPPET].rsplit(' ', 1)[0]} …"
+    cut = labels.cut_at_word(" ".join(" ".join(parts[first:]).split()), SNIPPET)
     return f"… {cut}" if first else cut
 
 

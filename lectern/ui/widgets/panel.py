@@ -39,7 +39,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`title` is plain text, or "" if the content does not exist; `draw` fills the panel; `source` is the passage in it, if any."""
+    """`title` is plain text, or "" if the content does not exist; `draw` fills the panel; `source` is the passage in it."""
 
     title: Callable[[Opened], str]
     draw: Callable[[Opened], None]

@@ -12,6 +12,7 @@ from lectern.library import Library
 from lectern.ui import resources
 from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
+from lectern.ui.state import session
 from ragcore.errors import Problem, RagError, StoreError
 
 LOOK_SECONDS = 2.0  # between two tries to reach the library
@@ -42,6 +43,18 @@ def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str 
     return pressed
 
 
+def try_again() -> Choice:
+    return Choice(_("Try again"), "again", primary=True)
+
+
+def session_problem(key: str) -> None:
+    """The error of the session, until the person dismisses it."""
+    state = session()
+    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key=key):
+        state.problem = None
+        st.rerun()
+
+
 def damage(library: Library) -> None:
     """Known damage, above every page."""
     for number, error in enumerate(library.damage()):
@@ -58,7 +71,7 @@ def draw_screen_failure(error: BaseException) -> None:
             _("Nothing in your library was changed. Try again; if it happens again, please report it."),
             details=f"{type(error).__name__}: {error}",
         )
-    problem(failure, [Choice(_("Try again"), "again", primary=True)], key="unexpected")
+    problem(failure, [try_again()], key="unexpected")
     if isinstance(error, StoreError) and error.retryable:
         _go_on()
 

@@ -13,7 +13,7 @@ from lectern.ui.i18n import _, day, day_and_time, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.own_questions import own_questions
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import problem, try_again
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question, Wanted, as_csv, as_jsonl, read_set
 
@@ -151,7 +151,7 @@ def _about_now(set_id: str, state_before: str) -> None:
     number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
     stopped = [_("stopped before all were made")] if now.state == "stopped" else []
     st.caption(" · ".join([number, origin, day(now.created), *stopped]))
-    if now.problem is not None and problem(now.problem, [Choice(_("Try again"), "again", primary=True)], key="set_problem"):
+    if now.problem is not None and problem(now.problem, [try_again()], key="set_problem"):
         if not now.size:
             resources.library().evaluations.delete_set(set_id)
         _make(now.wanted)

@@ -10,7 +10,8 @@ from lectern.ask.read_everything import WAYS
 from lectern.runs.answer_runs import Run
 from lectern.schema import Ask, Message, Price, Reading, Retrieval
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.asking import start_answer
+from lectern.ui.i18n import _, numeral
 from lectern.ui.pricing import price_of
 from lectern.ui.safetext import label
 from lectern.ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, session, widget
@@ -104,31 +105,27 @@ def _offer(offered: Offer, *, key: str) -> None:
 
 
 def _what(reading: Reading, files: int, passages: int) -> str:
-    named = ngettext("{number} document", "{number} documents", files).format(number=numeral(files))
+    documents = labels.count(files, "document")
     if reading == "each_file":
-        return _("Asks {documents}, one by one.").format(documents=named)
-    counted = ngettext("{number} passage", "{number} passages", passages).format(number=numeral(passages))
-    return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
+        return _("Asks {documents}, one by one.").format(documents=documents)
+    return _("Reads {passages} of {documents}.").format(passages=labels.count(passages, "passage"), documents=documents)
 
 
 def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
     """Starts the answer in the open conversation, or as a single question."""
     state, conversations = session(), resources.library().conversations
     opened = conversations.get(state.chat.conversation) if chat and state.chat.conversation else None
-    conversation = opened or conversations.create("chat" if chat else "query")
     try:
-        resources.current_index().runs.start(conversation.id, ask, expected=price)
+        id_ = start_answer(opened.id if opened else None, ask, price, kind="chat" if chat else "query")
     except RagError as error:
-        if opened is None:
-            conversations.delete(conversation.id)
         state.problem = Problem.of(error)
         return
     state.problem, state.panel, state.ask.offer = None, "", None
     state.ask.to_read, state.ask.readings = {}, state.ask.readings + 1
     if chat:
-        state.chat.conversation = conversation.id
+        state.chat.conversation = id_
     else:
-        state.query.conversation = conversation.id
+        state.query.conversation = id_
 
 
 def _cancel(offered: Offer) -> None:

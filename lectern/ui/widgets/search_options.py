@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from lectern.schema import Ask, Retrieval
-from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui import labels
+from lectern.ui.i18n import _, numeral
 from lectern.ui.state import widget
 from ragcore.retrievers.hybrid import COSINE_SHARE
 
@@ -116,11 +117,11 @@ def weaker_help() -> str:
 
 def _summary() -> str:
     count, documents = int(widget("query_top_k")), len(widget("query_files") or ())
-    facts = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
+    facts = [_("Search settings"), labels.count(count, "passage")]
     if widget("query_weaker"):
         facts.append(_("weaker passages included"))
     if documents:
-        facts.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
+        facts.append(labels.count(documents, "document"))
     if int(widget("query_balance")) != USUAL:
         facts.append(_("{percent}% meaning").format(percent=widget("query_balance")))
     if widget("query_cutoff"):

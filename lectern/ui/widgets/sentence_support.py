@@ -12,12 +12,10 @@ from lectern.library import Library
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
-from lectern.ui.recheck import begin_look, look_again, look_result
+from lectern.ui.recheck import begin_look, look_result
 from lectern.ui.safetext import Mark
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.problem import Choice, problem
-from ragcore.errors import Problem, RagError
 from ragcore.extractive.sentence_support import CheckedSentence, plain
 
 _SENTENCES = component("sentence_support", '<div class="root"></div>')
@@ -69,13 +67,9 @@ def sentences_title(message: Message) -> str:
 
 
 def sentences(message: Message) -> None:
-    try:
-        checked = look_result(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
-    except RagError as error:
-        if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="check"):
-            look_again(_key(message))
-            st.rerun()
-        return
+    checked = look_result(
+        _key(message), partial(_look, resources.library(), message), _("Checking every sentence…"), name="check"
+    )
     if checked is None:
         return
     if message.id not in session().answers.checks and message.id in resources.library().checks.of(message.conversation_id):
