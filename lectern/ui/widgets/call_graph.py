@@ -39,7 +39,6 @@ def draw_call_graph(message: Message, opened: int) -> None:
     call = graph.call(opened)
     longest = max((call.milliseconds for call in graph.calls), default=0.0)
     data = {
-        "shape": graph.shape,
         "items": _items(graph, longest),
         "tree": _tree(graph),
         "opened": _whole(call) if call else None,

@@ -64,7 +64,9 @@ def comparison(runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Sc
     fill_widget("compare_second", other)
     with st.container(key="compare_row", horizontal=True):
         for key, title in (("compare_first", _("First")), ("compare_second", _("Second"))):
-            st.selectbox(title, list(run_names), key=key, format_func=run_names.__getitem__, on_change=_choose, width=300)
+            st.selectbox(
+                title, list(run_names), key=key, format_func=run_names.__getitem__, on_change=_open, args=("",), width=300
+            )
     if one == other:
         st.caption(_("Choose two different ones."))
         return
@@ -83,10 +85,6 @@ def _chosen_runs(ids: Sequence[str]) -> tuple[str, str, str]:
     if kind == "compare" and len(chosen) == 3 and chosen[0] in ids and chosen[1] in ids:
         return chosen[0], chosen[1], chosen[2]
     return ids[1], ids[0], ""
-
-
-def _choose() -> None:
-    _open("")
 
 
 def _open(question_id: str) -> None:

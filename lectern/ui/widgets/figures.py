@@ -119,7 +119,11 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
             help=_("How much of a passage the next one repeats."),
             width=180,
         )
-        splitters = _splitters()
+        splitters: dict[SplitterName, str] = {
+            "sentence": _("After whole sentences"),
+            "token": _("At equal lengths"),
+            "section": _("At headings, then sentences"),
+        }
         splitter = st.selectbox(
             _("Where to split"),
             list(splitters),
@@ -146,10 +150,6 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
     return library.rebuilds.plan(
         chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
     )
-
-
-def _splitters() -> dict[SplitterName, str]:
-    return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
 
 
 def _rebuild(index: str) -> None:

@@ -29,13 +29,16 @@ from ragcore.evaluation.significance import Mean, mean
 MOST_SHOWN = 6  # measurements in the table and the chart
 LOOK_SECONDS = 1.0
 ACTIVE = ("queued", "running")
-FIELD_NAMES = {
-    "hit_rate": "hit rate",
-    "mrr": "MRR",
-    "ndcg": "nDCG",
-    "recall": "recall",
-    "faithfulness": "faithfulness",
-    "relevancy": "relevancy",
+FIELD_NAMES = {  # added to the visible name, which is translated
+    metric: f" :small[:gray[{name}]]"
+    for metric, name in {
+        "hit_rate": "hit rate",
+        "mrr": "MRR",
+        "ndcg": "nDCG",
+        "recall": "recall",
+        "faithfulness": "faithfulness",
+        "relevancy": "relevancy",
+    }.items()
 }
 USUAL_NAME = "As in Settings"  # as stored, in every language
 
@@ -347,13 +350,13 @@ def _runs_with_results(runs: Sequence[EvalRun]) -> list[ShownRun]:
     some = [run for run in runs if run.done][:MOST_SHOWN]
     names = [_setting_name(run.name) for run in some]
     return [
-        ShownRun(run, name if names.count(name) == 1 else f"{name}, {_moment(run)}", evaluations.scores(run.id))
+        ShownRun(
+            run,
+            name if names.count(name) == 1 else f"{name}, {day_and_time(run.created, seconds=True)}",
+            evaluations.scores(run.id),
+        )
         for run, name in zip(some, names, strict=True)
     ]
-
-
-def _moment(run: EvalRun) -> str:
-    return day_and_time(run.created, seconds=True)
 
 
 def _table(results: Sequence[ShownRun]) -> None:
@@ -361,8 +364,7 @@ def _table(results: Sequence[ShownRun]) -> None:
     used = [metric for metric in METRICS if any(one.figure(metric) for one in results)]
     heads = [_("Figure"), *(label(one.name) for one in results)]
     rows = [
-        [_named_twice(names[metric][0], FIELD_NAMES.get(metric, "")), *(_cell(one.figure(metric)) for one in results)]
-        for metric in used
+        [names[metric][0] + FIELD_NAMES.get(metric, ""), *(_cell(one.figure(metric)) for one in results)] for metric in used
     ]
     wide_table(heads, [*rows, [_("Seconds"), *(numeral(one.seconds, 2) for one in results)]], key="figures")
     with st.popover(_("What the figures mean"), type="tertiary"):
@@ -373,10 +375,6 @@ def _table(results: Sequence[ShownRun]) -> None:
                 "confidence interval (bootstrap). Seconds are the time to search for and answer one "
                 "question, without the judging.")
         )  # fmt: skip
-
-
-def _named_twice(name: str, in_the_field: str) -> str:
-    return f"{name} :small[:gray[{in_the_field}]]" if in_the_field else name
 
 
 def _cell(figure: Mean | None) -> str:

@@ -36,7 +36,7 @@ def can_miss(message: Message) -> bool:
 
 def ask_why(message: Message) -> None:
     session().panel = f"why.{message.id}"
-    _begin(message, "")
+    begin_look(_key(message, ""), partial(_look, resources.library(), message, ""))
 
 
 def why_title(message: Message) -> str:
@@ -166,10 +166,6 @@ def _read(message: Message, missed: Missed) -> None:
 
 def _show(message: Message, number: int) -> None:
     session().panel = f"why.{message.id}.{number}"
-
-
-def _begin(message: Message, expected: str) -> None:
-    begin_look(_key(message, expected), partial(_look, resources.library(), message, expected))
 
 
 def _key(message: Message, expected: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from lectern.local_models import CatalogueModel, first_usable_model, memory_for_models, model_name, suggested_model
-from lectern.schema import AnswerFacts, Message
+from lectern.schema import Message
 from lectern.settings import models_are_locked
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import answer_again
@@ -28,15 +28,12 @@ def offered_below(messages: Sequence[Message]) -> Message | None:
     unanswered = (
         message
         for message in reversed(messages)
-        if message.state == "done" and message.facts and message.facts.extractive and _needs_model(message.text, message.facts)
+        if message.state == "done" and message.facts and message.facts.extractive
+        # A model might answer: passages come close, or the mode reads none.
+        if message.facts.outcome == "closest" or message.text in NO_MODEL.values()
     )
     last = next(unanswered, None)
     return None if last is None or last.conversation_id in session().chat.declined_model else last
-
-
-def _needs_model(text: str, facts: AnswerFacts) -> bool:
-    """Whether a model might answer: passages come close, or the mode reads none."""
-    return facts.outcome == "closest" or text in NO_MODEL.values()
 
 
 def model_offer(message: Message) -> None:
@@ -110,11 +107,8 @@ def _ready(message: Message, setting: str) -> None:
 
 
 def _decline(message: Message) -> None:
-    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=_decline_here, args=(message.conversation_id,))
-
-
-def _decline_here(conversation_id: str) -> None:
-    session().chat.declined_model.add(conversation_id)
+    declined = session().chat.declined_model
+    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=declined.add, args=(message.conversation_id,))
 
 
 def _ask(message_id: str, setting: str) -> None:

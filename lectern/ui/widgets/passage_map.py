@@ -20,7 +20,6 @@ from lectern.ui.widgets.component import component
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.viewer import view_passage
-from ragcore.schema import TextNode
 
 COLOURED = 10  # files with a colour of their own
 NEAREST = 8  # passages in the list
@@ -152,18 +151,15 @@ def _list(survey: Survey, hits: list[int], question: str) -> None:
         return
     with st.container(key="near_passages", gap="small"):
         for number, node in enumerate(nodes, 1):
+            text = " ".join(node.text.split())
+            text = text if len(text) <= 90 else f"{text[:90]}…"
             st.button(
-                f"{number} · {label(_caption(node))}",
+                label(f"{number} · {node.metadata.get('file_name', '')}: {text}"),
                 key=f"near_{number}",
                 type="tertiary",
                 on_click=view_passage,
                 args=(str(node.ref_doc_id), node.id_),
             )
-
-
-def _caption(node: TextNode) -> str:
-    text = " ".join(node.text.split())
-    return f"{node.metadata.get('file_name', '')}: {text[:90]}{'…' if len(text) > 90 else ''}"
 
 
 def _open() -> None:

@@ -83,7 +83,9 @@ def _from_documents() -> None:
     fill_new_widget("make_number", USUAL)
     with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
         st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
-        st.button(_("Make questions from my documents"), key="make_set", on_click=_make_some)
+        st.button(
+            _("Make questions from my documents"), key="make_set", on_click=lambda: _make(int(widget("make_number") or USUAL))
+        )
     st.caption(
         f"{worth()} "
         + (
@@ -97,10 +99,6 @@ def _from_documents() -> None:
 def worth() -> str:
     """A caveat about questions generated from the documents."""
     return _("Questions made from the documents use their words, so figures are higher than in real use.")
-
-
-def _make_some() -> None:
-    _make(int(widget("make_number") or USUAL))
 
 
 def _make(number: int) -> None:
@@ -270,13 +268,9 @@ def _draw_question(question: Question) -> None:
 
 def expected_answer(question: Question) -> str:
     """The place of the answer, and the right answer, if known."""
-    where = "; ".join(_where(place) for place in question.wanted)
+    where = "; ".join(place_of(place.document, place.pages) for place in question.wanted)
     right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
     return " · ".join(filter(None, (where, right))) or _("no document or answer given: only the reply itself is judged")
-
-
-def _where(wanted: Wanted) -> str:
-    return place_of(wanted.document, wanted.pages)
 
 
 def place_of(document: str, pages: tuple[str, ...]) -> str:
