@@ -92,7 +92,6 @@ def earlier(one: Conversation) -> str:
 
 
 def open_query(query_id: str) -> None:
-    """Opens an earlier result."""
     state.query.conversation, state.panel, state.problem = query_id, "", None
     take_up(asks_of(library.conversations.messages(query_id)), fill_widget)
 

@@ -99,7 +99,6 @@ def conversation_picker() -> None:
 
 
 def choices() -> None:
-    """The choice of modes, and their price."""
     model = library.llm().metadata
     able = [mode for mode in labels.chat_modes() if mode in MODES and lacking(mode, model) is None]
     fill_new_widget("replay_modes", able)

@@ -124,7 +124,6 @@ def entries(catalogue: Catalog) -> Iterator[Message]:
 
 
 def read(code: str) -> Catalog:
-    """The catalogue of a supported language other than English."""
     with (LOCALES / f"{code}.po").open("rb") as file:
         return read_po(file, locale=code)
 

@@ -315,7 +315,6 @@ def coverage(facts: AnswerFacts) -> str:
 
 
 def end_message(states: Sequence[State]) -> str:
-    """The message when answers have ended."""
     if set(states) == {"stopped"}:
         return _("Stopped.")
     if set(states) == {"failed"}:
@@ -346,7 +345,6 @@ def cost_facts(facts: AnswerFacts) -> list[str]:
 
 
 def answer_facts(facts: AnswerFacts) -> str:
-    """The line below an answer."""
     parts = recording_note(facts)
     if facts.reading != "best":
         parts.append(readings()[facts.reading].label)

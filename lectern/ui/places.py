@@ -60,7 +60,6 @@ def open_document(file_id: str, start: int = 0, end: int = 0) -> None:
 
 
 def title_tab(name: str) -> None:
-    """Sets the title of the browser tab."""
     st.set_page_config(page_title=f"{name} · Lectern")
 
 

@@ -27,7 +27,6 @@ def map_points(request: Request) -> Response:
 
 
 def map_passage(request: Request) -> Response:
-    """The text and document of one passage."""
     survey = _survey(request)
     if isinstance(survey, Response):
         return survey

@@ -89,7 +89,6 @@ def _delete_several(file_ids: Sequence[str]) -> None:
 
 
 def deletion_question(number: int) -> str:
-    """The text of the confirmation."""
     return ngettext(
         "Delete this file, its text and its passages? Answers and notes keep what they quote from it.",
         "Delete these {number} files, their text and their passages? Answers and notes keep what they quote from them.",
@@ -128,7 +127,6 @@ def _count_facts(tally: Counter[str], removable: int) -> list[str]:
 
 
 def _tally() -> Counter[str]:
-    """The number of files by state."""
     tally: Counter[str] = Counter()
     for stage, count in resources.library().files.tally().items():
         tally["active" if stage in ACTIVE else stage.value] += count

@@ -59,7 +59,6 @@ def _step_words(run: Run) -> str:
 
 
 def call_words(call: CallInFlight | None) -> str:
-    """What the language model is doing; "" without a call."""
     if call is None:
         return ""
     if call.stage is CallStage.READING:

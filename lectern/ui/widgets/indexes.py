@@ -25,7 +25,6 @@ _IMPORT = component(
 
 
 def index_list() -> None:
-    """The list, with a button per index."""
     indexes, state = resources.all_indexes(), session()
     if state.problem is not None and problem(state.problem, key="indexes"):
         state.problem = None
@@ -63,7 +62,6 @@ def _new_box() -> None:
 
 
 def _draw_creation() -> None:
-    """The progress of an index creation of this tab."""
     if session().indexes.making:
         with st.container(key="making"):
             st.fragment(_progress, run_every=0.5)()

@@ -13,7 +13,6 @@ _COPY = component(
 
 
 def library_copy() -> None:
-    """A button that creates the copy and downloads it when it is complete."""
     words = {
         "download": _("Download a copy"),
         "making": _("Making the copy. Stay on this page until the download begins."),

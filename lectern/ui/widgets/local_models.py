@@ -128,7 +128,6 @@ def _memory(needed: int, free: int) -> str:
 
 
 def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
-    """A model that is not, or not completely, on this computer."""
     downloads = resources.model_downloads()
     state, running = downloads.state(model), downloads.running
     with st.container(key=f"row_{model.file}", horizontal=True, vertical_alignment="center"):

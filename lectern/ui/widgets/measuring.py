@@ -345,7 +345,6 @@ def _draw_ended(run: EvalRun) -> None:
 
 
 def _runs_with_results(runs: Sequence[EvalRun]) -> list[ShownRun]:
-    """The measurements with results, newest first."""
     evaluations = resources.library().evaluations
     some = [run for run in runs if run.done][:MOST_SHOWN]
     names = [_setting_name(run.name) for run in some]

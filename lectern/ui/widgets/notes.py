@@ -61,7 +61,6 @@ def opened_note_id() -> str | None:
 
 
 def opened_source(note_id: str | None) -> tuple[Note, Source] | None:
-    """The passage in the side panel."""
     note = resources.library().notes.get(note_id) if note_id and note_id == opened_note_id() else None
     number = session().panel.rpartition(".")[2]
     source = next((one for one in note.sources if str(one.number) == number), None) if note else None
@@ -96,7 +95,6 @@ def search_notes() -> list[Note]:
 
 
 def export_notes(notes: Sequence[Note]) -> None:
-    """Downloads of the listed or selected notes."""
     if not notes:
         return
     with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="notes_export"):

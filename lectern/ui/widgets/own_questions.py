@@ -48,7 +48,6 @@ def own_questions() -> None:
 
 
 def _use() -> None:
-    """Creates a set from the form and empties it."""
     state = session().evaluate
     questions = [question for row in range(1, ROWS + 1) if (question := _read_row(row))]
     if not questions:

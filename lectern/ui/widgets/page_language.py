@@ -66,7 +66,6 @@ def _streamlits_labels() -> Mapping[str, str]:
 
 
 def language_choice() -> None:
-    """The choice in the settings. It is stored in the first index, for all indexes."""
     # Some computers have no font for Chinese, and would show an empty line.
     names = {"": _("Same as the browser"), **LANGUAGES, "zh": f"{LANGUAGES['zh']} (Chinese)"}
     fill_widget("set_language", resources.chosen_language())

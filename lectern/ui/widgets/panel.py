@@ -51,7 +51,6 @@ def show_panel(kind: str, message: Message) -> None:
 
 
 def opened_panel(conversation_id: str | None) -> Opened | None:
-    """The open panel of this conversation, if any."""
     kind, _dot, rest = session().panel.partition(".")
     message_id, _dot, number = rest.partition(".")
     if kind not in PANELS or conversation_id is None:

@@ -108,7 +108,6 @@ def _age(seconds: float) -> str:
 
 
 def _files(survey: Survey) -> list[dict[str, object]]:
-    """The files with most passages, each with its own colour."""
     counts = Counter(dict(enumerate(np.bincount(survey.owners, minlength=len(survey.documents)).tolist())))
     return [
         {"number": number, "name": survey.documents[number][1], "passages": numeral(count)}

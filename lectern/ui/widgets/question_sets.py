@@ -131,7 +131,6 @@ def _upload(key: str) -> None:
 
 
 def _about(chosen: QuestionSet) -> None:
-    """A line about the set, with updates while questions are generated."""
     st.fragment(_about_now, run_every=LOOK_SECONDS if chosen.state == "running" else None)(chosen.id, chosen.state)
 
 

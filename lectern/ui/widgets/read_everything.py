@@ -41,7 +41,6 @@ def offer_again(opened: Opened) -> None:
 
 
 def offer_here(*, chat: bool) -> None:
-    """The page's pending offer, if any."""
     state = session()
     offered = state.ask.offer
     if offered is None or offered.chat != chat:
@@ -177,7 +176,6 @@ def choose_reading(key: str, *, disabled: bool) -> None:
 
 
 def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
-    """The progress of an answer that reads more than the best passages."""
     progress = run.progress
     if progress is None or progress.of < 2:
         return

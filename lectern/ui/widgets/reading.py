@@ -14,7 +14,6 @@ from lectern.ui.state import session
 
 
 def reading_bar() -> None:
-    """The bar in the sidebar of every page."""
     st.fragment(_bar, run_every=_pace())()
 
 
@@ -30,7 +29,6 @@ def move_reading_bar() -> None:
 
 
 def reading_line() -> None:
-    """The line above the question: answers only know what has been read so far."""
     st.fragment(_line, run_every=_pace())()
 
 

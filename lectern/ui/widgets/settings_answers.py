@@ -39,7 +39,6 @@ def answer_settings() -> None:
 
 
 def _mode(name: str, field: str, modes: Mapping[str, labels.Mode]) -> None:
-    """The choice of a default mode."""
     st.selectbox(
         name,
         list(modes),

@@ -11,8 +11,6 @@ from lectern.ui.state import fill_widget, session, widget
 
 
 class SavedField(TypedDict):
-    """Arguments of a widget."""
-
     key: str
     on_change: Callable[[str, str, str], None]
     args: tuple[str, str, str]

@@ -131,7 +131,6 @@ def _address(provider: Provider) -> None:
 
 
 def _model() -> None:
-    """The field for the model's name, and the models of the tested server."""
     report = session().settings.report
     models = report.models if report else ()
     if len(models) == 1 and not widget("llm_model"):

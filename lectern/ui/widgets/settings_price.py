@@ -10,7 +10,6 @@ from lectern.ui.widgets.settings_field import saved_field
 
 
 def limits_of_answers() -> None:
-    """The limits above which Lectern asks first."""
     price = resources.library().settings.price
     st.markdown(
         _(

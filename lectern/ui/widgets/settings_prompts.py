@@ -53,7 +53,6 @@ def titles() -> Mapping[str, tuple[str, str]]:
 
 
 def variables() -> Mapping[str, str]:
-    """The meaning of each name in braces."""
     return {
         "context_str": _("the passages found, each with its number"),
         "query_str": _("the question"),
@@ -141,7 +140,6 @@ def _texts(name: str, used: PromptVersion) -> None:
 
 
 def _draft(name: str) -> None:
-    """A callback that stores the unsaved text."""
     state = session().settings
     typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
     state.prompt_problem = None

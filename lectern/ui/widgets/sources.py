@@ -49,7 +49,6 @@ def _zone(small: bool) -> None:
 
 
 def _downloads(known: list[str]) -> None:
-    """Current downloads. A change reruns the page."""
     running = resources.current_index().fetching.running()
     if there := resources.current_index().fetching.already_there():
         session().notice = _already(there)

@@ -21,7 +21,6 @@ _VIEWER = component("viewer", '<div class="root"></div>')
 
 
 def view_passage(document_id: str, passage_id: str) -> None:
-    """A callback that shows a passage in its document."""
     nodes = resources.library().store.nodes([passage_id])
     state = session().viewer
     start, end = ((nodes[0].start_char_idx or 0), (nodes[0].end_char_idx or 0)) if nodes else (0, 0)
