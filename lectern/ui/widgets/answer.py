@@ -42,14 +42,6 @@ FOLDED_CHARS = 700  # further paragraphs are folded
 LOOK_SECONDS = 1.0  # between two checks of an answer from another server
 
 
-def _quote() -> Choice:
-    return Choice(_("Answer without a model"), "quote")
-
-
-def _change() -> Choice:
-    return Choice(_("Open settings"), "settings")
-
-
 def question(message: Message) -> None:
     with st.chat_message("user"):
         st.markdown(plain_md(message.text))
@@ -285,21 +277,20 @@ def _unread(message: Message) -> None:
 
 
 def _draw_failure(message: Message) -> None:
-    error = message.problem or Problem(_("The answer could not be finished."))
-    if error.needs_reading:
-        _retry(message, error, [try_again()])
-        return
-    model = resources.library().settings.llm.provider != "none"
-    choices = [try_again(), _quote(), _change()] if model else [try_again()]
-    _retry(message, error, choices if error.retryable or not model else [_quote(), _change(), try_again()])
+    error, again = message.problem or Problem(_("The answer could not be finished.")), try_again()
+    quote, settings = Choice(_("Answer without a model"), "quote"), Choice(_("Open settings"), "settings")
+    if error.needs_reading or resources.library().settings.llm.provider == "none":
+        _retry(message, error, [again])
+    else:
+        _retry(message, error, [again, quote, settings] if error.retryable else [quote, settings, again])
 
 
 def _retry(message: Message, error: Problem, choices: Sequence[Choice]) -> None:
     pressed = problem(error, choices, key=message.id)
-    if pressed == _change().label:
+    if pressed == "settings":
         go_to_settings()
     if pressed is not None:
-        answer_again(message.id, extractive=True if pressed == _quote().label else None)
+        answer_again(message.id, extractive=True if pressed == "quote" else None)
         st.rerun()
 
 

@@ -26,8 +26,8 @@ _IMPORT = component(
 
 def index_list() -> None:
     indexes, state = resources.all_indexes(), session()
-    if state.problem is not None and problem(state.problem, key="indexes"):
-        state.problem = None
+    if state.problem is not None:
+        problem(state.problem, key="indexes")
     if indexes.one_only:
         st.markdown(_("This library is a database on a server, which holds a single index. Its details are below."))
         return

@@ -85,9 +85,7 @@ def _progress(was_drawing: bool) -> None:
     if share is not None:
         st.progress(min(share, 0.99), _("Drawing the map. You can do other things meanwhile."))
     elif surveys.problem is not None:
-        if problem(surveys.problem, key="map"):
-            surveys.start()
-            st.rerun()
+        problem(surveys.problem, key="map")
     elif survey is not None and not surveys.is_of_now(survey):
         with st.container(key="map_old", horizontal=True, vertical_alignment="center"):
             age = _age(time.time() - survey.made)

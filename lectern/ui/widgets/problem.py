@@ -28,7 +28,7 @@ class Choice:
 
 
 def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
-    """Draws the form. Returns the label of the clicked button."""
+    """Draws the form. Returns the key of the clicked button."""
     pressed = None
     with st.container(key=f"failure{key}"):
         st.markdown(f"**{label(translate(error.what))}**" + (f"  \n{label(translate(error.hint))}" if error.hint else ""))
@@ -36,7 +36,7 @@ def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str 
             with st.container(horizontal=True, gap="small"):
                 for choice in choices:
                     if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
-                        pressed = choice.label
+                        pressed = choice.key
         if ": " in error.details:  # the name of an error alone explains nothing
             with st.expander(_("Details"), type="compact"):
                 st.code(error.details, language=None, wrap_lines=True)

@@ -25,6 +25,18 @@ if TYPE_CHECKING:
     from lectern.models import ConnectionReport
 
 MOST_OFFERED = 12  # models of a server; another name can be typed
+FIELDS = {  # widgets, and the fields of LLMSettings in them
+    "llm_provider": "provider",
+    "llm_url": "base_url",
+    "llm_model": "model",
+    "llm_window": "context_window",
+    "llm_timeout": "timeout",
+    "llm_room": "num_output",
+    "llm_temperature": "temperature",
+    "llm_functions": "calls_functions",
+    "llm_calls": "calls_at_once",
+    "llm_idle": "idle_minutes",
+}
 
 
 def model_settings() -> bool:
@@ -283,37 +295,20 @@ def _report(report: ConnectionReport, *, to_save: bool, test: bool) -> bool:
 
 def _drafted() -> LLMSettings | None:
     """The settings in the fields; None if they are invalid."""
+    values = {field: widget(key) for key, field in FIELDS.items()}
+    values |= {field: str(values[field] or "").strip() for field in ("base_url", "model")}
     try:
-        return resources.library().settings.llm.model_copy(
-            update=LLMSettings(
-                provider=widget("llm_provider"),
-                base_url=str(widget("llm_url") or "").strip(),
-                model=str(widget("llm_model") or "").strip(),
-                context_window=int(widget("llm_window") or 0),
-                timeout=float(widget("llm_timeout") or 0),
-                num_output=int(widget("llm_room") or 0),
-                temperature=float(widget("llm_temperature") or 0),
-                calls_functions=bool(widget("llm_functions")),
-                calls_at_once=widget("llm_calls"),
-                idle_minutes=float(widget("llm_idle") or 0),
-            ).model_dump(exclude_unset=True)
-        )
+        typed = LLMSettings.model_validate(values | {"calls_functions": bool(values["calls_functions"])})
     except ValidationError:
         return None
+    return resources.library().settings.llm.model_copy(update=typed.model_dump(exclude_unset=True))
 
 
-def _fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
-    put("llm_provider", settings.provider)
-    put("llm_url", settings.base_url)
-    put("llm_model", settings.model)
-    put("llm_window", settings.context_window)
-    put("llm_timeout", int(settings.timeout))
-    put("llm_room", settings.num_output)
-    put("llm_temperature", settings.temperature)
-    put("llm_functions", settings.calls_functions)
-    put("llm_calls", settings.calls_at_once)
-    put("llm_idle", settings.idle_minutes)
-    put("llm_key", "")
+def _fill(settings: LLMSettings, fill: Callable[[str, object], None]) -> None:
+    for key, field in FIELDS.items():
+        value = getattr(settings, field)
+        fill(key, int(value) if field == "timeout" else value)
+    fill("llm_key", "")
 
 
 def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
