@@ -47,7 +47,7 @@ from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.synthesizer import passages_from
 from ragcore.schema import ChatMessage, MessageRole, Outcome
 from ragcore.text.citations import MARKS
-from ragcore.text.quotable_sentences import joined
+from ragcore.text.quotable_sentences import join_quotes
 
 EVERYDAY = Path(__file__).with_name("everyday_documents")
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -162,7 +162,7 @@ def _everyday() -> Iterator[Case]:
 
 def shown_by(llm: ExtractiveLLM, asked: Case) -> Shown:
     reading = llm.read(asked.question, asked.passages)
-    return Shown(reading.outcome, joined([*reading.quotes, *reading.further]), [quote.text for quote in reading.ranked])
+    return Shown(reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.ranked])
 
 
 def figures(asked: Sequence[Case], shown: Sequence[Shown]) -> dict[str, float]:

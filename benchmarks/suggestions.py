@@ -35,7 +35,7 @@ def measure(library: Library) -> None:
     sentences = [question for question in every if question.rank[0] == 0]
     print(f"  of sentences: {share(library, sentences)}")
     began = time.perf_counter()
-    made = library.suggestions.made()
+    made = library.suggestions.generate()
     print(f"  suggested in {time.perf_counter() - began:.1f} s: {share(library, made)}")
     for suggestion in made:
         print(f"    {suggestion.question}")

@@ -1,7 +1,7 @@
-"""The token that lets a browser in: in the address that `lectern` prints, then exchanged for a cookie.
+"""The access token of a browser. `lectern` prints an address with the token, which is then exchanged for a cookie.
 
-It is stored in the file `token` of the library's folder, which only its owner may read, so that a browser that was let in once
-stays in after a restart. Deleting the file and starting anew shuts all of them out.
+It is stored in the file `token` of the library's folder, which only its owner may read, so that it is the same after a restart.
+To exclude all browsers, delete the file and restart.
 """
 
 from __future__ import annotations
@@ -17,27 +17,24 @@ from pathlib import Path
 from ragcore.errors import StoreError
 from ragcore.storage.atomic_file import replace_file
 
-ACCESS = "LECTERN_TOKEN"  # the environment's name for whether a token is needed: "off" where a proxy decides who comes in
+ACCESS = "LECTERN_TOKEN"  # environment variable: "off" if a proxy checks who may use the application
 _TOKEN = re.compile(r"[\w-]{43}", re.ASCII)  # 256 bits in URL-safe base64
 
 
 def needs_token() -> bool:
-    """Whether the application is open only to who has its token, as the environment says."""
+    """Whether a token is required, from the environment."""
     return os.environ.get(ACCESS, "").strip().lower() != "off"
 
 
 def access_token(folder: Path) -> str:
-    """The token of the library in `folder`; a new one where there is none, or where others could have read or written it.
-
-    StoreError where it cannot be stored: without it nobody could be let in.
-    """
+    """The token of the library in `folder`; a new one if there is none, or others could read or write it. StoreError."""
     path = folder / "token"
-    token = _stored(path)
+    token = _read_token(path)
     if token is None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(path, secrets.token_urlsafe(32), mode=0o600)
-            token = _stored(path) or path.read_text("utf-8")  # that of a file system without owners and modes, such as FAT
+            token = _read_token(path) or path.read_text("utf-8")  # for a file system without owners and modes, such as FAT
         except OSError as error:
             raise StoreError(
                 f"The token that lets a browser in cannot be stored in {path}: {error.strerror}.",
@@ -46,8 +43,8 @@ def access_token(folder: Path) -> str:
     return token
 
 
-def _stored(path: Path) -> str | None:
-    """None for what is not there, no token, or not this account's alone."""
+def _read_token(path: Path) -> str | None:
+    """None if the file is missing, invalid, or accessible for other accounts."""
     try:
         status = path.lstat()
         owned = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
@@ -58,12 +55,12 @@ def _stored(path: Path) -> str | None:
 
 
 def cookie_name(port: int) -> str:
-    """Cookies do not know ports: without it, two applications on one host would overwrite each other's."""
+    """Has the port, because browsers share cookies between all ports of a host."""
     return f"lectern_{port}"
 
 
 def cookie_value(token: str) -> str:
-    """What the browser keeps. The token cannot be computed from it.
+    """The value of the browser's cookie. The token cannot be computed from it.
 
     >>> len(cookie_value("any token"))
     64
@@ -72,5 +69,5 @@ def cookie_value(token: str) -> str:
 
 
 def address(port: int, token: str | None) -> str:
-    """Where a person on this computer opens the application."""
+    """The local address of the application."""
     return f"http://localhost:{port}" + (f"/?token={token}" if token else "")

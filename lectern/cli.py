@@ -1,14 +1,14 @@
 """The library from a terminal.
 
-lectern [--port NUMBER]      start the application; --no-token where a proxy decides who comes in
-lectern add WHAT ...         take in files, folders, web links or storage addresses, and wait until they are read
-lectern ask QUESTION         an answer with its sources
-lectern export FILE          the whole library in one file, also while it is in use
+lectern [--port NUMBER]      start the application; --no-token if a proxy checks who may use it
+lectern add WHAT ...         add files, folders, web links or storage addresses, and wait until they are read
+lectern ask QUESTION         print an answer with its sources
+lectern export FILE          write the whole library into one file, also while it is in use
 lectern import FILE          add such a file to the library
-lectern rebuild              make the index anew, with other passages or another embedder
-lectern worker               read the files of a library that others share, until interrupted
-lectern eval DATASET         measure finding and answering with a data set, or compare two settings
-lectern record               record the answers of stage mode anew, with the language model that is set
+lectern rebuild              rebuild the index with other passages or another embedder
+lectern worker               read the files of a shared library, until interrupted
+lectern eval DATASET         measure retrieval and answers with a data set, or compare two settings
+lectern record               record the answers of stage mode again, with the current language model
 """
 
 from __future__ import annotations
@@ -25,33 +25,32 @@ from typing import TYPE_CHECKING, get_args
 
 from lectern import access
 from lectern import settings as config
-from lectern.added_files import added_as_json, added_in_words, file_as_json, file_in_words
 from lectern.jobs.changes import wait_for_end
 from lectern.settings import ResponseMode, SplitterName
-from ragcore.errors import ConfigError, InputError, RagError
+from ragcore.errors import ConfigError, InputError, Problem, RagError
 from ragcore.storage.atomic_file import replace_file
 
 if TYPE_CHECKING:
     from lectern.jobs.file_rows import FileRow
+    from lectern.jobs.files import Added
     from lectern.jobs.sources import Gathered
     from lectern.library import Library
-    from lectern.schema import Ask
 
 APP = Path(__file__).parents[1] / "app.py"
 FIRST_PORT = 8501
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; gives its exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that this terminal or file cannot hold is no reason to end
+    """Run the command; returns its exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # the encoding of a terminal or file may not have all characters
         sys.stdout.reconfigure(errors="replace")
     parser = _parser()
-    given = parser.parse_args(arguments)
-    for option, used in (("--port", given.port is not None), ("--no-token", given.no_token)):
-        if used and given.command not in (None, "serve"):
-            parser.error(f"{option} starts the application; it cannot be used with {given.command}")
+    options = parser.parse_args(arguments)
+    for option, used in (("--port", options.port is not None), ("--no-token", options.no_token)):
+        if used and options.command not in (None, "serve"):
+            parser.error(f"{option} starts the application; it cannot be used with {options.command}")
     try:
-        return _run(given)
+        return _run(options)
     except RagError as error:
         print(f"{error.what}\n{error.hint}".rstrip(), file=sys.stderr)
         return 1
@@ -70,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-token", action="store_true", help=token_help)
     commands = parser.add_subparsers(dest="command")
     serve = commands.add_parser("serve", help="start the application (the default)")
-    # SUPPRESS: the default of a command's option would replace the value given before the command.
+    # SUPPRESS, because the default of a command's option would replace the value before the command.
     serve.add_argument("--port", type=_port, metavar="NUMBER", help=port_help, default=argparse.SUPPRESS)
     serve.add_argument("--no-token", action="store_true", help=token_help, default=argparse.SUPPRESS)
     add = commands.add_parser("add", aliases=["ingest"], help="take documents in")
@@ -85,9 +84,13 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--price", action="store_true", help="say what the answer would take, and do not ask for it")
     export = commands.add_parser("export", help="write the whole library into one file")
     export.add_argument("file", type=Path)
-    taken = commands.add_parser("import", help="add what export has written to the library")
-    taken.add_argument("file", type=Path)
-    _add_rebuild(commands.add_parser("rebuild", help="rebuild the index; the old one answers until then"))
+    import_ = commands.add_parser("import", help="add what export has written to the library")
+    import_.add_argument("file", type=Path)
+    rebuild = commands.add_parser("rebuild", help="rebuild the index; the old one answers until then")
+    rebuild.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
+    rebuild.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
+    rebuild.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
+    rebuild.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
     commands.add_parser("worker", help="read the files of a shared library, until interrupted")
     _add_eval(commands.add_parser("eval", help="measure finding and answering with a data set"))
     record = commands.add_parser("record", help="record the answers of stage mode anew")
@@ -95,29 +98,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(given: argparse.Namespace) -> int:
-    where = given.library or config.default_library(given.database)
-    match given.command:
+def _run(options: argparse.Namespace) -> int:
+    where = options.library or config.default_library(options.database)
+    match options.command:
         case "add" | "ingest":
-            return _add(where, given.what, given.query, as_json=given.json)
+            return _add(where, options.what, options.query, as_json=options.json)
         case "ask":
-            return _ask(where, _ask_of(given), price=given.price, as_json=given.json)
+            return _ask(where, options)
         case "export":
-            return _export(where, given.file)
+            return _export(where, options.file)
         case "import":
-            return _import(where, given.file)
+            return _import(where, options.file)
         case "rebuild":
-            return _rebuild(where, given.chunk_size, given.chunk_overlap, given.embed_model, given.splitter)
+            return _rebuild(where, options)
         case "worker":
             return _worker(where)
         case "eval":
-            return _eval(given)
+            _use_checkout("benchmarks", "What measures data sets")
+            from benchmarks.datasets.command import run
+
+            return run(options)
         case "record":
-            return _record(where, given.into)
-    return _serve(where, given.port, no_token=given.no_token)
+            return _record(where, options.into)
+    return _serve(where, options.port, no_token=options.no_token)
 
 
-def _opened(where: Path | str) -> closing[Library]:
+def _open(where: Path | str) -> closing[Library]:
     from lectern.library import Library
 
     return closing(Library.open(where))
@@ -136,8 +142,7 @@ def _port(text: str) -> int:
 
 
 def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
-    """Be the application until it is ended, and open it in the browser of whoever sits at this terminal. No process of its own:
-    whatever ends this one ends the application."""
+    """Run the application in this process until it ends, and open it in the browser if this is a terminal."""
     import importlib
     import os
     import threading
@@ -152,7 +157,7 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     if no_token:
         os.environ[access.ACCESS] = "off"
-    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # else uvicorn believes what any program on this computer says of a proxy
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # otherwise uvicorn trusts proxy headers of any local program
     token = access.access_token(config.default_folder()) if access.needs_token() else None
     if sys.stdout.isatty():
         threading.Thread(target=_open_browser, args=(port, token), daemon=True).start()
@@ -164,8 +169,8 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
 
 
 def _open_browser(port: int, token: str | None) -> None:
-    """Once the application answers. The token goes by a file that only this account may read: all accounts of a computer see
-    what a program, such as the browser, is started with."""
+    """Open the browser once the application answers. The token is in a file that only this account may read, because other
+    accounts can see the arguments of a program."""
     import urllib.error
     import urllib.request
     import webbrowser
@@ -176,7 +181,7 @@ def _open_browser(port: int, token: str | None) -> None:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
                 up = True
         except urllib.error.HTTPError:
-            up = True  # and told to go by other names
+            up = True  # an error is an answer
         except OSError:
             time.sleep(0.1)
     where = access.address(port, token)
@@ -188,7 +193,7 @@ def _open_browser(port: int, token: str | None) -> None:
 
 
 def _free_port(port: int | None) -> int:
-    """`port`, or without one 8501 or the next free port. ConfigError when none of these is free."""
+    """`port`, or by default 8501 or the next free port. ConfigError if none is free."""
     import socket
 
     ports = range(FIRST_PORT, FIRST_PORT + 100) if port is None else [port]
@@ -202,32 +207,32 @@ def _free_port(port: int | None) -> int:
 
 
 def _add(where: Path | str, what: list[str], query: str | None, *, as_json: bool) -> int:
-    with _opened(where) as library:
+    with _open(where) as library:
         before = library.files.versions()
         library.worker.start()
-        given: set[str] = set()
+        ids: set[str] = set()
         failed = False
         for each in what:
             try:
-                taken = library.intake.take(gathered(library, each, query))
-            except (ConfigError, InputError) as error:  # the others are taken all the same
+                files = library.intake.take(read_source(library, each, query))
+            except (ConfigError, InputError) as error:  # go on with the others
                 if as_json:
                     print(added_as_json(each, "failed", error=error))
                 else:
                     print(f"{error.what} {error.hint}", file=sys.stderr)
                 failed = True
                 continue
-            for added in taken:
+            for added in files:
                 if as_json and added.outcome == "duplicate":
                     print(added_as_json(added.given, "duplicate", same_as=added.file.name))
                 elif (sentence := added_in_words(added)) and not as_json:
                     print(sentence)
-                given.add(added.file.id)
-        return int(not _all_read(library, given, before, file_as_json if as_json else file_in_words) or failed)
+                ids.add(added.file.id)
+        return int(not _all_read(library, ids, before, file_as_json if as_json else file_in_words) or failed)
 
 
-def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
-    """Whoever sits at the terminal may read what this account may read."""
+def read_source(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
+    """The files of a path, a link or an address. Everything that this account may read is allowed."""
     from lectern.jobs import sources
     from lectern.settings import AllowedSources
 
@@ -247,12 +252,63 @@ def gathered(library: Library, what: str, query: str | None) -> Iterator[Gathere
         raise ConfigError(f"There is no file {what}.", hint="Check the name and the folder.")
 
 
+def added_in_words(added: Added) -> str:
+    """Whether a new file is a duplicate, replaces a file, or got another name; "" for neither."""
+    name, file = added.given, added.file
+    if added.outcome == "duplicate":
+        return f"{name} is already in the library{'' if name == file.name else f', as {file.name}'}."
+    if added.outcome == "replaced":
+        return f"{file.name} takes the place of the version that was there."
+    return "" if name == file.name else f"{name} is taken in as {file.name}, as there is another file of its name."
+
+
+def file_in_words(file: FileRow) -> str:
+    """One line, and a second one with the first problem, if any."""
+    passages = "1 passage" if file.passages == 1 else f"{file.passages:,} passages"
+    lines = []
+    if file.ready:
+        lines.append(f"{file.name} is ready: {passages}.")
+    elif file.problem is None:
+        lines.append(f"{file.name} was stopped.")
+    if file.problem is not None:
+        more = len(file.left_out) - 1
+        lines.append(
+            f"{file.problem.what} {file.problem.hint}{f' And {more} more: see Details, or --json.' if more > 0 else ''}"
+        )
+    return "\n".join(lines)
+
+
+def file_as_json(file: FileRow) -> str:
+    """One line. `left_out` has a sentence for each part of the file that was not read."""
+    if file.problem is not None and file.problem.nothing_new:  # a folder or an archive
+        return added_as_json(file.name, "passed over", left_out=[file.problem.what])
+    left_out = [problem.what for problem in file.left_out]
+    error = None if file.ready else file.problem
+    return added_as_json(file.name, file.stage.value, passages=file.passages, left_out=left_out, error=error)
+
+
+def added_as_json(
+    name: str,
+    state: str,
+    *,
+    passages: int = 0,
+    left_out: list[str] | None = None,
+    error: Problem | RagError | None = None,
+    same_as: str = "",
+) -> str:
+    """One line with the file's name, its state ("ready", "failed", "stopped", "passed over" or "duplicate") and its result; for
+    a duplicate also the name of the file with the same content."""
+    problem = f"{error.what} {error.hint}".strip() if error is not None else None
+    entry = {"file": name, "state": state, "passages": passages, "left_out": left_out or [], "error": problem}
+    return json.dumps({**entry, "same_as": same_as} if same_as else entry, ensure_ascii=False)
+
+
 def _all_read(
-    library: Library, given: Set[str], before: Set[tuple[str, float]], describe: Callable[[FileRow], str] = file_in_words
+    library: Library, ids: Set[str], before: Set[tuple[str, float]], describe: Callable[[FileRow], str] = file_in_words
 ) -> bool:
-    """Wait for the files that were given, and say what became of each; whether none failed. `before`: see `wait_for_end`."""
+    """Wait for the files, and print the result of each; False if one failed. `before`: see `wait_for_end`."""
     failed = False
-    for file in wait_for_end(library.files, given, before):
+    for file in wait_for_end(library.files, ids, before):
         print(describe(file), flush=True)
         failed = failed or (file.problem is not None and not (file.ready or file.problem.nothing_new))
     return not failed
@@ -261,7 +317,7 @@ def _all_read(
 def _export(where: Path | str, target: Path) -> int:
     from lectern.export.backup import write_copy
 
-    with _opened(where) as library:
+    with _open(where) as library:
         copied = write_copy(library, target)
     print(f"{target} holds {copied}.")
     return 0
@@ -272,7 +328,7 @@ def _import(where: Path | str, source: Path) -> int:
 
     if not source.is_file():
         raise ConfigError(f"There is no file {source}.", hint="Check the name and the folder.")
-    with _opened(where) as library:
+    with _open(where) as library:
         before = library.files.versions()
         copied = read_copy(library, source)
         print(copied.taken_in)
@@ -280,17 +336,14 @@ def _import(where: Path | str, source: Path) -> int:
         return int(not _all_read(library, set(), before))
 
 
-def _rebuild(
-    where: Path | str,
-    chunk_size: int | None,
-    chunk_overlap: int | None,
-    embed_model: str | None,
-    splitter: SplitterName | None,
-) -> int:
-    """Interrupted, it goes on with the same command, or in the application."""
-    with _opened(where) as library:
+def _rebuild(where: Path | str, options: argparse.Namespace) -> int:
+    """After an interruption, the same command or the application goes on."""
+    with _open(where) as library:
         plan = library.rebuilds.start(
-            chunk_size=chunk_size, chunk_overlap=chunk_overlap, embed_model=embed_model, splitter=splitter
+            chunk_size=options.chunk_size,
+            chunk_overlap=options.chunk_overlap,
+            embed_model=options.embed_model,
+            splitter=options.splitter,
         )
         changes = f" ({', '.join(plan.changes)})" if plan.changes else ""
         print(
@@ -309,14 +362,14 @@ def _rebuild(
 
 
 def _worker(where: Path | str) -> int:
-    """Keep a worker process going, as the application does."""
+    """Run a worker process, as the application does."""
     import signal
     import threading
 
     ended = threading.Event()
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, lambda _number, _frame: ended.set())
-    with _opened(where) as library:
+    with _open(where) as library:
         library.worker.start()
         print(f"Reading the files of {library.name}. Press Ctrl+C to end it.", flush=True)
         ended.wait()
@@ -329,31 +382,24 @@ def _record(where: Path | str, into: Path | None) -> int:
     _use_checkout("sample", "What records answers")
     from sample.record import record, write
 
-    def told(made: Recording) -> None:
-        how = made.ask.chat_mode or made.ask.response_mode
-        print(f"{how}: {made.ask.question} ({made.facts.model}, {made.facts.seconds:.1f} s)", flush=True)
+    def report(recording: Recording) -> None:
+        ask, facts = recording.ask, recording.facts
+        print(f"{ask.chat_mode or ask.response_mode}: {ask.question} ({facts.model}, {facts.seconds:.1f} s)", flush=True)
 
-    with _opened(where) as library:
-        made = record(library, told)
-        write(made, into or RECORDED)
-    print(f"{len(made)} answers are recorded in {into or RECORDED}.")
+    with _open(where) as library:
+        recordings = record(library, report)
+        write(recordings, into or RECORDED)
+    print(f"{len(recordings)} answers are recorded in {into or RECORDED}.")
     return 0
 
 
 def _use_checkout(package: str, what: str) -> None:
-    """Let a package of the checkout be imported that no installation has. ConfigError where it is not there."""
+    """Make a package of the checkout importable, which an installation does not have. ConfigError."""
     if not (APP.parent / package).exists():
         raise ConfigError(
             f"{what} is not installed beside the library.", hint="Install from a checkout, with: python -m pip install -e ."
         )
     sys.path.append(str(APP.parent))
-
-
-def _add_rebuild(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--chunk-size", type=_at_least_one, metavar="TOKENS", help="length of a passage")
-    parser.add_argument("--chunk-overlap", type=int, metavar="TOKENS", help="how much of a passage the next one repeats")
-    parser.add_argument("--splitter", choices=get_args(SplitterName), help="where documents are cut into passages")
-    parser.add_argument("--embed-model", metavar="NAME", help="a sentence-transformers model by name or folder, or hashing")
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
@@ -376,39 +422,27 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--each", type=Path, metavar="FILE", help="write what came of each question, as JSON Lines")
 
 
-def _eval(given: argparse.Namespace) -> int:
-    _use_checkout("benchmarks", "What measures data sets")
-    from benchmarks.datasets.command import run
-
-    return run(given)
-
-
-def _ask_of(given: argparse.Namespace) -> Ask:
-    from lectern.schema import Ask
-
-    return Ask(given.question, chat_mode=None, response_mode=given.mode, top_k=given.top_k)
-
-
-def _ask(where: Path | str, ask: Ask, *, price: bool, as_json: bool) -> int:
+def _ask(where: Path | str, options: argparse.Namespace) -> int:
     from lectern.explain.source_view import locate_quotes
     from lectern.runs.answer_runs import check_question
-    from lectern.runs.cost_estimate import price as estimate_price
-    from lectern.schema import build_sources
+    from lectern.runs.cost_estimate import price
+    from lectern.schema import Ask, build_sources
 
+    ask = Ask(options.question, chat_mode=None, response_mode=options.mode, top_k=options.top_k)
     check_question(ask.question)
-    with _opened(where) as library:
-        if price:
-            about = estimate_price(library, ask)
-            calls = "1 call" if about.calls == 1 else f"{about.calls} calls"
-            print(f"{ask.mode}: {calls}, about {about.tokens:,} tokens.")
+    with _open(where) as library:
+        if options.price:
+            estimate = price(library, ask)
+            calls = "1 call" if estimate.calls == 1 else f"{estimate.calls} calls"
+            print(f"{ask.mode}: {calls}, about {estimate.tokens:,} tokens.")
             return 0
         began = time.perf_counter()
         answer = library.answer(ask)
         for piece in answer:
-            if not as_json:
+            if not options.json:
                 print(piece, end="", flush=True)
         sources = locate_quotes(library.store, build_sources(answer.source_nodes), answer.text)
-        if as_json:
+        if options.json:
             rows = [{"file": source.file_name, "place": source.place, "score": source.score} for source in sources]
             seconds = round(time.perf_counter() - began, 3)
             reply = {"outcome": answer.outcome, "text": answer.text, "sources": rows, "seconds": seconds}

@@ -1,5 +1,7 @@
-"""The keys of language-model providers, in `keys.json`, apart from the settings. Only the file's owner may read it, and each
-key is for one server: a person who changes a server's address is asked for the key of the other one."""
+"""The keys of language-model providers, in `keys.json`, which only its owner may read.
+
+Each key is for one server: after a change of the server's address, the key must be entered again.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from ragcore.storage.atomic_file import replace_file
 
 logger = logging.getLogger(__name__)
 
-DAMAGED = "keys.damaged"  # what a file that cannot be read is called from then on, with a number and .json
+DAMAGED = "keys.damaged"  # new name of a file that cannot be read, with a number and .json
 
 
 class StoredKey(BaseModel):
-    """A key, and the origin (scheme, host and port) that it was given for; "" where that is not known yet."""
+    """A key, and the origin (scheme, host and port) of its server; "" while it is unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,8 +35,7 @@ class StoredKey(BaseModel):
 
 
 def read_key(folder: Path, provider: Provider, address: str = "") -> str:
-    """The key that was stored for the server at `address`, "" being the provider's usual one; or the environment's
-    OPENAI_API_KEY for OpenAI; or "". No other server is given it."""
+    """The stored key of the server at `address`, by default the provider's usual one; or OPENAI_API_KEY for OpenAI; or ""."""
     from ragcore.llms.server_address import OPENAI_URL, openai_base_url
 
     origin = key_origin(provider, address)
@@ -47,31 +48,31 @@ def read_key(folder: Path, provider: Provider, address: str = "") -> str:
 
 
 def write_key(folder: Path, provider: Provider, key: str, address: str = "") -> None:
-    """Keep the key of the server at `address` in a file that only its owner may read; "" forgets it."""
-    with _changed(folder) as keys:
+    """Store the key of the server at `address`; "" deletes it."""
+    with _change_keys(folder) as keys:
         keys.pop(provider, None)
         if key:
             keys[provider] = StoredKey(key=key, origin=key_origin(provider, address))
 
 
 def bind_keys(folder: Path, settings: AppSettings) -> None:
-    """Have keys whose origin is not known yet be for the servers that are set now. Former versions of Lectern stored none."""
+    """Set the origin of keys that earlier versions stored without one to that of the current servers."""
     unbound = [name for name, stored in _keys(folder).items() if not stored.origin]
     if unbound:
         servers = [settings.llm, *settings.connected.values()]
         origins: dict[str, str] = {llm.provider: key_origin(llm.provider, llm.base_url) for llm in reversed(servers)}
-        with suppress(StoreError), _changed(folder) as keys:  # on a full disk they stay as they are
+        with suppress(StoreError), _change_keys(folder) as keys:  # on a full disk they do not change
             for name in filter(origins.get, unbound):
                 keys[name] = StoredKey(key=keys[name].key, origin=origins[name])
 
 
 def stored_keys(folder: Path) -> dict[str, StoredKey]:
-    """All keys in the file, whichever server each is for."""
+    """All keys in the file, by provider."""
     return _keys(folder)
 
 
 def key_origin(provider: str, address: str) -> str:
-    """Scheme, host and port of the server of `provider` at `address`; "" for what is no address."""
+    """Scheme, host and port of the server of `provider` at `address`; "" for an invalid address."""
     from ragcore.llms.server_address import OPENAI_URL
 
     return _origin(address or (OPENAI_URL if provider == "openai" else ""))
@@ -87,10 +88,10 @@ def _origin(address: str) -> str:
 
 
 @contextmanager
-def _changed(folder: Path) -> Iterator[dict[str, StoredKey]]:
-    """The keys, to be changed and then written."""
+def _change_keys(folder: Path) -> Iterator[dict[str, StoredKey]]:
+    """The keys as a dictionary, which is written at the end."""
     home = home_of(folder)
-    with _alone(home / "keys.lock"):
+    with _lock(home / "keys.lock"):
         keys = _keys(folder)
         yield keys
         text = json.dumps({name: stored.model_dump() for name, stored in keys.items()})
@@ -98,7 +99,7 @@ def _changed(folder: Path) -> Iterator[dict[str, StoredKey]]:
 
 
 def mask(key: str) -> str:
-    """A key as a screen may show it: enough to recognise, too little to use."""
+    """A part of a key that is enough to recognise it, and too little to use it."""
     return f"{key[:3]}…{key[-4:]}" if len(key) >= 16 else "•" * min(len(key), 8)
 
 
@@ -109,7 +110,7 @@ def _keys(folder: Path) -> dict[str, StoredKey]:
     try:
         keys = TypeAdapter(dict[str, StoredKey | str]).validate_json(path.read_bytes().removeprefix(BOM_UTF8))
     except ValidationError:
-        _set_aside(path)
+        _rename_damaged(path)
         return {}
     except OSError as error:
         raise ConfigError(
@@ -123,7 +124,7 @@ def _keys(folder: Path) -> dict[str, StoredKey]:
 
 
 def damaged_keys(folder: Path) -> ConfigError | None:
-    """That the stored keys were damaged, until keys are stored anew or the damaged file is deleted."""
+    """The error of a damaged file, until keys are stored again or the damaged file is deleted."""
     home = home_of(folder)
     try:
         _keys(folder)
@@ -138,28 +139,28 @@ def damaged_keys(folder: Path) -> ConfigError | None:
     )
 
 
-def _set_aside(path: Path) -> None:
-    """Give a damaged file another name, so that nothing is written over what may still be read in it."""
+def _rename_damaged(path: Path) -> None:
+    """Rename a damaged file, so that it is not overwritten."""
     number = 1
     while (aside := path.with_name(f"{DAMAGED}-{number}.json")).exists():
         number += 1
     try:
         path.replace(aside)
-    except FileNotFoundError:  # another process was quicker
+    except FileNotFoundError:  # another process was faster
         return
     except OSError:
-        # Not raised from the cause, whose context would hold the keys.
+        # Without the cause, because its context has the keys.
         raise ConfigError(f"The keys in {path} cannot be read.", hint="Delete the file and enter the keys again.") from None
     logger.warning("the keys in %s cannot be read; the file is called %s now", path, aside.name)
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One process at a time, by SQLite's lock, which every system has. A folder that takes no lock takes no file, and says so;
-    who has held it for seconds hangs, and is not waited for."""
-    with ExitStack() as held:
+def _lock(path: Path) -> Iterator[None]:
+    """Exclude other processes with a lock of SQLite, which works on every system. After some seconds, go on without the lock:
+    its process hangs. If the folder is read-only, the write of the keys raises the error."""
+    with ExitStack() as stack:
         with suppress(sqlite3.Error, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            lock = held.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+            lock = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
             lock.execute("BEGIN EXCLUSIVE")
         yield

@@ -1,6 +1,6 @@
-"""A person's library in one place: the folder on disk, its files, its passages, its conversations, and how to ask it.
+"""A person's library: its folder, files, passages, conversations and answers.
 
-Opening one is quick: no model is loaded until something is embedded or asked.
+It opens fast, because models are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -16,24 +16,10 @@ from typing import TYPE_CHECKING
 
 from lectern import keys
 from lectern import settings as config
+from lectern.ask import suggested_questions
 from lectern.ask.asked_documents import count_unread, list_asked
-from lectern.ask.suggested_questions import SCHEMA as SUGGESTIONS_SCHEMA
-from lectern.ask.suggested_questions import Suggestions
-from lectern.db.conversations import SCHEMA as CONVERSATIONS_SCHEMA
-from lectern.db.conversations import Conversations
-from lectern.db.document_groups import SCHEMA as GROUPS_SCHEMA
-from lectern.db.document_groups import DocumentGroups
-from lectern.db.evaluations import SCHEMA as EVALUATIONS_SCHEMA
-from lectern.db.evaluations import Evaluations
-from lectern.db.feedback import SCHEMA as FEEDBACK_SCHEMA
-from lectern.db.feedback import Feedback
+from lectern.db import conversations, document_groups, evaluations, feedback, notes, prompt_versions, sentence_checks
 from lectern.db.integrity import IntegrityCheck
-from lectern.db.notes import SCHEMA as NOTES_SCHEMA
-from lectern.db.notes import Notes
-from lectern.db.prompt_versions import SCHEMA as PROMPTS_SCHEMA
-from lectern.db.prompt_versions import PromptVersions
-from lectern.db.sentence_checks import SCHEMA as CHECKS_SCHEMA
-from lectern.db.sentence_checks import Checks
 from lectern.jobs.embedders import BUILT_IN, MULTILINGUAL, EmbedderLoader, Embedders, EmbedderState
 from lectern.jobs.intake import Intake
 from lectern.jobs.open_library import open_parts
@@ -52,12 +38,13 @@ if TYPE_CHECKING:
     from ragcore.response_synthesizers.attribution import AnswerCheck
     from ragcore.retrievers.base import BaseRetriever
 
-LEFT_BEHIND_SECONDS = 24 * 3600.0  # before something that was never taken in is deleted
+TABLES = (conversations, feedback, notes, document_groups, sentence_checks, suggested_questions, prompt_versions, evaluations)
+LEFT_BEHIND_SECONDS = 24 * 3600.0  # before an incoming file that was never added is deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a library. `bytes_on_disk`: documents, passages and conversations; `name`: where it is."""
+    """The state of a library. `bytes_on_disk`: documents, passages and conversations; `name`: its place."""
 
     embedder: EmbedderState
     embedder_error: RagError | None
@@ -76,44 +63,38 @@ class Deleted:
 
 
 class Library:
-    """Everything the screens and the command line use. One object serves all threads of a process.
+    """One index of a person, for the screens and the command line. All threads of a process share one object.
 
-    `embedder` and `llm` stand in for the bundled embedder and for the language model of the settings. `local`: the folder
-    for what stays on this machine when the library is on a server; by default `config.default_folder()`.
+    `embedder` and `llm` replace the bundled embedder and the language model of the settings. `local`: the folder for local
+    files of a library on a server; by default `config.default_folder()`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, contextlib.closing(Library.open(folder)) as library:
+    ...     library.status().files, library.settings.answers.top_k
+    (0, 6)
     """
 
     def __init__(
         self, where: Path | str, *, embedder: Embedder | None = None, llm: LLM | None = None, local: Path | None = None
     ) -> None:
-        self.shared = on_server(where)  # with other machines
+        self.shared = on_server(where)
         self.folder = folder = (local or config.default_folder()) if self.shared else Path(where)
         self.incoming = folder / "incoming"
         self._make_folder()
-        parts = open_parts(
-            where,
-            folder,
-            CONVERSATIONS_SCHEMA,
-            FEEDBACK_SCHEMA,
-            NOTES_SCHEMA,
-            GROUPS_SCHEMA,
-            CHECKS_SCHEMA,
-            SUGGESTIONS_SCHEMA,
-            PROMPTS_SCHEMA,
-            EVALUATIONS_SCHEMA,
-        )
+        parts = open_parts(where, folder, *(module.SCHEMA for module in TABLES))
         self.name, self.database, self.files, self.store = parts.name, parts.database, parts.files, parts.store
         self._settings = parts.settings
-        self._settings.read()  # so that what cannot work is said now
-        self.conversations = Conversations(self.database, clock=parts.clock)
-        self.feedback = Feedback(self.database, clock=parts.clock)
-        self.notes = Notes(self.database, clock=parts.clock)
-        self.groups = DocumentGroups(self.database)
-        self.checks = Checks(self.database)
-        self.prompts = PromptVersions(self.database, clock=parts.clock)
-        self.suggestions = Suggestions(
+        self._settings.read()  # raises ConfigError now
+        self.conversations = conversations.Conversations(self.database, clock=parts.clock)
+        self.feedback = feedback.Feedback(self.database, clock=parts.clock)
+        self.notes = notes.Notes(self.database, clock=parts.clock)
+        self.groups = document_groups.DocumentGroups(self.database)
+        self.checks = sentence_checks.Checks(self.database)
+        self.prompts = prompt_versions.PromptVersions(self.database, clock=parts.clock)
+        self.suggestions = suggested_questions.Suggestions(
             self.database, self.store, retriever=self.retriever, llm=self._own_llm, wording=self.prompts.current
         )
-        self.evaluations = Evaluations(self.database, clock=parts.clock)
+        self.evaluations = evaluations.Evaluations(self.database, clock=parts.clock)
         self.integrity = IntegrityCheck(self.database)
         self.intake = Intake(self.files, parts.settings, self.incoming)
         self.worker = WorkerProcess(where, folder, self.files)
@@ -124,18 +105,18 @@ class Library:
         self._answer_check: AnswerCheck | None = None
         self._opened_llm: tuple[tuple[config.LLMSettings, str, str], LLM] | None = None
         self._lock = threading.Lock()
-        self._deleting = threading.Lock()  # one at a time, so that each is told of its own bytes
+        self._deleting = threading.Lock()  # one deletion at a time, because each counts its own bytes
 
     def _make_folder(self) -> None:
         folder = self.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o700)  # documents, conversations and keys are their owner's alone
+            folder.chmod(0o700)  # only the owner may read documents, conversations and keys
             self.incoming.mkdir(exist_ok=True)
-            _clear(self.incoming)
+            _delete_old(self.incoming)
         except OSError as error:
             if not self.shared and (folder / "library.db").exists():
-                return  # it may only be read
+                return  # it is read-only
             raise StoreError(
                 f"The library's folder {folder} cannot be used: {error.strerror}.",
                 hint="Check that the folder belongs to you, or name another one in LECTERN_HOME.",
@@ -143,9 +124,9 @@ class Library:
 
     @classmethod
     def open(cls, where: Path | str) -> Library:
-        """The library in a folder, made when there is none, or on a server: postgresql://user:password@host:port/database.
+        """Open or create the library in a folder, or on a server: postgresql://user:password@host:port/database.
 
-        Of one on a server, keys, uploads on their way in, logs and copies of files are in this machine's default folder.
+        For a library on a server, keys, uploads, logs and copies of files are in this machine's default folder.
         """
         return cls(where)
 
@@ -158,26 +139,26 @@ class Library:
 
     @property
     def settings(self) -> AppSettings:
-        """As they are now: another process may have changed them. ConfigError."""
+        """The current settings, with the changes of all processes. ConfigError."""
         return self._settings.read()
 
     def update_settings(self, settings: AppSettings) -> None:
-        """Keep the settings; the next answer and the next file use them."""
-        self.rebuilds.remember_sizes(settings.ingest)
+        """Store the settings for the next answer and the next file."""
+        self.rebuilds.record_settings(settings.ingest)
         self._settings.write(settings)
 
     @property
     def embedder(self) -> Embedder:
-        """Of the current index: what made its vectors embeds the questions too."""
+        """The embedder of the current index."""
         return self._embedders.of(self.store.versions.current().embed_model)
 
     def suit_reader(self, language: str) -> None:
-        """Where it is new, have it made for somebody who reads this language, such as "de-AT"; "" is not known."""
+        """Choose the embedder of a new library by the reader's language, such as "de-AT", or "" for unknown."""
         if embed_model := self._embedders.for_reader(language):
             self.store.choose(embed_model)
 
     def suit_copy(self, embedder: str) -> None:
-        """Where it is new, have it made with the built-in embedder of this name, whose vectors a copy brings along."""
+        """Choose the built-in embedder with this name for a new library, so that it can use the vectors of a copy."""
         for embed_model in (BUILT_IN, MULTILINGUAL):
             if self._embedders.of(embed_model).name == embedder:
                 self.store.choose(embed_model)
@@ -189,7 +170,7 @@ class Library:
 
     @property
     def answer_check(self) -> AnswerCheck:
-        """Of the current index's embedder, with the sentences that it has seen."""
+        """The check of answers with the current embedder, and a cache of sentences."""
         from ragcore.response_synthesizers.attribution import AnswerCheck
 
         embedder = self.embedder
@@ -199,27 +180,25 @@ class Library:
 
     @cached_property
     def secret(self) -> bytes:
-        """Random bytes that all processes of the library know; they sign upload tickets."""
+        """Random bytes that all processes of the library share, to sign upload tickets."""
         return config.shared_secret(self.database)
 
     def damage(self) -> list[RagError]:
-        """What of it is known to be damaged, and what to do about it."""
+        """The known damage of the library, and what to do about it."""
         return [error for error in (self.integrity.problem, keys.damaged_keys(self.folder)) if error is not None]
 
-    # What is in it.
-
     def delete_file(self, file_id: str) -> Deleted:
-        """Remove a file with its text, passages and vectors."""
+        """Delete a file with its text, passages and vectors."""
         file = self.files.get(file_id)
         if file is None:
             raise UnknownDocumentError(file_id)
         with self._deleting:
             before = self._bytes()
             passages = 0
-            with self.files.forgetting(file_id), contextlib.suppress(UnknownDocumentError):  # it never got that far
-                passages = self.store.take_out(file_id)
-            if passages or file.done or self.shared:  # vectors of a file that was stopped; on a server its bytes, too
-                self.store.give_room_back()
+            with self.files.remove_with(file_id), contextlib.suppress(UnknownDocumentError):  # not stored yet
+                passages = self.store.delete_rows(file_id)
+            if passages or file.done or self.shared:  # vectors, perhaps of a stopped file; on a server also its bytes
+                self.store.free_space()
             return Deleted(file.name, passages, max(before - self._bytes(), 0))
 
     def status(self) -> Status:
@@ -235,11 +214,9 @@ class Library:
         )
 
     def _bytes(self) -> int:
-        """Of documents, passages and conversations; the folder of each document need not be looked into."""
+        """The size of documents, passages and conversations."""
         stored = self.store.bytes_on_disk()
-        return stored if self.shared else stored + self.files.ready_and_bytes()[1]  # the tables of a server hold documents too
-
-    # Asking it.
+        return stored if self.shared else stored + self.files.ready_and_bytes()[1]  # On a server, documents are in its tables.
 
     def llm(self, *, extractive: bool = False) -> LLM:
         """The language model of the settings, or the extractive reader."""
@@ -259,27 +236,27 @@ class Library:
             return self._opened_llm[1]
 
     def _own_llm(self) -> LLM:
-        """The language model where it is on this computer: what nobody asked for is sent nowhere else."""
+        """The language model if it is on this computer, else the extractive reader. For requests without a question."""
         chosen = self.settings.llm
         return self.llm(extractive=self._given_llm is None and not (chosen.on_this_computer and chosen.model.strip()))
 
     def retriever(self, top_k: int, file_ids: Sequence[str] | None = None) -> BaseRetriever:
-        """Passages by meaning and words; for a summary of everything, the central ones of every document."""
+        """A retriever by meaning and words; for a summary of everything, of the central passages of each document."""
         return self._plan(Ask("", top_k=top_k, file_ids=None if file_ids is None else tuple(file_ids))).retriever
 
     def passages(self, ask: Ask) -> list[NodeWithScore]:
-        """The passages that would answer."""
+        """The passages for an answer."""
         return self._plan(ask).passages(ask.question)
 
     def answer(self, ask: Ask, history: Sequence[ChatMessage] = ()) -> AnswerStream:
-        """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise.
-
-        StillReadingError where it is put to documents and none of them has been read yet.
-        """
+        """Start an answer, in a conversation if the ask has a chat mode. StillReadingError before any of its documents is
+        read."""
         from lectern.ask.pipeline import answer, answer_each
 
-        if (unread := count_unread(self.files, ask)) and not self._has_passages(ask.file_ids):
-            raise StillReadingError(unread)
+        if unread := count_unread(self.files, ask):
+            ids = ask.file_ids
+            if not (len(self.store) if ids is None else any(self.store.passage_ids(file_id) for file_id in ids)):
+                raise StillReadingError(unread)
         llm, plan = self.llm(extractive=ask.extractive), self._plan(ask)
         system_prompt, wording = self.settings.answers.system_prompt, self.prompts.current()
         if ask.reading == "each_file":
@@ -292,14 +269,11 @@ class Library:
             )
         return answer(ask, history, llm=llm, plan=plan, system_prompt=system_prompt, wording=wording)
 
-    def _has_passages(self, file_ids: Sequence[str] | None) -> bool:
-        return len(self.store) > 0 if file_ids is None else any(self.store.passage_ids(file_id) for file_id in file_ids)
-
     def _plan(self, ask: Ask) -> RetrievalPlan:
         from lectern.ask.pipeline import plan_retrieval
 
-        # One index for the whole answer, and what made it, whichever is the current one when the question is embedded.
-        name, embed_model = self.store.answering()
+        # The whole answer uses one index and its embedder, even if another index becomes current meanwhile.
+        name, embed_model = self.store.read_current()
         quoting = ask.extractive or (self._given_llm is None and self.settings.llm.provider == "none")
         return plan_retrieval(ask, self.store.index(name), self._embedders.of(embed_model), quoting=quoting)
 
@@ -315,15 +289,15 @@ class Library:
 
 
 def _bundled_embedder() -> Embedder:
-    from ragcore.embeddings.huggingface import HuggingFaceEmbedding  # light; the model is loaded when first used
+    from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
     return HuggingFaceEmbedding()
 
 
-def _clear(incoming: Path) -> None:
-    """Delete what was on its way in when an earlier process ended."""
+def _delete_old(incoming: Path) -> None:
+    """Delete incoming files of processes that have ended."""
     oldest = time.time() - LEFT_BEHIND_SECONDS
     for path in incoming.iterdir():
-        with contextlib.suppress(OSError):  # taken in meanwhile, or not ours: no reason not to open the library
+        with contextlib.suppress(OSError):  # added meanwhile, or of another user
             if path.stat().st_mtime < oldest:
                 path.unlink()

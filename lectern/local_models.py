@@ -1,7 +1,7 @@
-"""Language models as files on this computer: the list of those that can be downloaded, and those that are there.
+"""Language models as files on this computer: a catalogue for downloads, and the installed ones.
 
-They are GGUF files, the format of llama.cpp, in the folder `models` of a person's first library. Any other GGUF file that
-somebody puts there is listed too, and so is the file that the environment's LECTERN_MODEL names.
+They are GGUF files, the format of llama.cpp, in the folder `models` of a person's first library. All GGUF files of the folder
+are listed, and the file of LECTERN_MODEL.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ragcore.errors import ConfigError
 from ragcore.llms.gguf_header import COMPUTE, ModelFileError, read_header
 
 SUFFIX = ".gguf"
-NAMED_BY_SERVER = "LECTERN_MODEL"  # the environment's name for the path of a model anywhere on this computer
-CONTEXT_TOKENS = 8192  # that `CatalogueModel.memory` leaves room for
+NAMED_BY_SERVER = "LECTERN_MODEL"  # environment variable: the path of a model anywhere on this computer
+CONTEXT_TOKENS = 8192  # in `CatalogueModel.memory`
 
 _APACHE = "Apache-2.0"
 _GEMMA = "Gemma Terms of Use"
@@ -29,8 +29,8 @@ _HUB = "https://huggingface.co"
 class CatalogueModel:
     """A model on the hub. `size` and `sha256` are those published for `file` at `revision`, a commit of `repository`.
 
-    `languages`: how many, as its makers say; 1 is English alone. `token_bytes`: what one token of context takes in memory,
-    which is 4 bytes × layers × key-value heads × head size.
+    `languages`: their number; 1 is English. `token_bytes`: the memory for one token of context: 4 bytes × layers × key-value
+    heads × head size.
     """
 
     name: str
@@ -46,11 +46,11 @@ class CatalogueModel:
 
     @property
     def memory(self) -> int:
-        """Bytes that the model takes while it answers, with `CONTEXT_TOKENS` of context."""
+        """Bytes of memory while it answers, with `CONTEXT_TOKENS` of context."""
         return self.size + CONTEXT_TOKENS * self.token_bytes + COMPUTE
 
 
-# The first that fits this computer is the one that is offered.
+# The screens suggest the first one that fits into memory.
 CATALOGUE = (
     CatalogueModel(
         "Qwen2.5 1.5B Instruct",
@@ -129,7 +129,7 @@ CATALOGUE = (
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A GGUF file. `setting` is its name in the settings; `deletable`: it is in the library's folder, and not elsewhere."""
+    """A GGUF file. `setting` is its name in the settings; `deletable`: it is in the library's folder."""
 
     path: Path
     size: int  # bytes
@@ -141,12 +141,12 @@ class InstalledModel:
 
 
 def models_folder(home: Path) -> Path:
-    """Where the models of the library in `home` are. It need not exist yet."""
+    """The models of the library in `home`. The folder may not exist yet."""
     return home / "models"
 
 
 def installed_models(home: Path) -> list[InstalledModel]:
-    """What is in the models folder, by name, then the file of LECTERN_MODEL if it is elsewhere."""
+    """The models of the folder by name, then the file of LECTERN_MODEL if it is elsewhere."""
     folder = models_folder(home)
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == SUFFIX) if folder.is_dir() else []
     models = [InstalledModel(path, path.stat().st_size) for path in paths if path.is_file()]
@@ -157,7 +157,7 @@ def installed_models(home: Path) -> list[InstalledModel]:
 
 
 def model_file(setting: str, home: Path) -> Path:
-    """The file of a model that the settings name: in the models folder, or the one of LECTERN_MODEL. ConfigError."""
+    """The file of a model in the settings: in the models folder, or that of LECTERN_MODEL. ConfigError."""
     named = Path(setting.strip())
     path = models_folder(home) / named
     if named.is_absolute() or named.name != str(named):
@@ -176,7 +176,7 @@ def model_file(setting: str, home: Path) -> Path:
 
 
 def delete_model(setting: str, home: Path) -> int:
-    """Delete a file of the models folder, and give the bytes that are free now. ConfigError where it cannot be deleted."""
+    """Delete a file of the models folder; returns the bytes that are free now. ConfigError."""
     from ragcore.llms.llama_cpp_runtime import drop_runtimes
 
     path = model_file(Path(setting).name, home)
@@ -193,12 +193,12 @@ def delete_model(setting: str, home: Path) -> int:
 
 
 def memory_of(model: InstalledModel) -> int:
-    """Bytes that a file takes while it answers, with `CONTEXT_TOKENS` of context. ModelFileError where it is no model."""
+    """Bytes of memory while a model answers, with `CONTEXT_TOKENS` of context. ModelFileError."""
     return _memory_of(model.path, model.path.stat().st_mtime_ns)
 
 
 def first_usable_model(home: Path) -> InstalledModel | None:
-    """The first of `installed_models` that llama.cpp can load, as far as its header tells; None where there is none."""
+    """The first of `installed_models` with a valid header, or None."""
     for model in installed_models(home):
         with suppress(ModelFileError):
             memory_of(model)
@@ -213,7 +213,7 @@ def _memory_of(path: Path, modified: int) -> int:
 
 
 def memory_for_models() -> int:
-    """Bytes of memory that a language model can have now."""
+    """Bytes of free memory for a language model."""
     from ragcore.llms.llama_cpp_runtime import RESERVE
     from ragcore.llms.local_resources import free_memory
 
@@ -225,13 +225,13 @@ def catalogue_model(file: str) -> CatalogueModel | None:
 
 
 def model_name(setting: str) -> str:
-    """What a model of the settings is called: as its makers do where it is in the catalogue, otherwise as its file."""
+    """The name of a model in the catalogue, or else of its file."""
     known = catalogue_model(setting)
     return known.name if known else Path(setting).name
 
 
 def suggested_model(memory: int, catalogue: Sequence[CatalogueModel] = CATALOGUE) -> CatalogueModel | None:
-    """The first that fits into so many bytes of memory; None where none does."""
+    """The first model that fits into so many bytes of memory, or None."""
     return next((model for model in catalogue if model.memory <= memory), None)
 
 

@@ -1,8 +1,8 @@
-"""Downloads a language model from the hub: in the background, one at a time, stopped and gone on with as the person likes.
+"""Downloads a language model from the hub in the background, one at a time. A download can be stopped and resumed.
 
-What has come is in `FILE.incomplete` beside where the file will be, so a download goes on after a restart, and its size says
-how far it is. `huggingface_hub` gives the address, the token and whether this computer is to stay offline; its own download
-neither stops at once nor says when a busy hub may be asked again, so the bytes are read here.
+The bytes so far are in `FILE.incomplete`, so a download can be resumed after a restart. `huggingface_hub` returns the address,
+the token and whether this computer is offline. Its own download does not stop at once, and does not report when a busy hub can
+be tried again, so this module reads the bytes itself.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ragcore.errors import InputError, Problem, RagError
 logger = logging.getLogger(__name__)
 
 TIMEOUT = 30.0  # seconds without a byte
-TRIES = 4  # in a row that bring nothing, after a connection broke off
-PAUSE_SECONDS = 1.0  # between two of them, times the tries so far
-SPARE_BYTES = 500_000_000  # of the disk that stay free
+TRIES = 4  # Maximum number of tries without a byte, after a connection was lost.
+PAUSE_SECONDS = 1.0  # between two tries, times the number of tries
+SPARE_BYTES = 500_000_000  # of the disk that must stay free
 END_SECONDS = 5.0
 
 
 class DownloadError(RagError):
-    """Why a model did not come. What has come of it is kept, unless it was the wrong file."""
+    """A failed download. The bytes so far stay, unless it was the wrong file."""
 
     retryable = True
 
@@ -45,7 +45,7 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """How far one is. `seconds_left` is None while there is no telling; a stopped one may be gone on with."""
+    """The state of a download. `seconds_left` is None while it is unknown."""
 
     state: Literal["running", "checking", "stopped", "failed"]
     done: int  # bytes
@@ -55,8 +55,7 @@ class Download:
 
 
 class ModelDownloads:
-    """Shared by all sessions of the process. `endpoint`: the address of a hub, by default that of HF_ENDPOINT, or the public
-    one."""
+    """The downloads of a process. `endpoint`: the address of a hub, by default HF_ENDPOINT, or the public one."""
 
     def __init__(
         self,
@@ -75,17 +74,17 @@ class ModelDownloads:
         self._checking = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._began = (0.0, 0)  # seconds on the clock, and the bytes that were there
+        self._began = (0.0, 0)  # seconds on the clock, and the bytes at that time
         self._problems: dict[str, Problem] = {}
 
     @property
     def running(self) -> CatalogueModel | None:
-        """The one that is being downloaded or checked now."""
+        """The model that is being downloaded or checked."""
         return self._running
 
     def state(self, model: CatalogueModel) -> Download | None:
-        """None for one that was never begun, and for one that is whole."""
-        running = self._running is model  # asked before the size: what ends in between has no part of a file any more
+        """None before and after a download."""
+        running = self._running is model  # read before the size, because at its end a download has no incomplete file
         done = self._size(model)
         if running:
             return Download("checking" if self._checking else "running", done, model.size, self._seconds_left(model, done))
@@ -94,8 +93,7 @@ class ModelDownloads:
         return Download("stopped", done, model.size) if done else None
 
     def start(self, model: CatalogueModel) -> None:
-        """Begin, or go on where it stopped. InputError while another one is being downloaded; DownloadError where the disk has
-        no room for it."""
+        """Start or resume a download. InputError during another download; DownloadError without space on the disk."""
         with self._lock:
             if self._running is model:
                 return
@@ -112,13 +110,13 @@ class ModelDownloads:
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop the one that runs; what has come of it stays. Waits until it has stopped, a few seconds at most."""
+        """Stop the current download; its bytes so far stay. Waits until it has stopped, for END_SECONDS at most."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(END_SECONDS)
 
     def discard(self, model: CatalogueModel) -> int:
-        """Delete what has come of one that is stopped, and give the bytes that are free now."""
+        """Delete the bytes of a stopped download; returns how many."""
         if self._running is model:
             self.stop()
         freed = self._size(model)
@@ -158,7 +156,7 @@ class ModelDownloads:
             pass
         except DownloadError as error:
             self._problems[model.file] = Problem.of(error)
-        except Exception:  # in a thread of its own nobody else would hear of it
+        except Exception:  # nobody else sees it in this thread
             logger.exception("a model could not be downloaded")
             self._problems[model.file] = Problem(
                 f"{model.name} could not be downloaded.", "Try again. If it happens again, please report it.", retryable=True
@@ -167,7 +165,7 @@ class ModelDownloads:
             self._running = None
 
     def _fetch(self, model: CatalogueModel) -> None:
-        """Bring what is missing; a connection that breaks off is taken up again while that brings something."""
+        """Download the missing bytes. A lost connection is opened again as long as each one brings some bytes."""
         from huggingface_hub import constants, get_token, hf_hub_url
 
         if constants.is_offline_mode():
@@ -206,7 +204,7 @@ class ModelDownloads:
                             raise _Stopped
                         part.write(piece)
                         if part.tell() > model.size:
-                            return  # it is another file, as the check will say
+                            return  # another file; the check reports it
             except OSError as error:
                 if error.errno == errno.ENOSPC:
                     raise _disk_full(self._folder, model.size - self._size(model), 0) from error

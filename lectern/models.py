@@ -1,4 +1,4 @@
-"""From settings to a language model, and the answer to "does it work?" in one sentence."""
+"""Opens the language model of the settings, and checks whether it works."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from lectern.local_models import model_file
 from lectern.settings import LLMSettings, allowed_sources, default_folder
@@ -29,14 +30,14 @@ from ragcore.llms.server_address import OLLAMA_URL, OPENAI_URL, server_address
 from ragcore.llms.server_llm import ServedLLM
 from ragcore.prompts.wording import GENERATION
 
-CHECK_TIMEOUT = 8.0  # seconds that a server may take to list its models
+CHECK_TIMEOUT = 8.0  # seconds for a server to list its models
 LOADED_AT_ONCE = 1.0  # seconds
-CHECK_LENGTH = 16  # tokens; some servers take no less
+CHECK_LENGTH = 16  # tokens; the minimum of some servers
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionReport:
-    """`message` is one sentence, `hint` what to do about it; `models` are what the server has, () where it did not say."""
+    """`message` is one sentence, `hint` what to do about it. `models` of the server, () if they are unknown."""
 
     ok: bool
     message: str
@@ -45,9 +46,9 @@ class ConnectionReport:
 
 
 def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path | None = None) -> LLM:
-    """The language model of the settings; the reader that quotes passages where they name none. Nothing is sent yet.
+    """The language model of the settings, or the extractive reader without one. Sends no request.
 
-    `home`: the folder of the person's first library, which has their models; by default that of `default_folder`.
+    `home`: the folder of the person's first library, which has the models; by default that of `default_folder`.
     """
     if settings.provider == "none":
         from ragcore.extractive.answerer import ExtractiveLLM
@@ -59,20 +60,20 @@ def open_llm(settings: LLMSettings, key: str, *, embedder: Embedder, home: Path 
 
 
 def check_connection(settings: LLMSettings, key: str, *, home: Path | None = None) -> ConnectionReport:
-    """Ask the server for its models, which takes seconds at most, and the model for a few words: a model that must be loaded
-    first is waited for, as long as it may be silent by the settings or says that it is loading."""
+    """List the models of the server, and let the model write a few words. A model may be loaded first; then this waits up to
+    the timeout of the settings, or as long as the server reports that it is loading."""
     if settings.provider == "none":
         return ConnectionReport(True, "No language model: answers quote your documents.")
     models: tuple[str, ...] = ()
     try:
-        if settings.provider != "llama_cpp":  # whose only model is the one that is chosen
+        if settings.provider != "llama_cpp":  # it has only the chosen model
             timeout = min(settings.timeout, CHECK_TIMEOUT)
-            models = _listed(_client(settings, key, home, timeout=timeout, num_output=CHECK_LENGTH, max_retries=0))
+            models = _list_models(_client(settings, key, home, timeout=timeout, num_output=CHECK_LENGTH, max_retries=0))
         if not settings.model.strip():
             hint = f"It has: {', '.join(models)}." if models else "Enter the name of a model that the server has."
             return ConnectionReport(False, "No model is chosen.", hint, models)
         client = _client(settings, key, home, timeout=settings.timeout, num_output=CHECK_LENGTH, max_retries=0)
-        return ConnectionReport(True, _how_it_answers(client), "", models)
+        return ConnectionReport(True, _test_answer(client), "", models)
     except UnknownModelError as error:
         return ConnectionReport(False, error.what, error.hint, error.available or models)
     except RagError as error:
@@ -80,8 +81,8 @@ def check_connection(settings: LLMSettings, key: str, *, home: Path | None = Non
 
 
 def check_address(settings: LLMSettings) -> None:
-    """InputError where the model server is in the network around this computer, which whoever runs this server has to allow.
-    A server on this computer itself, such as Ollama, is where models usually are. ConfigError for what is no address."""
+    """InputError for a model server in the local network, unless the administrator allows that. A server on this computer, such
+    as Ollama, is always allowed. ConfigError for an invalid address."""
     from ragcore.readers.web.download import is_in_private_network
 
     if settings.provider in ("none", "llama_cpp") or allowed_sources().private_network:
@@ -95,72 +96,68 @@ def check_address(settings: LLMSettings) -> None:
         )
 
 
+class _Common(TypedDict):
+    temperature: float
+    context_window: int
+    calls_at_once: int | None
+    max_retries: int
+
+
 def _client(
     settings: LLMSettings, key: str, home: Path | None, *, timeout: float, num_output: int, max_retries: int
 ) -> ServedLLM:
+    model, calls_functions = settings.model.strip(), settings.calls_functions
+    common = _Common(
+        temperature=settings.temperature,
+        context_window=settings.context_window,
+        calls_at_once=settings.calls_at_once,
+        max_retries=max_retries,
+    )
     if settings.provider == "llama_cpp":
         return LlamaCPP(
             model_file(settings.model, home or default_folder()),
-            temperature=settings.temperature,
             max_new_tokens=num_output,
-            context_window=settings.context_window,
             idle_seconds=settings.idle_minutes * 60,
             timeout=timeout,
-            calls_at_once=settings.calls_at_once,
-            max_retries=max_retries,
-            is_function_calling_model=settings.calls_functions,
+            is_function_calling_model=calls_functions,
+            **common,
         )
     if settings.provider == "ollama":
         return Ollama(
-            settings.model.strip(),
+            model,
             settings.base_url or OLLAMA_URL,
             request_timeout=timeout,
-            context_window=settings.context_window,
             num_output=num_output,
-            temperature=settings.temperature,
-            calls_at_once=settings.calls_at_once,
-            max_retries=max_retries,
-            is_function_calling_model=settings.calls_functions,
+            is_function_calling_model=calls_functions,
+            **common,
         )
     if settings.provider == "openai":
-        return OpenAI(
-            settings.model.strip(),
-            api_key=key,
-            api_base=settings.base_url or OPENAI_URL,
-            temperature=settings.temperature,
-            max_tokens=num_output,
-            context_window=settings.context_window,
-            timeout=timeout,
-            calls_at_once=settings.calls_at_once,
-            max_retries=max_retries,
-        )
+        address = settings.base_url or OPENAI_URL
+        return OpenAI(model, api_key=key, api_base=address, max_tokens=num_output, timeout=timeout, **common)
     return OpenAICompatibleLLM(
-        settings.model.strip(),
+        model,
         settings.base_url,
         api_key=key,
-        temperature=settings.temperature,
         num_output=num_output,
-        context_window=settings.context_window,
         timeout=timeout,
-        calls_at_once=settings.calls_at_once,
-        max_retries=max_retries,
-        is_function_calling_model=settings.calls_functions,
+        is_function_calling_model=calls_functions,
+        **common,
     )
 
 
-def _listed(client: ServedLLM) -> tuple[str, ...]:
-    """The models, where the server tells. Only a failure that would meet the model too is a failure here."""
+def _list_models(client: ServedLLM) -> tuple[str, ...]:
+    """() for a server without a list. An error that would prevent an answer too is raised."""
     try:
         return client.list_models()
     except (LLMUnavailableError, LLMTimeoutError, LLMAuthError):
         raise
     except LLMError:
-        return ()  # some servers answer chats and have no list
+        return ()
 
 
-def _how_it_answers(client: ServedLLM) -> str:
+def _test_answer(client: ServedLLM) -> str:
     started, loaded = time.perf_counter(), 0.0
-    with suppress(EmptyAnswerError):  # a model that thinks first has not come to its answer in so few words
+    with suppress(EmptyAnswerError):  # a model that thinks first needs more tokens for its answer
         timings = client.generate(LLMCall(GENERATION, {"query_str": "Hello"})).timings
         if timings is not None:
             loaded = time.perf_counter() - started - timings.prompt_seconds - timings.completion_seconds

@@ -1,4 +1,4 @@
-"""What the application keeps of questions and answers: plain values that its packages hand to each other."""
+"""The values of questions and answers that the packages of the application share."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from ragcore.errors import Problem
 from ragcore.schema import NodeWithScore, Outcome
 from ragcore.text.citations import cited_in, renumber
 
-Kind = Literal["chat", "query", "compare", "replay"]  # those of a replay belong to the chat that their id begins with
+Kind = Literal["chat", "query", "compare", "replay"]  # The id of a replay begins with that of its chat.
 
 State = Literal["writing", "done", "stopped", "failed", "interrupted"]
 
 Reading = Literal["best", "everything", "each_file"]
-
 
 Found = Literal["found", "closest", "uncited", "nothing", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A passage an answer was made from; citation [number] in its text. A copy, so that it outlives its document."""
+    """A copy of a passage of an answer, which the text cites as [number]. It stays when its document is deleted.
+
+    >>> Source(1, "node", "file", "handbook.pdf", 0, 20, "Bring your own lamp.", page_label="4").place
+    'handbook.pdf, page 4'
+    """
 
     number: int
     node_id: str
@@ -39,42 +42,36 @@ class Source:
 
     @property
     def place(self) -> str:
-        """ "handbook.pdf, page 4" """
         return f"{self.file_name}, {self.page_word} {self.page_label}" if self.page_label else self.file_name
 
 
 def build_sources(nodes: Sequence[NodeWithScore], first: int = 1) -> list[Source]:
-    """The passages of an answer as it keeps them; [n] in its text is the n-th, counted from `first`."""
-    return [
-        Source(
-            number=number,
-            node_id=found.node.id_,
-            file_id=str(found.node.ref_doc_id),
-            file_name=str(found.node.metadata["file_name"]),
-            start=found.node.start_char_idx or 0,
-            end=found.node.end_char_idx or 0,
-            text=found.node.text,
-            score=found.score,
-            page_label=_text(found.node.metadata.get("page_label")),
-            page_word=str(found.node.metadata.get("page_word", "page")),
-            page_index=_index(found.node.metadata.get("page_index")),
+    """The sources of an answer, numbered from `first`."""
+    sources = []
+    for number, hit in enumerate(nodes, first):
+        node, metadata = hit.node, hit.node.metadata
+        label, index = metadata.get("page_label"), metadata.get("page_index")
+        sources.append(
+            Source(
+                number=number,
+                node_id=node.id_,
+                file_id=str(node.ref_doc_id),
+                file_name=str(metadata["file_name"]),
+                start=node.start_char_idx or 0,
+                end=node.end_char_idx or 0,
+                text=node.text,
+                score=hit.score,
+                page_label=None if label is None else str(label),
+                page_word=str(metadata.get("page_word", "page")),
+                page_index=index if isinstance(index, int) else None,
+            )
         )
-        for number, found in enumerate(nodes, first)
-    ]
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _index(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    return sources
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What answering takes, as it was said before. `seconds` is None where there was no history to tell from, `money` where
-    tokens cost nothing."""
+    """The estimated price of an answer. `seconds` is None if it is unknown, `money` if tokens have no price."""
 
     calls: int
     prompt_tokens: int
@@ -89,10 +86,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """What one document said, where each was asked on its own. `found`: cites it; `closest`: quotes what comes close to an
-    answer; `uncited`: says something and cites nothing.
+    """The answer for one document, if each is asked separately. It may be a citation ("found"), a quote of the "closest"
+    passage, or a text without citation ("uncited").
 
-    `pages`: labels of the pages it cites. Where it failed, `text` and `hint` are the reason.
+    `pages`: labels of the cited pages. If it failed, `text` and `hint` are the reason.
     """
 
     file_name: str
@@ -105,7 +102,7 @@ class FileAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFacts:
-    """How an answer was made: which mode, how many calls, how long, and how much of the library it saw."""
+    """Facts about an answer: its mode, calls, time, and passages."""
 
     mode: str
     mode_label: str
@@ -117,54 +114,58 @@ class AnswerFacts:
     completion_tokens: int = 0
     extractive: bool = False
     model: str = ""
-    condensed: str | None = None  # a follow-up as it was searched for, where it differs from what was typed
-    meant: str | None = None  # what was searched for, where words of it are misspelt
-    money: float | None = None  # what the tokens cost, where they have a price
+    condensed: str | None = None  # the question of the retrieval, if a follow-up was condensed
+    meant: str | None = None  # the question of the retrieval, if misspelt words were corrected
+    money: float | None = None  # the price of the tokens, if they have one
     currency: str = ""
-    expected: Price | None = None  # where the price was shown before
+    expected: Price | None = None  # the estimate that the screen has displayed
     reading: Reading = "best"
     files_used: int = 0
     files_total: int = 0
-    rows: tuple[FileAnswer, ...] = ()  # where each document was asked on its own
-    recorded: float | None = None  # when it was given, in seconds since the epoch, where a recording of it was played
-    files_unread: int = 0  # documents that were still being read when it was given
-    tokens_estimated: bool = False  # where the model's server did not say how many there were
-    unready: bool = False  # whether the embedder was still being loaded, which takes longer than most answers
-    outcome: Outcome = "answer"  # of one that is finished
+    rows: tuple[FileAnswer, ...] = ()  # if each document was asked separately
+    recorded: float | None = None  # of a played recording: its time in seconds since the epoch
+    files_unread: int = 0  # documents that were not read yet
+    tokens_estimated: bool = False  # if the model's server did not report them
+    unready: bool = False  # whether the answer waited for the embedder, which is slow to load
+    outcome: Outcome = "answer"  # of a finished answer
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a model wrote an answer that the documents may not hold; what is quoted says so itself."""
+        """Whether a model wrote an answer that the documents may not support."""
         return self.outcome == "closest" and not self.extractive
 
     @property
     def is_unsure(self) -> bool:
-        """Whether it quotes what comes close to an answer, in place of one."""
+        """Whether it only quotes the closest passages."""
         return self.outcome == "closest" and self.extractive
 
     @classmethod
     def from_json(cls, text: str) -> AnswerFacts:
-        kept = json.loads(text)
-        rows = tuple(FileAnswer(**row | {"pages": tuple(row["pages"])}) for row in kept.get("rows", ()))
-        return cls(**kept | {"expected": Price(**kept["expected"]) if kept.get("expected") else None, "rows": rows})
+        values = json.loads(text)
+        rows = tuple(FileAnswer(**row | {"pages": tuple(row["pages"])}) for row in values.get("rows", ()))
+        return cls(**values | {"expected": Price(**values["expected"]) if values.get("expected") else None, "rows": rows})
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """How passages are found, beyond their number. The steps are taken in the order of the fields."""
+    """Settings of the retrieval, in the order of its steps."""
 
-    dense_share: float | None = None  # 0 looks at words alone, 1 at meaning alone; None is the usual balance
-    weaker: bool = False  # as many passages as are wanted, also where some are far weaker than the best
-    cutoff: float | None = None  # passages with a lower score, 0 to 1, are left out
-    reranker: str = ""  # a cross-encoder on this machine that puts them in order: its folder or its name
-    diverse: bool = False  # rather different passages than several that say the same
+    dense_share: float | None = None  # 0 compares only words, 1 only meaning; None is the usual balance
+    weaker: bool = False  # always `top_k` passages, also far weaker ones than the best
+    cutoff: float | None = None  # the minimum score, 0 to 1
+    reranker: str = ""  # the folder or name of a cross-encoder on this machine
+    diverse: bool = False  # prefers different passages to similar ones
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question and how to answer it: in a conversation by `chat_mode`, or on its own by `response_mode`.
+    """A question and how to answer it: in a conversation with `chat_mode`, or without one with `response_mode`.
 
-    `reading`: the best passages; everything, or each document on its own, which are answered by `response_mode` alone.
+    `reading`: the best passages, everything, or each document separately; the last two use `response_mode`.
+
+    >>> ask = Ask("Who keeps the tower?", chat_mode=None, top_k=3)
+    >>> ask.mode, Ask.from_json(ask.to_json()) == ask
+    ('compact', True)
     """
 
     question: str
@@ -172,24 +173,24 @@ class Ask:
     response_mode: str = "compact"
     top_k: int = 6
     file_ids: tuple[str, ...] | None = None  # None asks all documents
-    extractive: bool = False  # answer without the language model, even where there is one
+    extractive: bool = False  # answer without the language model
     node_ids: tuple[str, ...] | None = None  # exactly these passages, in this order, without a search
     retrieval: Retrieval = Retrieval()
     reading: Reading = "best"
 
     @property
     def mode(self) -> str:
-        """The one that answers: of the chat, or of the response where there is no chat or more is read than the best."""
+        """The chat mode, or the response mode without a chat or for more than the best passages."""
         return self.response_mode if self.reading != "best" or self.chat_mode is None else self.chat_mode
 
     @property
     def reads_documents(self) -> bool:
-        """Whether the answer is made from passages."""
+        """Whether the answer uses passages."""
         return not self.without_documents and self.mode not in ("generation", "no_text")
 
     @property
     def without_documents(self) -> bool:
-        """Answered by the model alone."""
+        """Whether the model answers without retrieval."""
         return self.reading == "best" and self.chat_mode == "simple"
 
     def to_json(self) -> str:
@@ -197,12 +198,12 @@ class Ask:
 
     @classmethod
     def from_json(cls, text: str) -> Ask:
-        """What an ask that was kept by an earlier version does not say is as it always was."""
-        kept = json.loads(text)
+        """The JSON of earlier versions has fewer fields."""
+        values = json.loads(text)
         for name in ("file_ids", "node_ids"):
-            if kept.get(name) is not None:
-                kept[name] = tuple(kept[name])
-        return cls(**kept | {"retrieval": Retrieval(**kept.get("retrieval", {}))})
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        return cls(**values | {"retrieval": Retrieval(**values.get("retrieval", {}))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +218,18 @@ class Message:
     facts: AnswerFacts | None = None
     sources: tuple[Source, ...] = ()
     problem: Problem | None = None
-    saved: bool = True  # False for what this process has and could not write
+    saved: bool = True  # False if this process could not store it
 
     @property
     def shown_numbers(self) -> dict[int, int]:
-        """The number that a reader sees for each citation of a chat: 1, 2, 3 … in the order of the text, the same for passages
-        of one page. In the lab, where all passages are listed or answers are compared, each keeps its own.
+        """The number on the screen for each citation of a chat: 1, 2, 3 … in the order of the text, the same for passages of
+        one page. In the lab, where all passages are listed or answers are compared, the numbers do not change.
 
         >>> source = Source(4, "a", "f", "lease.pdf", 0, 9, "The rent.", page_label="2")
-        >>> Message("m", "c", "assistant", "It is 980 [4].", sources=(source,), ask=Ask("?")).shown_numbers
+        >>> Message("m", "c", "assistant", "It is 980 [4].", "done", 0.0, Ask("?"), sources=(source,)).shown_numbers
         {4: 1}
         """
-        in_lab = self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id  # the last: of a replay
-        if in_lab:
+        if self.ask is None or self.ask.chat_mode is None or "." in self.conversation_id:  # the last is a replay
             return {source.number: source.number for source in self.sources}
         places: dict[tuple[str, str], int] = {}
         return {
@@ -239,22 +239,22 @@ class Message:
 
     @property
     def as_shown(self) -> Message:
-        """With the numbers that a reader sees, the cited passages of a place as one: what is copied, exported and kept."""
+        """The message with the numbers on the screen, for copies and exports. Cited passages of one place are joined."""
         if not self.sources:
             return self
         numbers = self.shown_numbers
-        shown: dict[int, Source] = {}
+        sources: dict[int, Source] = {}
         for source in self.cited or self.sources:
             number = numbers[source.number]
-            before = shown.get(number)
-            shown[number] = (
+            before = sources.get(number)
+            sources[number] = (
                 replace(before, text=f"{before.text}\n\n{source.text}") if before else replace(source, number=number)
             )
-        return replace(self, text=renumber(self.text, numbers), sources=tuple(shown[number] for number in sorted(shown)))
+        return replace(self, text=renumber(self.text, numbers), sources=tuple(sources[number] for number in sorted(sources)))
 
     @property
     def cited(self) -> list[Source]:
-        """The passages that the text refers to, each once, in its order."""
+        """The cited passages, each once, in the order of the text."""
         by_number = {source.number: source for source in self.sources}
         return [by_number[number] for number in dict.fromkeys(cited_in(self.text)) if number in by_number]
 

@@ -1,6 +1,6 @@
-"""Settings, typed, in a library's `settings.json` or in its database server. Keys live apart from them, in `keys.json`.
+"""Settings in a library's `settings.json` or its database server. Keys are in another file, `keys.json`.
 
-Both files may be edited by hand; a value that cannot work is a ConfigError that names it.
+A person may edit both files. An invalid value is a ConfigError with its name.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ragcore.errors import ConfigError
 from ragcore.sql.base import Database
 from ragcore.storage.atomic_file import replace_file
 
-DATABASE = "LECTERN_DATABASE"  # the environment's name for the address of a library on a server
-READ_SECONDS = 1.0  # between two looks at the settings that a server keeps
-INDEXES = "indexes"  # in the folder of a person's first library: where the others are
-ABOUT = "index.json"  # in the folder of each of those others
+DATABASE = "LECTERN_DATABASE"  # environment variable: the address of a library on a server
+READ_SECONDS = 1.0  # between two reads of settings on a server
+INDEXES = "indexes"  # folder of a person's other libraries, in that of the first
+ABOUT = "index.json"  # in the folder of each other library
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS shared (
-    name TEXT PRIMARY KEY,           -- what all processes of a library agree on: settings, secret
+    name TEXT PRIMARY KEY,           -- a value for all processes of a library: settings, secret
     value TEXT NOT NULL
 );
 """
@@ -44,40 +44,40 @@ class _Settings(BaseModel):
 
 
 class LLMSettings(_Settings):
-    """Which language model answers. The key is not here: see `lectern.keys`."""
+    """The language model that answers. For its key, see `lectern.keys`."""
 
     provider: Provider = "none"
     base_url: str = ""  # "" is the provider's usual address
     model: str = ""  # of llama_cpp: a file in the folder `models`, or the path in LECTERN_MODEL
     context_window: int = Field(default=8192, ge=512)  # tokens
-    num_output: int = Field(default=768, ge=16)  # tokens kept free for the answer
+    num_output: int = Field(default=768, ge=16)  # tokens reserved for the answer
     temperature: float = Field(default=0.1, ge=0, le=2)
-    timeout: float = Field(default=120.0, gt=0)  # seconds without a sign of life
-    calls_functions: bool = False  # whether the model and its server take tools; OpenAI's do
-    calls_at_once: int | None = Field(default=None, ge=1)  # None: found out from the server
-    idle_minutes: float = Field(default=10.0, gt=0)  # without a question, until a model on this computer leaves memory
+    timeout: float = Field(default=120.0, gt=0)  # seconds without a byte
+    calls_functions: bool = False  # whether the model and its server accept tools; OpenAI's do
+    calls_at_once: int | None = Field(default=None, ge=1)  # None: as the server reports
+    idle_minutes: float = Field(default=10.0, gt=0)  # before a model on this computer is removed from memory
 
     @property
     def on_this_computer(self) -> bool:
-        """Whether what is sent to the model stays on this machine."""
+        """Whether prompts stay on this machine."""
         if self.provider in ("none", "llama_cpp"):
             return True
         host = urlsplit(self.base_url if "//" in self.base_url else f"//{self.base_url}").hostname
         if not self.base_url.strip():
-            return self.provider == "ollama"  # whose usual address is here
+            return self.provider == "ollama"  # with a usual address on this machine
         return host in ("localhost", "::1") or str(host).startswith("127.")
 
 
 class AnswerSettings(_Settings):
-    top_k: int = Field(default=6, ge=1, le=100)  # passages, at most
-    weaker: bool = False  # passages far weaker than the best, too
+    top_k: int = Field(default=6, ge=1, le=100)  # maximum number of passages
+    weaker: bool = False  # also passages far weaker than the best
     response_mode: ResponseMode = "compact"
     chat_mode: ChatMode = "condense_plus_context"
     system_prompt: str = ""
 
 
 class IngestSettings(_Settings):
-    """How files become passages. 200 tokens fit the bundled embedder's window of 256."""
+    """How files are read and split. 200 tokens fit the bundled embedder's window of 256."""
 
     chunk_size: int = Field(default=200, ge=16)  # tokens
     chunk_overlap: int = Field(default=0, ge=0)  # tokens
@@ -89,7 +89,7 @@ class IngestSettings(_Settings):
 
 
 class PriceSettings(_Settings):
-    """What tokens cost where they cost something, and how much an answer may take before the person is asked first."""
+    """The price of tokens, and the limits above which an answer needs a confirmation."""
 
     prompt_million: float = Field(default=0.0, ge=0)  # money for a million tokens that the model reads
     completion_million: float = Field(default=0.0, ge=0)  # money for a million tokens that it writes
@@ -98,7 +98,7 @@ class PriceSettings(_Settings):
     ask_above_tokens: int = Field(default=100_000, ge=0)  # 0 never asks
 
     def money(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """None where tokens have no price."""
+        """None if tokens have no price."""
         if not (self.prompt_million or self.completion_million):
             return None
         return (prompt_tokens * self.prompt_million + completion_tokens * self.completion_million) / 1e6
@@ -106,35 +106,35 @@ class PriceSettings(_Settings):
 
 class AppSettings(_Settings):
     llm: LLMSettings = LLMSettings()
-    connected: dict[Provider, LLMSettings] = {}  # what was last set for the providers that do not answer now
+    connected: dict[Provider, LLMSettings] = {}  # the last settings of other providers
     answers: AnswerSettings = AnswerSettings()
     ingest: IngestSettings = IngestSettings()
     price: PriceSettings = PriceSettings()
     language: Literal["", "en", "de", "es", "fr", "zh"] = ""  # of the screens; "" is the browser's
-    stage: bool = False  # questions that were recorded are answered by their recordings, see lectern.runs.recorded_demo
+    stage: bool = False  # recordings answer their questions, see lectern.runs.recorded_demo
 
     def with_model(self, llm: LLMSettings) -> AppSettings:
-        """With `llm` to answer, and what answered before among those that can be taken up again."""
+        """Let `llm` answer, and store the settings of the model before."""
         before = {} if self.llm.provider == "none" else {self.llm.provider: self.llm}
         return self.model_copy(update={"llm": llm, "connected": {**self.connected, **before}})
 
     def without_model(self, provider: Provider, model: str) -> AppSettings:
-        """After a model of `provider` is gone: where it answered, nothing does now, and it cannot be taken up again."""
+        """Delete the settings of a model, which may be the current one."""
         connected = {name: llm for name, llm in self.connected.items() if (name, llm.model) != (provider, model)}
-        gone = (self.llm.provider, self.llm.model) == (provider, model)
-        return self.model_copy(update={"llm": LLMSettings() if gone else self.llm, "connected": connected})
+        is_current = (self.llm.provider, self.llm.model) == (provider, model)
+        return self.model_copy(update={"llm": LLMSettings() if is_current else self.llm, "connected": connected})
 
 
 class AllowedSources(_Settings):
-    """What whoever runs this server lets people add from beside their own files. Not among the settings on the screens."""
+    """The sources, other than uploads, that the administrator of this server allows."""
 
-    folders: tuple[Path, ...] = ()  # whose files, and those below, may be added
-    storage: tuple[str, ...] = ()  # what addresses such as s3://reports/ begin with
-    private_network: bool = False  # links, databases and model servers may be in the network around this machine
+    folders: tuple[Path, ...] = ()  # with their subfolders
+    storage: tuple[str, ...] = ()  # prefixes of addresses, such as s3://reports/
+    private_network: bool = False  # links, databases and model servers in the local network
 
 
 def allowed_sources() -> AllowedSources:
-    """As the environment says: LECTERN_FOLDERS and LECTERN_STORAGE are lists, LECTERN_PRIVATE_NETWORK is "allow" or not."""
+    """From the environment: LECTERN_FOLDERS and LECTERN_STORAGE are lists, LECTERN_PRIVATE_NETWORK is "allow" or not."""
     return AllowedSources(
         folders=tuple(Path(each) for each in os.environ.get("LECTERN_FOLDERS", "").split(os.pathsep) if each.strip()),
         storage=tuple(os.environ.get("LECTERN_STORAGE", "").replace(",", " ").split()),
@@ -143,21 +143,20 @@ def allowed_sources() -> AllowedSources:
 
 
 def models_are_locked() -> bool:
-    """Whether whoever runs this server lets the screens change nothing about language models: LECTERN_MODEL_SETTINGS is
-    "locked"."""
+    """Whether the administrator forbids to change language models: LECTERN_MODEL_SETTINGS is "locked"."""
     return os.environ.get("LECTERN_MODEL_SETTINGS", "").strip().lower() == "locked"
 
 
 class KeptSettings(Protocol):
     def read(self) -> AppSettings:
-        """As they are now, whichever process changed them. The defaults where nothing is kept. ConfigError."""
+        """The current settings, with the changes of all processes. The defaults if nothing is stored. ConfigError."""
 
     def write(self, settings: AppSettings) -> None: ...
 
 
 class SettingsFile:
-    """`settings.json` in a library's folder, read again when it has changed. One of several libraries of a person has only
-    `ingest` to itself; the rest is that of their first, see `home_of`."""
+    """`settings.json` in a library's folder, read again after a change. Of a person's other libraries, only `ingest` is read
+    there; the rest is in that of the first, see `home_of`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -189,7 +188,7 @@ class SettingsFile:
 
 
 class SettingsTable:
-    """Settings in the database of a library, looked at again every second."""
+    """Settings in the database of a library, read again after READ_SECONDS."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -199,8 +198,10 @@ class SettingsTable:
         if self._read is None or time.monotonic() - self._read[0] > READ_SECONDS:
             began = time.monotonic()
             with self._database.snapshot() as db:
-                kept = db.execute("SELECT value FROM shared WHERE name = 'settings'").fetchone()
-            self._read = (began, _of_server(kept["value"]) if kept else AppSettings())
+                row = db.execute("SELECT value FROM shared WHERE name = 'settings'").fetchone()
+            hint = "They were saved by another version of Lectern: start the same one on every machine."
+            text = row["value"].encode() if row else b"{}"
+            self._read = (began, _parse(text, "The settings of this library", hint))
         return self._read[1]
 
     def write(self, settings: AppSettings) -> None:
@@ -214,24 +215,24 @@ class SettingsTable:
 
 
 def shared_secret(database: Database) -> bytes:
-    """Random bytes that all processes of a library know; made by the first that asks."""
-    known = "SELECT value FROM shared WHERE name = 'secret'"
+    """Random bytes that all processes of a library share; created by the first call."""
+    query = "SELECT value FROM shared WHERE name = 'secret'"
     with database.snapshot() as db:
-        if kept := db.execute(known).fetchone():
-            return bytes.fromhex(kept["value"])
+        if row := db.execute(query).fetchone():
+            return bytes.fromhex(row["value"])
     with database.transaction() as db:
-        made = "INSERT INTO shared (name, value) VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING"
-        db.execute(made, (secrets.token_hex(32),))
-        return bytes.fromhex(db.execute(known).fetchone()["value"])
+        insert = "INSERT INTO shared (name, value) VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING"
+        db.execute(insert, (secrets.token_hex(32),))
+        return bytes.fromhex(db.execute(query).fetchone()["value"])
 
 
 def read_settings(folder: Path) -> AppSettings:
-    """The settings of the library in `folder`; the defaults where there is no file."""
+    """The settings of the library in `folder`; the defaults without a file."""
     path = folder / "settings.json"
     if not path.exists():
         return AppSettings()
     hint = "Correct the value, or delete the file to go back to the defaults."
-    return _parsed(path.read_bytes().removeprefix(BOM_UTF8), f"The settings in {path}", hint)
+    return _parse(path.read_bytes().removeprefix(BOM_UTF8), f"The settings in {path}", hint)
 
 
 def write_settings(folder: Path, settings: AppSettings) -> None:
@@ -239,7 +240,7 @@ def write_settings(folder: Path, settings: AppSettings) -> None:
 
 
 def default_folder() -> Path:
-    """Where a person's library is: LECTERN_HOME, or this system's place for application data."""
+    """The folder of a person's library: LECTERN_HOME, or this system's folder for application data."""
     import platformdirs
 
     home = os.environ.get("LECTERN_HOME")
@@ -247,15 +248,15 @@ def default_folder() -> Path:
 
 
 def home_of(folder: Path) -> Path:
-    """The folder that holds the keys and settings of the library in `folder`: its own, or that of the person's first library
-    where this is another one of theirs, see lectern.indexes."""
+    """The folder with the keys and settings of a library: its own, or that of the person's first library, see
+    lectern.indexes."""
     return folder.parents[1] if folder.parent.name == INDEXES and (folder / ABOUT).exists() else folder
 
 
 def default_library(database: str | None = None) -> Path | str:
-    """The library on the server `database`, by default that of LECTERN_DATABASE; where neither is given, the default folder.
+    """The library on the server `database` or LECTERN_DATABASE, or else the default folder.
 
-    ConfigError for what is not the address of a server; the address, which may hold a password, is not shown.
+    ConfigError for an invalid address, without the address, which may have a password.
     """
     address = database or os.environ.get(DATABASE)
     if not address:
@@ -269,16 +270,11 @@ def default_library(database: str | None = None) -> Path | str:
 
 
 def on_server(where: Path | str) -> bool:
-    """Whether this is the address of a server, and not a folder."""
+    """Whether this is the address of a server, not a folder."""
     return str(where).startswith(("postgresql://", "postgres://"))
 
 
-def _of_server(text: str) -> AppSettings:
-    hint = "They were saved by another version of Lectern: start the same one on every machine."
-    return _parsed(text.encode(), "The settings of this library", hint)
-
-
-def _parsed(text: bytes, which: str, hint: str) -> AppSettings:
+def _parse(text: bytes, which: str, hint: str) -> AppSettings:
     try:
         return AppSettings.model_validate_json(text)
     except ValidationError as error:

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 
 from ragcore.observe import Listener, Span, span
 from ragcore.schema import new_id
-from ragcore.text.tokens import Tokenizer, as_tokenizer
+from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
 __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 
@@ -49,6 +49,9 @@ class CBEventType(str, Enum):
     FUNCTION_CALL = "function_call"
     RERANKING = "reranking"
     AGENT_STEP = "agent_step"
+    CHUNKING = "chunking"
+    TEMPLATING = "templating"
+    EXCEPTION = "exception"
 
 
 _TYPES = {  # of spans; those of other names are no events
@@ -94,12 +97,14 @@ class BaseCallbackHandler(ABC):
         self.event_starts_to_ignore = tuple(event_starts_to_ignore or ())
         self.event_ends_to_ignore = tuple(event_ends_to_ignore or ())
 
-    @abstractmethod
-    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
-        """`parent_id` is that of the event around it, or BASE_TRACE_EVENT."""
+    def on_event_start(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = ""
+    ) -> str:
+        """Gives the id of the event, a new one by default. `parent_id` is that of the event around it, or BASE_TRACE_EVENT."""
+        return event_id or new_id()
 
     @abstractmethod
-    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None: ...
+    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None: ...
 
     def start_trace(self, trace_id: str) -> None:  # noqa: B027 - most handlers do nothing then
         """Something begins that is part of nothing else: a question, an index; `trace_id` names it."""
@@ -139,29 +144,38 @@ class CallbackManager(Listener):
             id_ = self._ids[step] = new_id()
             parent = self._id_around(step)
             self._inside.setdefault(_root(step), {}).setdefault(parent, []).append(id_)
-        facts = dict(step.facts)
-
-        def begun(handler: BaseCallbackHandler) -> None:
-            if kind not in handler.event_starts_to_ignore:
-                handler.on_event_start(kind, facts, event_id=id_, parent_id=parent)
-
-        self._tell(begun)
+        self.on_event_start(kind, dict(step.facts), id_, parent)
 
     def finished(self, step: Span) -> None:
         with self._lock:
             id_ = self._ids.get(step)
             inside = self._inside.pop(step, {}) if step.parent is None else {}
         if id_ is not None:
-            self._tell_end(_TYPES[step.name], dict(step.facts), id_)
+            self.on_event_end(_TYPES[step.name], dict(step.facts), id_)
         if step.parent is None:
             self._tell(lambda handler: handler.end_trace(step.name, inside))
 
-    def _tell_end(self, kind: CBEventType, facts: Payload, id_: str) -> None:
-        def ended(handler: BaseCallbackHandler) -> None:
-            if kind not in handler.event_ends_to_ignore:
-                handler.on_event_end(kind, facts, event_id=id_)
+    def on_event_start(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = BASE_TRACE_EVENT
+    ) -> str:
+        """Tell the handlers of an event of one's own. Gives its id, a new one by default."""
+        event_id = event_id or new_id()
 
-        self._tell(ended)
+        def start(handler: BaseCallbackHandler) -> None:
+            if event_type not in handler.event_starts_to_ignore:
+                handler.on_event_start(event_type, payload, event_id=event_id, parent_id=parent_id)
+
+        self._tell(start)
+        return event_id
+
+    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+        """The end of an event, by the id that its beginning gave."""
+
+        def end(handler: BaseCallbackHandler) -> None:
+            if event_type not in handler.event_ends_to_ignore:
+                handler.on_event_end(event_type, payload, event_id=event_id)
+
+        self._tell(end)
 
     def _tell(self, event: Callable[[BaseCallbackHandler], None]) -> None:
         for handler in tuple(self.handlers):
@@ -203,8 +217,11 @@ class TokenCountingHandler(BaseCallbackHandler):
         tokenizer: Tokenizer | Callable[[str], Sized] | None = None,
         event_starts_to_ignore: Sequence[CBEventType] | None = None,
         event_ends_to_ignore: Sequence[CBEventType] | None = None,
+        verbose: bool = False,
     ) -> None:
+        """With `verbose` each count is logged."""
         super().__init__(event_starts_to_ignore, event_ends_to_ignore)
+        self._level = logging.INFO if verbose else logging.DEBUG
         self._tokenizer = None if tokenizer is None else as_tokenizer(tokenizer)
         self.reset_counts()
 
@@ -212,14 +229,20 @@ class TokenCountingHandler(BaseCallbackHandler):
         self.llm_token_counts: list[TokenCountingEvent] = []
         self.embedding_token_counts: list[TokenCountingEvent] = []
 
-    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
-        """Nothing was read yet."""
-
-    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None:
-        if event_type is CBEventType.LLM and "prompt_tokens" in payload:
-            self.llm_token_counts.append(self._call(payload, event_id))
+    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+        payload = payload or {}
+        if event_type is CBEventType.LLM and "formatted_prompt" in payload:  # an event of a script's own
+            prompt, reply = str(payload["formatted_prompt"]), str(payload.get("response", ""))
+            self.llm_token_counts.append(TokenCountingEvent(prompt, reply, self._count(prompt), self._count(reply), event_id))
+        elif event_type is CBEventType.EMBEDDING and "chunks" in payload:
+            tokens = sum(map(self._count, payload["chunks"]))
+            self.embedding_token_counts.append(TokenCountingEvent("", "", tokens, 0, event_id))
+        elif event_type is CBEventType.LLM and "prompt_tokens" in payload:
+            self.llm_token_counts.append(call := self._call(payload, event_id))
+            logger.log(self._level, "%d tokens in, %d out", call.prompt_token_count, call.completion_token_count)
         elif event_type is CBEventType.EMBEDDING and "tokens" in payload:
             self.embedding_token_counts.append(TokenCountingEvent("", "", payload["tokens"], 0, event_id))
+            logger.log(self._level, "%d tokens embedded", payload["tokens"])
 
     @property
     def total_llm_token_count(self) -> int:
@@ -236,6 +259,9 @@ class TokenCountingHandler(BaseCallbackHandler):
     @property
     def total_embedding_token_count(self) -> int:
         return sum(each.prompt_token_count for each in self.embedding_token_counts)
+
+    def _count(self, text: str) -> int:
+        return (self._tokenizer or default_tokenizer()).count(text)
 
     def _call(self, payload: Payload, event_id: str) -> TokenCountingEvent:
         texts = ["".join(part["text"] for part in message["parts"]) for message in payload["messages"]]
@@ -261,13 +287,17 @@ class LlamaDebugHandler(BaseCallbackHandler):
 
     def flush_event_logs(self) -> None:
         """Forget them."""
-        self._events: list[CBEvent] = []
+        self.sequential_events: list[CBEvent] = []
 
-    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
-        self._events.append(CBEvent(event_type, payload, event_id))
+    def on_event_start(
+        self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = ""
+    ) -> str:
+        event_id = event_id or new_id()
+        self.sequential_events.append(CBEvent(event_type, payload or {}, event_id))
+        return event_id
 
-    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None:
-        self._events.append(CBEvent(event_type, payload, event_id))
+    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+        self.sequential_events.append(CBEvent(event_type, payload or {}, event_id))
 
     def end_trace(self, trace_id: str, trace_map: TraceMap) -> None:
         if self.print_trace_on_end:
@@ -275,9 +305,14 @@ class LlamaDebugHandler(BaseCallbackHandler):
             lines = "\n".join(_lines(BASE_TRACE_EVENT, trace_map, pairs))
             logger.info("trace %s\n%s", trace_id, lines)
 
+    @property
+    def event_pairs_by_type(self) -> dict[CBEventType, list[CBEvent]]:
+        """Beginnings and ends of each type."""
+        return {kind: self.get_events(kind) for kind in CBEventType if self.get_events(kind)}
+
     def get_events(self, event_type: CBEventType | None = None) -> list[CBEvent]:
         """Beginnings and ends in the order in which they came."""
-        return [event for event in self._events if event_type in (None, event.event_type)]
+        return [event for event in self.sequential_events if event_type in (None, event.event_type)]
 
     def get_event_pairs(self, event_type: CBEventType | None = None) -> list[list[CBEvent]]:
         """The beginning and, once it is there, the end of each, in the order of their beginnings."""
@@ -319,11 +354,8 @@ class SimpleLLMHandler(BaseCallbackHandler):
     ()
     """
 
-    def on_event_start(self, event_type: CBEventType, payload: Payload, event_id: str, parent_id: str) -> None:
-        """The end of a call has all that there is to say."""
-
-    def on_event_end(self, event_type: CBEventType, payload: Payload, event_id: str) -> None:
-        if event_type is CBEventType.LLM:
+    def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
+        if event_type is CBEventType.LLM and payload:
             said = (f"{each['role']}: " + "".join(part["text"] for part in each["parts"]) for each in payload["messages"])
             sys.stdout.write("** Messages: **\n" + "\n".join(said))
             sys.stdout.write(f"\n** Response: **\n{payload.get('reply', '')}\n\n")

@@ -30,8 +30,8 @@ from ragcore.tools import QueryEngineTool
 
 
 class ChatMode(str, Enum):
-    """BEST is OPENAI with a model that calls functions, and CONDENSE_PLUS_CONTEXT with any other: it asks nothing of a model
-    but to write, takes one or two calls a turn, and a reader that only quotes understands follow-up questions in it."""
+    """BEST is OPENAI with a model that calls functions, and CONDENSE_PLUS_CONTEXT with any other: it works with every model,
+    even one that only quotes, and takes one or two calls per turn."""
 
     SIMPLE = "simple"
     CONDENSE_QUESTION = "condense_question"
@@ -54,8 +54,7 @@ def chat_engine(
     response_mode: ResponseMode | str = ResponseMode.COMPACT,
     wording: Mapping[str, Prompt] | None = None,
 ) -> ChatEngine:
-    """`memory` is the conversation: give each its own; where none is given it is a new one. `chat_history` is put into it.
-    `wording` has other prompts for those of these names.
+    """`memory` is the conversation, by default a new one; `chat_history` is added to it. `wording` replaces prompts by name.
 
     ValueError for an unknown mode; ConfigError for OPENAI with a model that cannot call functions.
     """
@@ -64,12 +63,12 @@ def chat_engine(
         mode = ChatMode.OPENAI if llm.metadata.is_function_calling_model else ChatMode.CONDENSE_PLUS_CONTEXT
     in_context = mode in (ChatMode.CONTEXT, ChatMode.CONDENSE_PLUS_CONTEXT)
     memory = memory_for(llm, memory, chat_history, room_for_talk(llm) if in_context else None)
-    said = wording or {}
-    condense = said.get(CONDENSE_QUESTION.name, CONDENSE_QUESTION)
-    synthesizer = Synthesizer(llm, response_mode, _prompts(mode, said), system_prompt=system_prompt)
+    wording = wording or {}
+    condense = wording.get(CONDENSE_QUESTION.name, CONDENSE_QUESTION)
+    synthesizer = Synthesizer(llm, response_mode, _prompts(mode, wording), system_prompt=system_prompt)
     match mode:
         case ChatMode.SIMPLE:
-            prompt = said.get(SIMPLE_CHAT.name, SIMPLE_CHAT)
+            prompt = wording.get(SIMPLE_CHAT.name, SIMPLE_CHAT)
             return SimpleChatEngine(llm, memory, system_prompt=system_prompt, prompt=prompt)
         case ChatMode.CONTEXT:
             return ContextChatEngine(retriever, synthesizer, memory, postprocessors)
@@ -87,17 +86,18 @@ def chat_engine(
     if mode is ChatMode.OPENAI:
         return OpenAIAgent(tools, llm, memory, system_prompt=system_prompt)
     react = ReActAgent(tools, llm, memory, system_prompt=system_prompt)
-    react.prompt = said.get(REACT.name, REACT)
+    react.prompt = wording.get(REACT.name, REACT)
     return react
 
 
 def _prompts(mode: ChatMode, wording: Mapping[str, Prompt]) -> Prompts:
-    """Those of the mode's answers. The person's system prompt stands before them; an agent has it itself."""
-
-    def said(prompt: Prompt) -> Prompt:
-        return wording.get(prompt.name, prompt)
+    """The prompts of the mode's answers. The system prompt comes before them; an agent has it itself."""
 
     if mode in (ChatMode.REACT, ChatMode.OPENAI, ChatMode.SIMPLE):
         return worded(wording)
-    answer = in_chat(said(TEXT_QA)) if mode is ChatMode.CONDENSE_QUESTION else said(CONTEXT_CHAT)
-    return Prompts(answer, in_chat(said(REFINE)), in_chat(said(TREE_SUMMARIZE)), said(SIMPLE_CHAT))
+
+    def current(prompt: Prompt) -> Prompt:
+        return wording.get(prompt.name, prompt)
+
+    answer = in_chat(current(TEXT_QA)) if mode is ChatMode.CONDENSE_QUESTION else current(CONTEXT_CHAT)
+    return Prompts(answer, in_chat(current(REFINE)), in_chat(current(TREE_SUMMARIZE)), current(SIMPLE_CHAT))

@@ -1,9 +1,9 @@
-"""The synchronous library from an event loop: each method's async twin is made by one of two wrappers, in the class body.
+"""The synchronous library in an event loop: two wrappers give the methods of a class their async twins.
 
 aquery = awaitable(query)                  # answer = await engine.aquery("...")
 astream_chat = awaitable_stream(stream_chat)   # async for piece in await llm.astream_chat(messages)
 
-A twin has the parameters of its method, by ParamSpec: a misspelt one is an error of type before it runs, and a TypeError then.
+A twin has the parameters of its method, by ParamSpec, so that a type checker sees a misspelt one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _END = object()
 
 
 def awaitable(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """The async twin of a method: runs it in a thread, in the caller's context. An override of the method is what is run."""
+    """The async twin of a method: runs it, or its override, in a thread, in the caller's context."""
 
     @wraps(method, updated=())  # not __dict__: the twin of an abstract method is not abstract
     async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -41,7 +41,7 @@ def awaitable(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S,
 def awaitable_stream(
     method: Callable[Concatenate[S, P], Generator[T, None, object]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, AsyncGenerator[T, None]]]:
-    """The async twin of a method that is a generator: awaiting it gives the pieces, as `in_threads` does."""
+    """The async twin of a generator method, with the pieces of `in_threads`."""
 
     @wraps(method, updated=())
     async def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
@@ -51,7 +51,7 @@ def awaitable_stream(
 
 
 def in_event_loop() -> bool:
-    """Whether an event loop runs in this thread, which then must not wait."""
+    """Whether an event loop runs in this thread, which must then not wait."""
     import asyncio
 
     try:
@@ -62,7 +62,7 @@ def in_event_loop() -> bool:
 
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The coroutine's result, whether or not this thread is running an event loop already."""
+    """The coroutine's result, with or without an event loop in this thread."""
     import asyncio
 
     if not in_event_loop():
@@ -72,17 +72,17 @@ def finished(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def in_threads(pieces: Generator[T, None, object]) -> AsyncGenerator[T, None]:
-    """`pieces` as they come, each step in a thread, so that the loop goes on meanwhile. While it waits, nothing runs.
+    """The pieces, each computed in a thread, so that the event loop goes on. Between two requests nothing
+    runs.
 
-    A reader that leaves them closes the stream, before anything else that it does. When it is cancelled, the step that is
-    running is waited for, and the stream is closed.
+    A `break` in a loop over them closes the stream at once; cancellation, after the running step.
     """
     return _InThreads(pieces)
 
 
 class _InThreads(AsyncGenerator[T, None]):
-    # Not a generator function: one that is left is closed by the event loop at some later time. `pieces` is held here alone,
-    # and so closed as soon as this is gone.
+    # No generator function, because the event loop closes an abandoned one later. Only this object refers to `pieces`, which
+    # is so closed with it.
 
     def __init__(self, pieces: Generator[T, None, object]) -> None:
         self._pieces = pieces
@@ -108,20 +108,23 @@ class _InThreads(AsyncGenerator[T, None]):
         return await super().athrow(*error)
 
 
-def _next(held: list[Generator[T, None, object]]) -> object:
-    """The next piece of the stream held, or `_END`. It is taken out, as a thread forgets what it was given only some time
-    after its work is known to be done."""
-    return next(held.pop(), _END)
+def _next(stream: list[Generator[T, None, object]]) -> object:
+    """The next piece of the stream in the list, or `_END`. The list is emptied, because a thread keeps
+    references to its arguments for some time after its work."""
+    return next(stream.pop(), _END)
 
 
 R = TypeVar("R")
 
 
 def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) -> list[R]:
-    """`work(item)` of each item, at most `workers` at the same time; the results in the order of the items.
+    """The results of `work(item)` in the order of the items, at most `workers` at the same time.
 
-    Each is a span "part" in the current span, in that order. The first failure is raised once what runs has ended; what has
-    not begun then never does.
+    Each is a span "part" in the current span. After a failure no further item begins, and the first error is
+    raised when the running ones have ended.
+
+    >>> in_order(str.upper, ["a", "b"])
+    ['A', 'B']
     """
     if not items:
         return []
@@ -136,7 +139,7 @@ def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) ->
             if step.seconds < 0:
                 step.note(never_begun=True)
                 finish(step)
-    return [future.result() for future in running]  # what never began stands behind what failed
+    return [future.result() for future in running]  # those that never began are after the one that failed
 
 
 def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
@@ -147,7 +150,7 @@ def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
 async def run_jobs(
     jobs: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4, desc: str | None = None
 ) -> list[T]:
-    """The results of coroutines in their order, at most `workers` at the same time. `show_progress` logs each end, with `desc`.
+    """The results of coroutines in their order, at most `workers` at the same time. `show_progress` logs the end of each.
 
     >>> import asyncio
     >>> async def double(number: int) -> int:
@@ -169,7 +172,7 @@ async def run_jobs(
 
 
 def run_async_tasks(tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4) -> list[T]:
-    """The same from where there is no event loop, or from where there is one.
+    """As `run_jobs`, with or without an event loop.
 
     >>> async def double(number: int) -> int:
     ...     return 2 * number

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,43 +35,49 @@ class TextBlock:
 @dataclass(frozen=True, slots=True)
 class _Media:
     path: str | Path | None = None
-    url: str | None = None
+    url: Any = None  # a text, or pydantic's AnyUrl
+    block_type: ClassVar[str]
     usual_type: ClassVar[str]
+    data_field: ClassVar[str]
 
     @property
     def given(self) -> bytes | None:
-        raise NotImplementedError
-
-    @property
-    def named_type(self) -> str | None:
-        return None
+        """The data that the block was made with."""
+        data = getattr(self, self.data_field)
+        return data.getvalue() if isinstance(data, BytesIO) else data
 
     @property
     def mimetype(self) -> str:
-        """As named; else by the name of the file; else the usual one of its kind."""
+        """The type that was given, otherwise that of the name of the file, otherwise the usual one for such blocks."""
         import mimetypes
 
-        return self.named_type or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
+        given = getattr(self, f"{self.block_type}_mimetype", None)
+        return given or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
 
-    def _resolved(self, as_base64: bool) -> BytesIO:
-        if self.given is not None:
+    def resolve(self, as_base64: bool = False) -> BytesIO:
+        """The bytes, or their base64. ValueError without data, path and URL."""
+        url = str(self.url or "")
+        if self.given:
             data = _decoded(self.given)
         elif self.path is not None:
             data = Path(self.path).read_bytes()
-        elif self.url is not None and self.url.startswith("data:"):
-            data = base64.b64decode(self.url.partition(",")[2])
-        elif self.url is not None:
+        elif url.startswith("data:"):
+            head, comma, body = url.partition(",")
+            if not comma:
+                raise ValueError("Invalid data URL format: missing comma separator")
+            data = base64.b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
+        elif url:
             import httpx
 
-            data = httpx.get(self.url, follow_redirects=True, timeout=60).raise_for_status().content
+            data = httpx.get(url, follow_redirects=True, timeout=60).raise_for_status().content
         else:
             raise ValueError(f"a {type(self).__name__} needs its data, a path or a url")
         return BytesIO(base64.b64encode(data) if as_base64 else data)
 
     @property
     def data_url(self) -> str:
-        """Its URL where it has one; else the data itself as one."""
-        return self.url or f"data:{self.mimetype};base64,{self._resolved(True).getvalue().decode()}"
+        """The URL, otherwise one that holds the data itself."""
+        return str(self.url) if self.url else f"data:{self.mimetype};base64,{self.resolve(True).getvalue().decode()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +88,14 @@ class ImageBlock(_Media):
     b'abc'
     """
 
-    image: bytes | None = None
+    image: bytes | BytesIO | None = None
     image_mimetype: str | None = None
     detail: str | None = None
     block_type: ClassVar[str] = "image"
     usual_type: ClassVar[str] = "image/png"
+    data_field: ClassVar[str] = "image"
 
-    @property
-    def given(self) -> bytes | None:
-        return self.image
-
-    @property
-    def named_type(self) -> str | None:
-        return self.image_mimetype
-
-    def resolve_image(self, as_base64: bool = False) -> BytesIO:
-        """The bytes of the image, or their base64."""
-        return self._resolved(as_base64)
+    resolve_image = _Media.resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +106,13 @@ class AudioBlock(_Media):
     b'abc'
     """
 
-    audio: bytes | None = None
+    audio: bytes | BytesIO | None = None
     format: str | None = None
     block_type: ClassVar[str] = "audio"
     usual_type: ClassVar[str] = "audio/wav"
+    data_field: ClassVar[str] = "audio"
 
-    @property
-    def given(self) -> bytes | None:
-        return self.audio
-
-    def resolve_audio(self, as_base64: bool = False) -> BytesIO:
-        """The bytes of the sound, or their base64."""
-        return self._resolved(as_base64)
+    resolve_audio = _Media.resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +123,64 @@ class DocumentBlock(_Media):
     b'%PDF'
     """
 
-    data: bytes | None = None
+    data: bytes | BytesIO | None = None
     title: str | None = None
     document_mimetype: str | None = None
     block_type: ClassVar[str] = "document"
     usual_type: ClassVar[str] = "application/pdf"
+    data_field: ClassVar[str] = "data"
 
-    @property
-    def given(self) -> bytes | None:
-        return self.data
-
-    @property
-    def named_type(self) -> str | None:
-        return self.document_mimetype
-
-    def resolve_document(self, as_base64: bool = False) -> BytesIO:
-        """The bytes of the file, or their base64."""
-        return self._resolved(as_base64)
+    resolve_document = _Media.resolve
 
 
-Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock
+@dataclass(frozen=True, slots=True)
+class VideoBlock(_Media):
+    """A film, for models that see films.
+
+    >>> VideoBlock(video=b"abc").resolve_video().read()
+    b'abc'
+    """
+
+    video: bytes | BytesIO | None = None
+    video_mimetype: str | None = None
+    detail: str | None = None
+    fps: int | None = None
+    block_type: ClassVar[str] = "video"
+    usual_type: ClassVar[str] = "video/mp4"
+    data_field: ClassVar[str] = "video"
+
+    resolve_video = _Media.resolve
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallBlock:
+    """A tool that a model wants to call. The arguments are an object, or JSON as the model wrote it.
+
+    >>> ToolCallBlock(tool_name="add", tool_kwargs={"a": 1}).block_type
+    'tool_call'
+    """
+
+    tool_name: str
+    tool_kwargs: dict[str, Any] | str = field(default_factory=dict)
+    tool_call_id: str | None = None
+    block_type: ClassVar[str] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingBlock:
+    """What a model wrote before its answer. It is not sent to a model again.
+
+    >>> ThinkingBlock(content="The sky is clear.").block_type
+    'thinking'
+    """
+
+    content: str | None = None
+    num_tokens: int | None = None
+    additional_information: dict[str, Any] = field(default_factory=dict)
+    block_type: ClassVar[str] = "thinking"
+
+
+Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | VideoBlock | ToolCallBlock | ThinkingBlock
 ContentBlock = Block
 
 
@@ -159,15 +190,15 @@ def text_of(blocks: Iterable[Block]) -> str:
 
 
 def has_media(blocks: Iterable[Block]) -> bool:
-    return any(not isinstance(block, TextBlock) for block in blocks)
+    return any(isinstance(block, _Media) for block in blocks)
 
 
 def in_openai_format(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     """The parts of a message as OpenAI's servers take them."""
-    return [_part(block) for block in blocks]
+    return [_part(block) for block in blocks if isinstance(block, TextBlock | _Media)]
 
 
-def _part(block: Block) -> dict[str, Any]:
+def _part(block: TextBlock | _Media) -> dict[str, Any]:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
     if isinstance(block, ImageBlock):
@@ -176,7 +207,7 @@ def _part(block: Block) -> dict[str, Any]:
     if isinstance(block, AudioBlock):
         sound = block.resolve_audio(as_base64=True).getvalue().decode()
         return {"type": "input_audio", "input_audio": {"data": sound, "format": block.format or block.mimetype.split("/")[1]}}
-    name = block.title or Path(block.path or "document").name
+    name = getattr(block, "title", None) or Path(block.path or "document").name
     return {"type": "file", "file": {"filename": name, "file_data": block.data_url}}
 
 

@@ -1,18 +1,19 @@
-"""The errors that ragcore and Lectern share: what happened, and what to do about it.
+"""The errors of ragcore and Lectern: what happened, and what to do about it.
 
 RagError
-├── InputError                    what a person gave cannot be used as it is
+├── InputError                    an input that cannot be used
 │   ├── QuestionError                 an empty question, or one that is far too long
-│   ├── StillReadingError             the documents that a question is put to are still being read
-│   ├── AlreadyThereError             what is in the library already, which nobody need do anything about
-│   └── UnreadableFileError           a file that yields no text
+│   ├── StillReadingError             the documents of a question are still being read
+│   ├── AlreadyThereError             in the library already, which needs no action
+│   ├── PassedOverError               files of a folder or an archive that no reader reads, which needs no action
+│   └── UnreadableFileError           a file without text
 │       ├── EmptyFileError
-│       ├── EncryptedFileError            needs a password, or the one given is wrong
+│       ├── EncryptedFileError            needs a password, or has another one
 │       ├── UnsupportedFileError          no reader for this kind of file
-│       ├── DamagedFileError              not what its name says, or broken
-│       ├── NoTextError                   opened, but there is nothing to read (a scan, pictures only)
+│       ├── DamagedFileError              of another kind than its name, or broken
+│       ├── NoTextError                   a scan, or only pictures
 │       ├── TooLargeError                 over a limit of size, memory or time
-│       └── UnsafeArchiveError            a zip that would write outside its folder, or explode
+│       └── UnsafeArchiveError            a zip that writes outside its folder, or is a zip bomb
 ├── ConfigError                   a setting that cannot work
 ├── MissingPackageError           an optional package is not installed
 ├── StoreError                    the index on disk or on a server
@@ -21,16 +22,16 @@ RagError
 │   └── DamagedStoreError
 ├── EmbeddingError                text could not be turned into vectors
 └── LLMError                      the language model did not answer
-    ├── LLMUnavailableError           nobody listens at the address
+    ├── LLMUnavailableError           no server at the address
     ├── LLMTimeoutError
     ├── LLMAuthError                  wrong or missing key
-    ├── UnknownModelError             the server is there, the model is not
+    ├── UnknownModelError             the server does not have the model
     ├── RateLimitError
-    ├── LLMServerError                the server answered with its own failure
-    ├── LLMProtocolError              the answer is not what such a server says; or it broke off
-    └── ContextWindowError            the prompt does not fit the model
+    ├── LLMServerError                the server reported an error of its own
+    ├── LLMProtocolError              an invalid or incomplete answer
+    └── ContextWindowError            the prompt is too long for the model
 
-A bug in our own code is none of these and is let through.
+A bug in our own code is none of these, and is not caught.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ from dataclasses import dataclass
 
 
 class RagError(Exception):
-    """What happened (`str(error)`), what to do (`hint`), and whether the same call may succeed later (`retryable`)."""
+    """What happened (`str(error)`), what to do (`hint`), and whether to try the same again (`retryable`).
+
+    >>> error = ConfigError("The chunk size is 0.", hint="Choose at least 1.")
+    >>> str(error), error.hint, error.retryable
+    ('The chunk size is 0.', 'Choose at least 1.', False)
+    """
 
     retryable = False
 
@@ -49,7 +55,7 @@ class RagError(Exception):
         self.hint = hint
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors cross process boundaries; subclasses with their own arguments could not be rebuilt from `args` alone.
+        # Errors cross process boundaries, and `args` are not the arguments of all subclasses.
         return (_rebuild, (type(self), self.what, self.hint, self.__dict__))
 
 
@@ -62,15 +68,15 @@ def _rebuild(kind: type[RagError], what: str, hint: str, state: dict[str, object
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error as data: what is kept of the failure of a file or an answer, and shown again after a restart."""
+    """An error as data, which is stored with a file or an answer."""
 
     what: str
     hint: str = ""
     retryable: bool = False
     needs_password: bool = False
-    needs_reading: bool = False  # nothing to do but to wait until documents are read
-    nothing_new: bool = False  # nothing to do at all: it is in the library already, or was passed over
-    details: str = ""  # for whoever looks into it; unfolded on demand
+    needs_reading: bool = False  # wait until documents are read
+    nothing_new: bool = False  # AlreadyThereError, PassedOverError: no action
+    details: str = ""  # for experts, displayed on demand
 
     @classmethod
     def of(cls, error: RagError) -> Problem:
@@ -86,12 +92,10 @@ class Problem:
         )
 
 
-class InputError(RagError):
-    pass
+class InputError(RagError): ...
 
 
-class QuestionError(InputError):
-    pass
+class QuestionError(InputError): ...
 
 
 class StillReadingError(InputError):
@@ -107,60 +111,49 @@ class StillReadingError(InputError):
         )
 
 
-class AlreadyThereError(InputError):
-    pass
+class AlreadyThereError(InputError): ...
 
 
-class PassedOverError(InputError):
-    """Which files of a folder or an archive were not taken in, as nobody reads them there; nothing has failed."""
+class PassedOverError(InputError): ...
 
 
 class UnreadableFileError(InputError):
-    """`what` names the file as the person knows it."""
+    """`what` has the name of the file as the user knows it."""
 
 
-class EmptyFileError(UnreadableFileError):
-    pass
+class EmptyFileError(UnreadableFileError): ...
 
 
-class EncryptedFileError(UnreadableFileError):
-    pass
+class EncryptedFileError(UnreadableFileError): ...
 
 
-class UnsupportedFileError(UnreadableFileError):
-    pass
+class UnsupportedFileError(UnreadableFileError): ...
 
 
-class DamagedFileError(UnreadableFileError):
-    pass
+class DamagedFileError(UnreadableFileError): ...
 
 
-class NoTextError(UnreadableFileError):
-    pass
+class NoTextError(UnreadableFileError): ...
 
 
-class TooLargeError(UnreadableFileError):
-    pass
+class TooLargeError(UnreadableFileError): ...
 
 
-class UnsafeArchiveError(UnreadableFileError):
-    pass
+class UnsafeArchiveError(UnreadableFileError): ...
 
 
-class ConfigError(RagError):
-    pass
+class ConfigError(RagError): ...
 
 
 class MissingPackageError(RagError):
-    """`extra`: of this distribution, which brings the package; None where it is one of its own dependencies."""
+    """`extra`: of this distribution, with the package; None if it is a required dependency."""
 
     def __init__(self, package: str, *, extra: str | None = None) -> None:
-        wanted = f'"lectern[{extra}]"' if extra else package
-        super().__init__(f"The package {package} is not installed.", hint=f"Install it with: pip install {wanted}")
+        requirement = f'"lectern[{extra}]"' if extra else package
+        super().__init__(f"The package {package} is not installed.", hint=f"Install it with: pip install {requirement}")
 
 
-class StoreError(RagError):
-    pass
+class StoreError(RagError): ...
 
 
 class DimensionError(StoreError):
@@ -180,16 +173,13 @@ class UnknownDocumentError(StoreError):
         self.document_id = document_id
 
 
-class DamagedStoreError(StoreError):
-    pass
+class DamagedStoreError(StoreError): ...
 
 
-class EmbeddingError(RagError):
-    pass
+class EmbeddingError(RagError): ...
 
 
-class LLMError(RagError):
-    pass
+class LLMError(RagError): ...
 
 
 class LLMUnavailableError(LLMError):
@@ -200,12 +190,11 @@ class LLMTimeoutError(LLMError):
     retryable = True
 
 
-class LLMAuthError(LLMError):
-    pass
+class LLMAuthError(LLMError): ...
 
 
 class UnknownModelError(LLMError):
-    """`available`: the names of the models the server does have, possibly none."""
+    """`available`: the names of the models on the server."""
 
     def __init__(self, what: str, *, hint: str = "", available: tuple[str, ...] = ()) -> None:
         super().__init__(what, hint=hint)
@@ -224,5 +213,4 @@ class LLMProtocolError(LLMError):
     retryable = True
 
 
-class ContextWindowError(LLMError):
-    pass
+class ContextWindowError(LLMError): ...

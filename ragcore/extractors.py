@@ -1,22 +1,25 @@
-"""Steps that ask a language model about passages and write its answer into their metadata: title, keywords, questions, summary.
+"""Transformations that write a model's answers about passages into their metadata: title, keywords, questions, summary.
 
-Each is a transformation: passages in, new passages out, in the same order and with the same ids. What it is given stays as it
-was. A passage without text is not asked about. When a call fails, its error goes up and there are no new passages.
+The new passages have the order and the ids of the old ones, which stay as they were. There is no call for a passage without
+text. The error of a call that fails is raised, and there are no new passages.
 """
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextvars import copy_context
 from dataclasses import replace
 from itertools import groupby, islice
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from ragcore.concurrency import awaitable, in_order
+from ragcore.components import Fields
+from ragcore.concurrency import awaitable, finished, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
+from ragcore.prompts.templates import in_place_of
 from ragcore.prompts.wording import KEYWORD_EXTRACT, QUESTIONS, SUMMARY, TITLE_OF_DOCUMENT, TITLE_OF_PASSAGE
 from ragcore.schema import Document, MetadataMode, TextNode
 from ragcore.settings import services
@@ -30,27 +33,33 @@ Entries: TypeAlias = Mapping[str, str]
 
 SummaryKind: TypeAlias = Literal["self", "prev", "next"]
 
+logger = logging.getLogger(__name__)
 
-class BaseExtractor(ABC):
-    """Subclasses give `extract`, or `aextract`, which is awaited. `num_workers` is how many calls may run at once; without
-    `llm` the default is asked.
 
-    A model reads a passage with the metadata it may see; a reader that quotes, which would quote the metadata, without.
+class BaseExtractor(Fields, PromptMixin, ABC):
+    """Subclasses have `extract`, or `aextract`, which is awaited; their annotated names are arguments of the constructor.
+
+    `num_workers` is how many calls may run at once. `metadata_mode` says which metadata of a passage a model reads: by default
+    what it may see, and none for the model that quotes, as it would quote it. `show_progress` logs each batch.
     """
 
-    works_on: Literal["node", "document"] = (
-        "document"  # whose passages an answer depends on: see ragcore.ingestion.transformations
-    )
+    works_on: ClassVar[Literal["node", "document"]] = "document"  # whose passages the result depends on
+    num_workers: int = 4
+    metadata_mode: MetadataMode | None = None
+    show_progress: bool = False
+    in_place: bool = False  # edits the nodes instead of copying them
 
     def __init_subclass__(cls) -> None:
         if "aextract" in cls.__dict__ and "extract" not in cls.__dict__:
-            cls.extract = _awaited  # type: ignore[method-assign]
+            cls.extract = _run_aextract  # type: ignore[method-assign]
 
-    def __init__(self, llm: LLM | None = None, num_workers: int = 4) -> None:
-        if num_workers < 1:
-            raise ValueError(f"num_workers is {num_workers}; it must be at least 1.")
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(**values)
+        if self.num_workers < 1:
+            raise ValueError(f"num_workers is {self.num_workers}; it must be at least 1.")
         self.llm = services(llm).llm
-        self.num_workers = num_workers
+        for name in self.prompt_attributes:
+            setattr(self, name, in_place_of(getattr(type(self), name), getattr(self, name), self.llm))
 
     @abstractmethod
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
@@ -59,21 +68,26 @@ class BaseExtractor(ABC):
     def __call__(self, nodes: Sequence[Item]) -> list[Item]:
         with span("extract", extractor=type(self).__name__, passages=len(nodes)):
             found = self.extract(nodes)
-        return [replace(node, metadata={**node.metadata, **new}) for node, new in zip(nodes, found, strict=True)]
+        logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%s: %d", type(self).__name__, len(nodes))
+        results = list(nodes) if self.in_place else [replace(node) for node in nodes]
+        for node, new in zip(results, found, strict=True):
+            node.metadata = {**node.metadata, **new}
+        return results
 
     def sees(self, node: Item) -> str:
-        """What a model reads of a passage; "" of one without text."""
+        """The text of a passage that a model reads; "" for a passage without text."""
         if not node.text.strip():
             return ""
-        return node.get_content(MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM)
+        usual = MetadataMode.NONE if self.llm.metadata.is_extractive else MetadataMode.LLM
+        return node.get_content(self.metadata_mode or usual)
 
-    def _ask(self, prompt: Prompt, asked: Sequence[Mapping[str, Variable]]) -> list[str]:
-        """One call for each, at the same time; the replies in order, stripped."""
-        calls = [LLMCall(prompt, variables) for variables in asked]
+    def _ask(self, prompt: Prompt, variables: Sequence[Mapping[str, Variable]]) -> list[str]:
+        """The stripped replies to one call for each, at the same time."""
+        calls = [LLMCall(prompt, values) for values in variables]
         return in_order(lambda call: self.llm.generate(call).text.strip(), calls, workers=self.num_workers)
 
     def _ask_each(self, prompt: Prompt, nodes: Sequence[Item], more: Mapping[str, Variable]) -> list[str]:
-        """A reply for each node; "" for one without text."""
+        """A reply for each node; "" for a node without text."""
         texts = [self.sees(node) for node in nodes]
         replies = iter(self._ask(prompt, [{**_content(prompt, text), **more} for text in texts if text]))
         return [next(replies) if text else "" for text in texts]
@@ -82,25 +96,34 @@ class BaseExtractor(ABC):
 
 
 class TitleExtractor(BaseExtractor):
-    """`document_title`: one title for each document, made of the titles of its first `nodes` passages.
+    """`document_title`: one title per document, from the titles of its first `nodes` passages.
 
-    Passages that name no document count as one. Calls: one for each of these passages, and one more for each document.
+    Passages without a document count as one. Calls: one per passage of these, and one more per document.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> extractor = TitleExtractor(ScriptedLLM(["Notes of Ada", "Letters"]), combine_template="One title for {context_str}:")
+    >>> extractor([TextNode("Ada wrote notes.")])[0].metadata
+    {'document_title': 'Letters'}
     """
 
-    def __init__(self, llm: LLM | None = None, nodes: int = 5, num_workers: int = 4) -> None:
-        super().__init__(llm, num_workers)
-        if nodes < 1:
-            raise ValueError(f"nodes is {nodes}; a title is made of at least 1 passage.")
-        self.nodes = nodes
+    prompt_attributes: ClassVar = {"node_template": "node_template", "combine_template": "combine_template"}
+    nodes: int = 5
+    node_template: Any = TITLE_OF_PASSAGE
+    combine_template: Any = TITLE_OF_DOCUMENT
+
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(llm, **values)
+        if self.nodes < 1:
+            raise ValueError(f"nodes is {self.nodes}; a title is made of at least 1 passage.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         documents: dict[str | None, list[Item]] = {}
         for node in nodes:
             documents.setdefault(_document(node), []).append(node)
         first = {id_: list(islice((n for n in members if n.text.strip()), self.nodes)) for id_, members in documents.items()}
-        candidates = iter(self._ask_each(TITLE_OF_PASSAGE, [node for members in first.values() for node in members], {}))
+        candidates = iter(self._ask_each(self.node_template, [node for members in first.values() for node in members], {}))
         of_parts = {id_: [Passage(next(candidates)) for _ in members] for id_, members in first.items() if members}
-        whole = self._ask(TITLE_OF_DOCUMENT, [{"context_str": tuple(titles)} for titles in of_parts.values()])
+        whole = self._ask(self.combine_template, [{"context_str": tuple(titles)} for titles in of_parts.values()])
         titles = dict(zip(of_parts, whole, strict=True))
         return [_entries(document_title=titles.get(_document(node), "")) for node in nodes]
 
@@ -109,64 +132,67 @@ class KeywordExtractor(BaseExtractor):
     """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c"."""
 
     works_on = "node"
+    prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    keywords: int = 5
+    prompt_template: Any = KEYWORD_EXTRACT
 
-    def __init__(self, llm: LLM | None = None, keywords: int = 5, num_workers: int = 4) -> None:
-        super().__init__(llm, num_workers)
-        if keywords < 1:
-            raise ValueError(f"keywords is {keywords}; ask for at least 1.")
-        self.keywords = keywords
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(llm, **values)
+        if self.keywords < 1:
+            raise ValueError(f"keywords is {self.keywords}; ask for at least 1.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        replies = self._ask_each(KEYWORD_EXTRACT, nodes, {"max_keywords": str(self.keywords)})
+        most = str(self.keywords)
+        replies = self._ask_each(self.prompt_template, nodes, {"max_keywords": most, "keywords": most})
         return [_entries(excerpt_keywords=", ".join(keywords_in(reply)[: self.keywords])) for reply in replies]
 
 
 class QuestionsAnsweredExtractor(BaseExtractor):
-    """`questions_this_excerpt_can_answer`: so many questions that each passage answers, one a line."""
+    """`questions_this_excerpt_can_answer`: so many questions that each passage answers, one per line."""
 
     works_on = "node"
+    prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    questions: int = 3
+    prompt_template: Any = QUESTIONS
 
-    def __init__(self, llm: LLM | None = None, questions: int = 3, num_workers: int = 4) -> None:
-        super().__init__(llm, num_workers)
-        if questions < 1:
-            raise ValueError(f"questions is {questions}; ask for at least 1.")
-        self.questions = questions
+    def __init__(self, llm: LLM | None = None, **values: Any) -> None:
+        super().__init__(llm, **values)
+        if self.questions < 1:
+            raise ValueError(f"questions is {self.questions}; ask for at least 1.")
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        replies = self._ask_each(QUESTIONS, nodes, {"num_questions": str(self.questions)})
+        replies = self._ask_each(self.prompt_template, nodes, {"num_questions": str(self.questions)})
         return [_entries(questions_this_excerpt_can_answer=reply) for reply in replies]
 
 
 class SummaryExtractor(BaseExtractor):
     """`section_summary`, `prev_section_summary`, `next_section_summary`: of each passage, and of the one before and after it.
 
-    `summaries` says which of them. Only passages of the same document are neighbours. One call for each passage.
+    `summaries` selects among them. Only passages of the same document are neighbours. One call per passage.
     """
 
-    def __init__(self, llm: LLM | None = None, summaries: Sequence[SummaryKind] = ("self",), num_workers: int = 4) -> None:
-        super().__init__(llm, num_workers)
+    prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
+    prompt_template: Any = SUMMARY
+
+    def __init__(self, llm: LLM | None = None, summaries: Sequence[SummaryKind] = ("self",), **values: Any) -> None:
+        super().__init__(llm, **values)
         if wrong := set(summaries) - {"self", "prev", "next"}:
             raise ValueError(f"summaries are of 'self', 'prev' and 'next'; not of {sorted(wrong)}.")
         self.summaries = tuple(summaries)
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
-        texts = self._ask_each(SUMMARY, nodes, {"query_str": "Summarize this."})
+        texts = self._ask_each(self.prompt_template, nodes, {"query_str": "Summarize this."})
         found: list[Entries] = []
         for _, run in groupby(zip(nodes, texts, strict=True), key=lambda pair: _document(pair[0])):
-            said = ["", *(text for _, text in run), ""]
-            for place in range(1, len(said) - 1):
-                all_three = {"self": said[place], "prev": said[place - 1], "next": said[place + 1]}
+            texts_of_run = ["", *(text for _, text in run), ""]
+            for before, own, after in zip(texts_of_run, texts_of_run[1:], texts_of_run[2:], strict=False):
+                all_three = {"self": own, "prev": before, "next": after}
                 found.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
         return found
 
 
-def _awaited(self: Any, nodes: Sequence[Item]) -> list[Entries]:
-    """What `aextract` gives, from a thread that has no event loop yet."""
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as thread:
-        found: list[Entries] = thread.submit(copy_context().run, asyncio.run, self.aextract(nodes)).result()
+def _run_aextract(self: Any, nodes: Sequence[Item]) -> list[Entries]:
+    found: list[Entries] = finished(self.aextract(nodes))
     return found
 
 
@@ -182,5 +208,5 @@ def _content(prompt: Prompt, text: str) -> dict[str, Variable]:
 
 
 def _entries(**found: str) -> Entries:
-    """Without what was not found."""
+    """Without those that are empty."""
     return {key: value for key, value in found.items() if value}

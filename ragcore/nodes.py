@@ -95,6 +95,18 @@ class BaseNode:
         """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
         return content_hash(self.text, self.metadata)
 
+    @classmethod
+    def class_name(cls) -> str:
+        return cls.__name__
+
+    @classmethod
+    def get_type(cls) -> ObjectType:
+        return ObjectType.TEXT
+
+    def as_related_node_info(self) -> RelatedNodeInfo:
+        """A reference to this node, for the relationships of others."""
+        return RelatedNodeInfo(self.id_, self.get_type(), _owned(self.metadata), self.hash)
+
     node_id = _also("id_")
     extra_info = _also("metadata")
     text_template = _part("text")
@@ -195,7 +207,7 @@ class Document(BaseNode):
 
     def __init__(
         self,
-        text: str,
+        text: str = "",
         id_: str | None = None,
         metadata: Metadata | None = None,
         pages: tuple[Page, ...] = (),
@@ -239,7 +251,16 @@ class Document(BaseNode):
 
     doc_id = _also("id_")
 
+    @classmethod
+    def get_type(cls) -> ObjectType:
+        return ObjectType.DOCUMENT
+
     def get_doc_id(self) -> str:
+        return self.id_
+
+    @property
+    def ref_doc_id(self) -> str:
+        """Its own id, which is that of the source of its nodes."""
         return self.id_
 
     def page_at(self, char: int) -> Page | None:
@@ -348,11 +369,6 @@ class TextNode(BaseNode):
         children = self.relationships.get(NodeRelationship.CHILD)
         return None if children is None else list(children)
 
-    def as_related_node_info(self) -> RelatedNodeInfo:
-        """A reference to this node, for the relationships of others."""
-        kind = ObjectType.INDEX if isinstance(self, IndexNode) else ObjectType.TEXT
-        return RelatedNodeInfo(self.id_, kind, _owned(self.metadata), self.hash)
-
     def __str__(self) -> str:
         from textwrap import shorten
 
@@ -405,6 +421,10 @@ class IndexNode(TextNode):
         self.obj = obj
 
     @classmethod
+    def get_type(cls) -> ObjectType:
+        return ObjectType.INDEX
+
+    @classmethod
     def from_text_node(cls, node: TextNode, index_id: str) -> IndexNode:
         """The same passage, which now stands for what has `index_id`."""
         return cls(**{each.name: getattr(node, each.name) for each in fields(TextNode)}, index_id=index_id)
@@ -445,9 +465,7 @@ class NodeWithScore:
     def id_(self) -> str:
         return self.node.id_
 
-    @property
-    def node_id(self) -> str:
-        return self.node.id_
+    node_id = id_
 
     @property
     def metadata(self) -> dict[str, Value]:
@@ -456,9 +474,16 @@ class NodeWithScore:
     def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
         return self.node.get_content(metadata_mode)
 
+    @property
+    def embedding(self) -> Vector | None:
+        return self.node.embedding
+
     def get_text(self) -> str:
         """The text without metadata."""
         return self.node.text
+
+    def get_embedding(self) -> Vector:
+        return self.node.get_embedding()
 
     def copy(self) -> NodeWithScore:
         """With a copy of the node."""

@@ -6,11 +6,11 @@ agent = ReActAgent.from_tools(tool_retriever=index.as_retriever(similarity_top_k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Self, TypeVar
 
 from ragcore.concurrency import awaitable
-from ragcore.embeddings.base import Embedder
+from ragcore.indices.base import BaseIndex
 from ragcore.indices.vector import VectorStoreIndex
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import QueryBundle, TextNode
@@ -21,51 +21,95 @@ __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 T = TypeVar("T")
 
 
+class SimpleObjectNodeMapping(Generic[T]):
+    """Which node stands for which object. `to_node_fn` makes a node, by default of the text of the object.
+
+    >>> mapping = SimpleObjectNodeMapping.from_objects(["a", "b"])
+    >>> mapping.from_node(mapping.to_node("b"))
+    'b'
+    """
+
+    def __init__(self, objects: Sequence[T] = (), to_node_fn: Callable[[T], TextNode] | None = None) -> None:
+        self._to_node = to_node_fn or (lambda obj: TextNode(_text_of(obj)))
+        self.obj_node_mapping: dict[str, T] = {}
+        self._nodes: dict[int, TextNode] = {}
+        for obj in objects:
+            self.add_object(obj)
+
+    @classmethod
+    def from_objects(cls, objs: Sequence[T]) -> Self:
+        return cls(objs)
+
+    def add_object(self, obj: T) -> None:
+        self.to_node(obj)
+
+    def to_node(self, obj: T) -> TextNode:
+        """Its node, the same each time."""
+        if id(obj) not in self._nodes:
+            node = self._nodes[id(obj)] = self._to_node(obj)
+            self.obj_node_mapping[node.id_] = obj
+        return self._nodes[id(obj)]
+
+    def to_nodes(self, objs: Sequence[T]) -> list[TextNode]:
+        return [self.to_node(obj) for obj in objs]
+
+    def from_node(self, node: TextNode) -> T:
+        """KeyError for a node of no object."""
+        return self.obj_node_mapping[node.id_]
+
+
+SimpleToolNodeMapping = SimpleObjectNodeMapping
+"""The name of a mapping of tools."""
+
+
 class ObjectRetriever(Generic[T]):
-    def __init__(self, retriever: BaseRetriever, objects: Mapping[str, T]) -> None:
+    def __init__(self, retriever: BaseRetriever, from_node: Callable[[TextNode], T]) -> None:
         self.retriever = retriever
-        self._objects = objects
+        self._from_node = from_node
 
     def retrieve(self, query: str | QueryBundle) -> list[T]:
         """The objects whose texts are nearest, the best first."""
-        return [self._objects[found.node_id] for found in self.retriever.retrieve(query)]
+        return [self._from_node(found.node) for found in self.retriever.retrieve(query)]
 
     aretrieve = awaitable(retrieve)
 
 
 class ObjectIndex(Generic[T]):
-    """The objects live as long as this does and are not persisted; `index` has their texts."""
+    """The objects live as long as this does and are not persisted. `index` has their texts.
 
-    def __init__(
-        self, objects: Sequence[T], *, text_of: Callable[[T], str] | None = None, embed_model: Embedder | None = None
-    ) -> None:
-        """`text_of` says what an object is found by: of a tool its name and description, else what `str` makes of it.
+    A text is not split: the vector of a text that is too long for the embedder is the mean of those of its parts.
+    """
 
-        A text is not split: what is too long for the embedder stands for its mean.
-        """
-        self._text_of = text_of or _told
-        self._objects: dict[str, T] = {}
-        self.index = VectorStoreIndex(self._nodes(objects), embed_model=embed_model)
+    def __init__(self, index: BaseIndex, mapping: SimpleObjectNodeMapping[T], from_node: Callable[[TextNode], T]) -> None:
+        self.index = index
+        self._mapping = mapping
+        self._from_node = from_node
 
     @classmethod
     def from_objects(
-        cls, objects: Sequence[T], *, text_of: Callable[[T], str] | None = None, embed_model: Embedder | None = None
+        cls,
+        objects: Sequence[T],
+        object_mapping: SimpleObjectNodeMapping[T] | None = None,
+        index_cls: type[BaseIndex] = VectorStoreIndex,
+        *,
+        from_node_fn: Callable[[TextNode], T] | None = None,
+        to_node_fn: Callable[[T], TextNode] | None = None,
+        **options: Any,
     ) -> ObjectIndex[T]:
-        return cls(objects, text_of=text_of, embed_model=embed_model)
+        """`to_node_fn` makes the node that an object is found by, by default of the name and description of a tool, and of the
+        text of any other object. `options` are those of the index."""
+        mapping = object_mapping or SimpleObjectNodeMapping((), to_node_fn)
+        return cls(index_cls(mapping.to_nodes(objects), **options), mapping, from_node_fn or mapping.from_node)
 
     def insert_object(self, obj: T) -> None:
-        self.index.insert_nodes(self._nodes([obj]))
+        self.index.insert_nodes([self._mapping.to_node(obj)])
 
-    def as_retriever(self, similarity_top_k: int = 2) -> ObjectRetriever[T]:
-        return ObjectRetriever(self.index.as_retriever(similarity_top_k), self._objects)
-
-    def _nodes(self, objects: Sequence[T]) -> list[TextNode]:
-        nodes = [TextNode(self._text_of(obj)) for obj in objects]
-        self._objects.update(zip((node.id_ for node in nodes), objects, strict=True))
-        return nodes
+    def as_retriever(self, *args: Any, **options: Any) -> ObjectRetriever[T]:
+        """The arguments are those of the index's own retriever, such as `similarity_top_k`."""
+        return ObjectRetriever(self.index.as_retriever(*args, **options), self._from_node)
 
 
-def _told(obj: object) -> str:
+def _text_of(obj: object) -> str:
     if isinstance(obj, BaseTool):
-        return f"Tool name: {obj.metadata.name}\nTool description: {obj.metadata.description}"
+        return f"Tool name: {obj.metadata.name}\nTool description: {obj.metadata.description}\n"
     return str(obj)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Generic, Self
+from contextlib import suppress
+from typing import Any, ClassVar, Generic, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic_core import from_json
 
 from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.output_parsers import PydanticOutputParser
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.structured_output import Form
 from ragcore.prompts.templates import PromptTemplate
+from ragcore.schema import ChatMessage, ChatResponse
 from ragcore.settings import services
+from ragcore.tools import get_function_tool
 
 __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 
 logger = logging.getLogger(__name__)
 
 
-class LLMTextCompletionProgram(Generic[Form]):
+class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
     """Called with the values of its prompt. LLMProtocolError for an answer that has not the form.
 
     >>> from pydantic import BaseModel
@@ -33,6 +40,7 @@ class LLMTextCompletionProgram(Generic[Form]):
     """
 
     verbose: bool = False
+    prompt_attributes: ClassVar = {"prompt": "prompt"}
 
     def __init__(self, output_cls: type[Form], prompt: Prompt, llm: LLM) -> None:
         self.output_cls = output_cls
@@ -63,14 +71,6 @@ class LLMTextCompletionProgram(Generic[Form]):
             logger.info("%s", made)
         return made
 
-    def get_prompts(self) -> dict[str, Prompt]:
-        """What is said to the model, under "prompt"."""
-        return {"prompt": self.prompt}
-
-    def update_prompts(self, prompts_dict: dict[str, Prompt]) -> None:
-        """Use other wording from now on. KeyError for another name than "prompt"."""
-        self.prompt = {"prompt": self.prompt, **prompts_dict}["prompt"]
-
     def call(self, /, **values: Any) -> Form:
         """The same as calling it."""
         return self(**values)
@@ -79,8 +79,72 @@ class LLMTextCompletionProgram(Generic[Form]):
 
 
 class FunctionCallingProgram(LLMTextCompletionProgram[Form]):
-    """The same for models that call functions: here both are held to the form by the server.
+    """For models that call functions: the form is a tool that the model calls. Other models answer with JSON.
+
+    With `allow_parallel_tool_calls` the result is the list of all objects that the model made.
 
     >>> FunctionCallingProgram.__mro__[1] is LLMTextCompletionProgram
     True
     """
+
+    allow_parallel_tool_calls: bool = False
+
+    @classmethod
+    def from_defaults(cls, *args: Any, allow_parallel_tool_calls: bool = False, **options: Any) -> Self:
+        """See LLMTextCompletionProgram."""
+        program = super().from_defaults(*args, **options)
+        program.allow_parallel_tool_calls = allow_parallel_tool_calls
+        return program
+
+    def __call__(self, **values: Any) -> Any:
+        if not self.llm.metadata.is_function_calling_model:
+            return super().__call__(**values)
+        response = self.llm.predict_and_call(
+            [get_function_tool(self.output_cls)],
+            chat_history=[ChatMessage(each.role, each.content) for each in self.prompt.render(values)],
+            verbose=self.verbose,
+            allow_parallel_tool_calls=self.allow_parallel_tool_calls,
+        )
+        made = [source.raw_output for source in response.sources]
+        return made if self.allow_parallel_tool_calls else made[0]
+
+
+def create_flexible_model(model: type[BaseModel]) -> type[BaseModel]:
+    """The same fields, each of which may be missing or None."""
+    fields: dict[str, Any] = {name: (field.annotation | None, None) for name, field in model.model_fields.items()}  # type: ignore[operator]
+    flexible: type[BaseModel] = create_model(f"Flexible{model.__name__}", __config__=ConfigDict(extra="allow"), **fields)
+    return flexible
+
+
+def num_valid_fields(value: Any) -> int:
+    """The number of values in an object, or in several, that are not None."""
+    if isinstance(value, BaseModel):
+        value = dict(value)
+    if isinstance(value, list | tuple | dict):
+        return sum(map(num_valid_fields, value.values() if isinstance(value, dict) else value))
+    return int(value is not None)
+
+
+def process_streaming_content_incremental(
+    chat_response: ChatResponse, output_cls: type[BaseModel], cur_object: BaseModel | None = None
+) -> BaseModel:
+    """The object of an answer whose JSON may still be growing, with None for missing fields.
+
+    Without any JSON it is `cur_object`, or an object without values.
+
+    >>> class Person(BaseModel):
+    ...     name: str
+    ...     age: int
+    >>> process_streaming_content_incremental(ChatResponse(ChatMessage("assistant", '{"name": "Ada"')), Person).name
+    'Ada'
+    """
+    flexible = create_flexible_model(output_cls)
+    text = chat_response.message.content or ""
+    try:
+        value = from_json(text[text.find("{") :], allow_partial="trailing-strings")
+    except ValueError:
+        return cur_object or flexible()
+    for form in (output_cls, flexible):
+        with suppress(ValidationError):
+            return form.model_validate(value)
+    return cur_object or flexible()

@@ -49,6 +49,9 @@ class QueryBundle:
     custom_embedding_strs: tuple[str, ...] = ()
     embedding: Vector | None = None
 
+    def __str__(self) -> str:
+        return self.query_str
+
     @property
     def embedding_strs(self) -> tuple[str, ...]:
         if self.custom_embedding_strs:
@@ -111,6 +114,11 @@ class ChatMessage:
         put(self, "name", name)
         put(self, "additional_kwargs", {} if additional_kwargs is None else additional_kwargs)
         put(self, "blocks", given)
+
+    @classmethod
+    def from_str(cls, content: str, role: MessageRole | str = MessageRole.USER, **kwargs: Any) -> ChatMessage:
+        """A message of one text."""
+        return cls(role, content, **kwargs)
 
     def __str__(self) -> str:
         return f"{self.role.value}: {self.content}"

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
@@ -19,9 +19,10 @@ from ragcore.embeddings.base import query_vector
 from ragcore.llms.base import LLMCall
 from ragcore.llms.context_window import shortened
 from ragcore.observe import Span, span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Prompt, Variable
 from ragcore.prompts.structured_output import list_schema
-from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.templates import BaseOutputParser, Wording, in_place_of
 from ragcore.prompts.wording import SELECT_MULTI, SELECT_SINGLE
 from ragcore.schema import QueryBundle, as_bundle
 from ragcore.settings import embedder, services
@@ -84,7 +85,7 @@ class SelectorResult:
         return self.selections[0]
 
 
-class BaseSelector(ABC):
+class BaseSelector(PromptMixin, ABC):
     """Holds nothing of a question: threads may share it."""
 
     from_defaults = SameAsConstructor()
@@ -122,6 +123,7 @@ class EmbeddingSingleSelector(BaseSelector):
 class _AskingSelector(BaseSelector):
     """One call. `embed_model` is for a reply that names no choice."""
 
+    prompt_attributes: ClassVar = {"prompt": "_prompt"}
     by_function = False
 
     def __init__(self, llm: LLM | None, embed_model: Embedder | None, ours: Prompt, prompt: Wording, most: int | None) -> None:
@@ -136,11 +138,11 @@ class _AskingSelector(BaseSelector):
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
         most = self._most or len(choices)
         names = [_name(choice) for choice in choices]
-        told: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most)}
+        told: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most), "num_choices": str(len(choices))}
         described = [_description(choice) for choice in choices]
         fitting = shortened(self._llm, self._prompt, {**told, "choices": " ".join(names)}, described, step)
         cards = tuple(Choice(place, text, name) for place, (text, name) in enumerate(zip(fitting, names, strict=True), 1))
-        said = self._ask({**told, "choices": cards}, cards)
+        said = self._ask({**told, "choices": cards, "context_list": cards}, cards)
         reasons = dict(reversed(said))  # the first that is given for each
         named = list(dict.fromkeys(number for number, _ in said))
         kept = [number for number in named if 1 <= number <= len(cards)][:most]
@@ -223,6 +225,36 @@ def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, st
         if len(named) > 1:
             return []  # words may also say why one of them is not the choice
     return [(int(number), reply) for number in named]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A choice that a reply names. The first choice is 1."""
+
+    choice: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredOutput:
+    """A reply, and what it says."""
+
+    raw_output: str
+    parsed_output: Any = None
+
+
+class SelectionOutputParser(BaseOutputParser):
+    """Reads the choices of a reply, as the selectors do. ValueError where it names none.
+
+    >>> SelectionOutputParser().parse('[{"choice": 1, "reason": "It is newer."}]').parsed_output
+    [Answer(choice=1, reason='It is newer.')]
+    """
+
+    def parse(self, output: str) -> StructuredOutput:
+        found = list(_in(json_values(output), {}))
+        if not found:
+            raise ValueError(f"the reply names no choice in JSON: {output[:200]!r}")
+        return StructuredOutput(output, [Answer(number, reason) for number, reason in found])
 
 
 def _listed(reply: str, choices: Sequence[Choice]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.observe import add_listener
@@ -28,9 +29,15 @@ class Transformation(Protocol):
     def __call__(self, nodes: Sequence[Document | TextNode], /) -> Sequence[Document | TextNode]: ...
 
 
+def _size(name: str) -> property:
+    """A size of the prompt helper, in tokens, which may also be set by itself."""
+    return property(attrgetter(f"prompt_helper.{name}"), lambda self, tokens: setattr(self, f"_{name}", tokens))
+
+
 @dataclass(slots=True)
 class SettingsOfAScript:
-    """What a script chose; None where it did not. Sizes are in tokens. `node_parser` goes before the two sizes.
+    """What a script chose; None where it did not. Sizes are in tokens. `node_parser`, by default a SentenceSplitter of the
+    two sizes, goes before them.
 
     `context_window`, `num_output`, and those of a `prompt_helper`, take the place of what the model of these settings says
     itself, wherever it is used, and in what its server is asked; a model that is given has its own. Read without being
@@ -39,11 +46,11 @@ class SettingsOfAScript:
 
     llm: LLM | None = None
     embed_model: Embedder | str | None = None
-    node_parser: Transformation | None = None
     chunk_size: int | None = None
     chunk_overlap: int | None = None
     tokenizer: Tokenizer | Callable[[str], Sized] | None = None
     transformations: Sequence[Transformation] | None = None
+    _node_parser: Transformation | None = None
     _prompt_helper: PromptHelper | None = None
     _context_window: int | None = None
     _num_output: int | None = None
@@ -61,21 +68,8 @@ class SettingsOfAScript:
     def prompt_helper(self, helper: PromptHelper | None) -> None:
         self._prompt_helper, self._context_window, self._num_output = helper, None, None
 
-    @property
-    def context_window(self) -> int:
-        return self.prompt_helper.context_window
-
-    @context_window.setter
-    def context_window(self, tokens: int | None) -> None:
-        self._context_window = tokens
-
-    @property
-    def num_output(self) -> int:
-        return self.prompt_helper.num_output
-
-    @num_output.setter
-    def num_output(self, tokens: int | None) -> None:
-        self._num_output = tokens
+    context_window = _size("context_window")
+    num_output = _size("num_output")
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -102,13 +96,21 @@ class SettingsOfAScript:
         self._heard_by = None if manager is None else (manager, add_listener(manager))
 
     @property
-    def text_splitter(self) -> Transformation | None:
-        """Another name of `node_parser`."""
-        return self.node_parser
+    def node_parser(self) -> Transformation:
+        from ragcore.node_parser.sentence import SentenceSplitter
 
-    @text_splitter.setter
-    def text_splitter(self, splitter: Transformation | None) -> None:
-        self.node_parser = splitter
+        if self._node_parser is not None:
+            return self._node_parser
+        usual = SentenceSplitter()
+        size = usual.chunk_size if self.chunk_size is None else self.chunk_size
+        overlap = usual.chunk_overlap if self.chunk_overlap is None else self.chunk_overlap
+        return SentenceSplitter(size, overlap, tokenizer=self.tokenizer)
+
+    @node_parser.setter
+    def node_parser(self, parser: Transformation | None) -> None:
+        self._node_parser = parser
+
+    text_splitter = node_parser
 
 
 Settings = SettingsOfAScript()
@@ -130,7 +132,6 @@ def services(
     """
     from ragcore.extractive.answerer import ExtractiveLLM
     from ragcore.llms.context_window import WindowedLLM
-    from ragcore.node_parser.sentence import SentenceSplitter
 
     embed_model = embedder(embed_model)
     chosen = llm or Settings.llm or ExtractiveLLM(embed_model)
@@ -141,10 +142,7 @@ def services(
     if transformations is None:
         transformations = Settings.transformations
     if transformations is None:
-        usual = SentenceSplitter()
-        size = usual.chunk_size if Settings.chunk_size is None else Settings.chunk_size
-        overlap = usual.chunk_overlap if Settings.chunk_overlap is None else Settings.chunk_overlap
-        transformations = (Settings.node_parser or SentenceSplitter(size, overlap, tokenizer=Settings.tokenizer),)
+        transformations = (Settings.node_parser,)
     return Services(chosen, embed_model, tuple(transformations))
 
 

@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Protocol, overload
+from functools import partial, wraps
+from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
 from ragcore.concurrency import awaitable, finished
-from ragcore.content_blocks import Block, TextBlock
+from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, ToolCard
-from ragcore.schema import MetadataMode, NodeWithScore
+from ragcore.schema import BaseNode, MetadataMode, NodeWithScore
+from ragcore.tool_schema import call_with, context_parameter, signature_without
+from ragcore.tool_schema import create_schema_from_function as create_schema_from_function
 
 __path__: list[str] = []  # inner paths, such as ragcore.tools.types, are looked up in `ragcore.inner_paths`
 LONGEST_DESCRIPTION = 1024  # characters, that OpenAI takes
@@ -43,10 +45,14 @@ class DefaultToolFnSchema(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ToolMetadata:
-    """What a model is told of a tool. `return_direct`: its result is the answer, when it is the only tool called."""
+    """What a model reads about a tool. With `return_direct` the result is the answer, if no other tool is called.
+
+    >>> ToolMetadata("Adds two numbers.", "add").card.name
+    'add'
+    """
 
     description: str
-    name: str
+    name: str = ""
     fn_schema: type[BaseModel] = DefaultToolFnSchema
     return_direct: bool = False
 
@@ -63,9 +69,9 @@ class ToolMetadata:
     def card(self) -> ToolCard:
         return ToolCard(self.name, self.description, self.fn_schema_str)
 
-    def to_openai_tool(self) -> dict[str, Any]:
-        """As OpenAI and those who copy it want it. ValueError for a description of more than 1024 characters."""
-        if len(self.description) > LONGEST_DESCRIPTION:
+    def to_openai_tool(self, skip_length_check: bool = False) -> dict[str, Any]:
+        """The tool in OpenAI's format. ValueError for a description of more than 1024 characters, which OpenAI refuses."""
+        if len(self.description) > LONGEST_DESCRIPTION and not skip_length_check:
             raise ValueError(
                 f"the description of the tool {self.name!r} has {len(self.description)} characters; at most "
                 f"{LONGEST_DESCRIPTION} can be sent: give a shorter one as description=..."
@@ -76,7 +82,7 @@ class ToolMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool was asked and what it gave: `content` is what a model sees of `raw_output`."""
+    """The arguments and the result of a tool. `content` is the text of `raw_output` that a model sees."""
 
     content: str
     tool_name: str
@@ -95,8 +101,8 @@ class ToolOutput:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The content as a message has it."""
-        return (TextBlock(self.content),)
+        """The blocks that the tool returned; otherwise the content as one."""
+        return _blocks_of(self.raw_output) or (TextBlock(self.content),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +162,21 @@ class FunctionTool(BaseTool):
         async_fn: Callable[..., Coroutine[Any, Any, Any]] | None = None,
         partial_params: Mapping[str, Any] | None = None,
     ) -> None:
-        if fn is None and async_fn is None:
-            raise ValueError("a tool needs a function: fn or async_fn")
         if fn is not None and (inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)):
             fn, async_fn = None, async_fn or fn
-        self.fn = fn
-        self.async_fn = async_fn
+        function = fn or async_fn
+        if function is None:
+            raise ValueError("a tool needs a function: fn or async_fn")
+        self.fn = _run_to_end(function)
+        self.async_fn: Callable[..., Any] = async_fn or wraps(function)(partial(asyncio.to_thread, self.fn))
         self.metadata = metadata
         self.partial_params = dict(partial_params or {})
-        self.context_param = context_param(fn or async_fn)
+        self.ctx_param_name = context_parameter(function)
+
+    @property
+    def requires_context(self) -> bool:
+        """Whether the function takes the Context of a workflow."""
+        return self.ctx_param_name is not None
 
     @classmethod
     def from_defaults(
@@ -189,57 +201,50 @@ class FunctionTool(BaseTool):
             raise ValueError("a tool needs a function: fn or async_fn")
         if tool_metadata is None:
             name = name or str(getattr(function, "__name__", type(function).__name__))
-            hidden = {*(partial_params or {}), context_param(function) or ""}
-            described = f"{name}{_shown(function, hidden)}\n{inspect.getdoc(function) or ''}".strip()
-            schema = fn_schema or schema_of(function, name, hidden)
+            hidden = {*(partial_params or {}), context_parameter(function) or "", "self"}
+            described = f"{name}{signature_without(function, hidden)}\n{inspect.getdoc(function) or ''}".strip()
+            schema = fn_schema or create_schema_from_function(name, function, ignore_fields=hidden)
             tool_metadata = ToolMetadata(description or described, name, schema, return_direct)
         return cls(fn, tool_metadata, async_fn, partial_params)
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        function = self.async_fn if self.fn is None else self.fn
-        assert function is not None
-        result = _called(function, args, {**self.partial_params, **kwargs})
-        return self._output(args, kwargs, finished(result) if inspect.iscoroutine(result) else result)
+        kwargs = {**self.partial_params, **kwargs}
+        return self._output(args, kwargs, call_with(self.fn, args, kwargs))
 
     async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        if self.async_fn is None:
-            return await asyncio.to_thread(self.call, *args, **kwargs)
-        return self._output(args, kwargs, await _called(self.async_fn, args, {**self.partial_params, **kwargs}))
+        kwargs = {**self.partial_params, **kwargs}
+        return self._output(args, kwargs, await call_with(self.async_fn, args, kwargs))
 
     def _output(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> ToolOutput:
         if isinstance(result, ToolOutput):
             return result
-        shown = {name: value for name, value in kwargs.items() if name != self.context_param}
-        return ToolOutput(as_json(result), self.metadata.name, {"args": args, "kwargs": shown}, result)
+        shown = {name: value for name, value in kwargs.items() if name != self.ctx_param_name}
+        return ToolOutput(_text_of(result), self.metadata.name, {"args": args, "kwargs": shown}, result)
 
 
-@overload
-def tool(fn: Callable[..., Any], /) -> FunctionTool: ...
-@overload
-def tool(
-    fn: None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    return_direct: bool = False,
-    fn_schema: type[BaseModel] | None = None,
-) -> Callable[[Callable[..., Any]], FunctionTool]: ...
-def tool(
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    return_direct: bool = False,
-    fn_schema: type[BaseModel] | None = None,
-) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
-    """A function, async or not, as a tool: `@tool` above it, or `@tool(name="...", ...)`."""
+def _run_to_end(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which also waits for the result of a coroutine."""
 
-    def made(function: Callable[..., Any]) -> FunctionTool:
-        return FunctionTool.from_defaults(function, name, description, return_direct, fn_schema)
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return finished(result) if inspect.iscoroutine(result) else result
 
-    return made if fn is None else made(fn)
+    return run
+
+
+def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """A function, async or not, as a tool: `@tool` above it, or `@tool(name="...", ...)` with options of `from_defaults`.
+
+    >>> @tool(name="sum")
+    ... def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> add.metadata.name
+    'sum'
+    """
+    if fn is None:
+        return lambda function: FunctionTool.from_defaults(function, **options)
+    return FunctionTool.from_defaults(fn, **options)
 
 
 class Answering(Protocol):
@@ -253,11 +258,15 @@ class Finding(Protocol):
 
 
 class QueryEngineTool(BaseTool):
-    """Asks a query engine the one text it is given. The answer's marks [n] are the passages of `raw_output.source_nodes`."""
+    """Passes one text to a query engine. The marks [n] of the answer refer to the passages of `raw_output.source_nodes`.
 
-    def __init__(self, query_engine: Answering, metadata: ToolMetadata) -> None:
+    Without `resolve_input_errors` it takes no other argument than `input`: any other is a ValueError.
+    """
+
+    def __init__(self, query_engine: Answering, metadata: ToolMetadata, resolve_input_errors: bool = True) -> None:
         self.query_engine = query_engine
         self.metadata = metadata
+        self.resolve_input_errors = resolve_input_errors
 
     @classmethod
     def from_defaults(
@@ -266,16 +275,20 @@ class QueryEngineTool(BaseTool):
         name: str = "query_engine_tool",
         description: str = "Answers questions about the documents. Give it a whole question in plain words.",
         return_direct: bool = False,
+        resolve_input_errors: bool = True,
     ) -> QueryEngineTool:
-        return cls(query_engine, ToolMetadata(description, name, return_direct=return_direct))
+        return cls(query_engine, ToolMetadata(description, name, return_direct=return_direct), resolve_input_errors)
 
-    def call(self, input: str) -> ToolOutput:
-        response = self.query_engine.query(input)
-        return ToolOutput(str(response), self.metadata.name, {"input": input}, response)
+    def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
+        if not self.resolve_input_errors and not args and "input" not in kwargs:
+            raise ValueError(f"{self.metadata.name} takes the argument input, not {sorted(kwargs)}")
+        query = _query_of(args, kwargs)
+        response = self.query_engine.query(query)
+        return ToolOutput(str(response), self.metadata.name, {"input": query}, response)
 
 
 class RetrieverTool(BaseTool):
-    """Looks up the one text it is given; its result shows the passages numbered, as many as the retriever found."""
+    """Passes one text to a retriever. The result shows the passages with their numbers."""
 
     def __init__(self, retriever: Finding, metadata: ToolMetadata) -> None:
         self.retriever = retriever
@@ -291,9 +304,49 @@ class RetrieverTool(BaseTool):
     ) -> RetrieverTool:
         return cls(retriever, ToolMetadata(description, name, return_direct=return_direct))
 
-    def call(self, input: str) -> ToolOutput:
-        found = Found(self.retriever.retrieve(input))
-        return ToolOutput(str(found), self.metadata.name, {"input": input}, found)
+    def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
+        query = _query_of(args, kwargs)
+        found = Found(self.retriever.retrieve(query))
+        return ToolOutput(str(found), self.metadata.name, {"input": query}, found)
+
+
+def _query_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """The one argument `input`. Where a model used other names instead, all that it wrote."""
+
+    def one_text(input: str) -> str:
+        return input
+
+    return one_text(*args, **kwargs) if args or "input" in kwargs else str(dict(kwargs))
+
+
+class BaseToolSpec:
+    """A class whose methods are tools. `spec_functions` are their names, or pairs of a method and its async version.
+
+    >>> class Greeter(BaseToolSpec):
+    ...     spec_functions = ["greet"]
+    ...     def greet(self, name: str) -> str:
+    ...         return f"Hello, {name}"
+    >>> [tool.metadata.name for tool in Greeter().to_tool_list()]
+    ['greet']
+    """
+
+    spec_functions: Sequence[str | tuple[str, str]] = ()
+
+    def to_tool_list(
+        self,
+        spec_functions: Sequence[str | tuple[str, str]] | None = None,
+        func_to_metadata_mapping: Mapping[str, ToolMetadata] | None = None,
+    ) -> list[FunctionTool]:
+        """`func_to_metadata_mapping` has the metadata of some methods, by their names."""
+        tools = []
+        for names in spec_functions or self.spec_functions:
+            name, async_name = (names, f"a{names}") if isinstance(names, str) else names
+            metadata = (func_to_metadata_mapping or {}).get(name)
+            async_fn = getattr(self, async_name, None)
+            tools.append(FunctionTool.from_defaults(getattr(self, name), async_fn=async_fn, tool_metadata=metadata))
+        return tools
+
+    to_tool_list_async = awaitable(to_tool_list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +382,32 @@ def as_json(value: Any) -> str:
     return str(value)
 
 
+def _text_of(result: Any) -> str:
+    """What a model reads of the result of a function: the texts of blocks and nodes, anything else as JSON or text."""
+    items = result if isinstance(result, list | tuple) else [result]
+    if items and all(isinstance(item, BaseNode) for item in items):
+        return "\n\n".join(item.get_content(MetadataMode.LLM) for item in items)
+    return text_of(blocks) if (blocks := _blocks_of(result)) else as_json(result)
+
+
+def _blocks_of(result: Any) -> tuple[Block, ...]:
+    items = tuple(result) if isinstance(result, list | tuple) else (result,)
+    return items if all(isinstance(item, Block) for item in items) else ()
+
+
+def get_function_tool(output_cls: type[BaseModel]) -> FunctionTool:
+    """A tool whose arguments are the fields of a pydantic model and whose result is an object of it.
+
+    >>> from pydantic import BaseModel
+    >>> class Song(BaseModel):
+    ...     title: str
+    >>> get_function_tool(Song)(title="Rain").raw_output
+    Song(title='Rain')
+    """
+    name, description = output_cls.__name__, output_cls.__doc__ or f"Makes a {output_cls.__name__}."
+    return FunctionTool.from_defaults(lambda **values: output_cls(**values), name, description, fn_schema=output_cls)
+
+
 def as_tools(tools: Sequence[Any]) -> list[Any]:
     """The tools; a function among them becomes one. ValueError for what is neither.
 
@@ -339,68 +418,6 @@ def as_tools(tools: Sequence[Any]) -> list[Any]:
         if not hasattr(each, "metadata") and not callable(each):
             raise ValueError(f"{each!r} is no tool; QueryEngineTool.from_defaults makes one of an engine")
     return [each if hasattr(each, "metadata") else FunctionTool.from_defaults(each) for each in tools]
-
-
-def context_param(function: Callable[..., Any] | None) -> str | None:
-    """The parameter that takes the Context of a workflow; None where there is none."""
-    for parameter in _signature(function).parameters.values() if function else ():
-        kind = getattr(parameter.annotation, "__origin__", parameter.annotation)
-        if getattr(kind, "__name__", "") == "Context" and str(kind.__module__).startswith("workflows"):
-            return parameter.name
-    return None
-
-
-def _shown(function: Callable[..., Any], hidden: Collection[str]) -> inspect.Signature:
-    signature = _signature(function)
-    return signature.replace(parameters=[each for name, each in signature.parameters.items() if name not in hidden])
-
-
-def schema_of(function: Callable[..., Any], name: str, hidden: Collection[str] = ()) -> type[BaseModel]:
-    """A model of the function's parameters; *args and those `hidden` are left out; with **kwargs any name is allowed."""
-    signature = _signature(function)
-    described = _descriptions(inspect.getdoc(function) or "", signature.parameters)
-    fields: dict[str, Any] = {}
-    further = False
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            further = True
-        elif parameter.kind is not parameter.VAR_POSITIONAL and parameter.name not in hidden:
-            # A model's own names, and those with an underscore, cannot be fields; they go by an alias.
-            clashes = parameter.name.startswith("_") or hasattr(BaseModel, parameter.name)
-            default = ... if parameter.default is parameter.empty else parameter.default
-            field_name = f"{parameter.name.strip('_')}_" if clashes else parameter.name
-            kind = _kind(parameter, described.get(parameter.name))
-            fields[field_name] = (kind, Field(default, alias=parameter.name if clashes else None))
-    config = ConfigDict(extra="allow" if further else "forbid", arbitrary_types_allowed=True, protected_namespaces=())
-    model: type[BaseModel] = create_model(name, __config__=config, **fields)
-    return model
-
-
-def _kind(parameter: inspect.Parameter, described: str | None) -> Any:
-    """The annotation, with a text in `Annotated`, or else what the docstring says, as its description."""
-    unknown = parameter.annotation is parameter.empty or isinstance(parameter.annotation, str)
-    kind = Any if unknown else parameter.annotation
-    said = next((note for note in getattr(kind, "__metadata__", ()) if isinstance(note, str)), described)
-    return Annotated[kind, Field(description=said)] if said else kind
-
-
-def _descriptions(docstring: str, parameters: Mapping[str, Any]) -> dict[str, str]:
-    """What the docstring says of each parameter, in Google's or Sphinx's way."""
-    found = ((match["sphinx"] or match["google"], match["text"].strip()) for match in _DESCRIBED.finditer(docstring))
-    return {name: text for name, text in found if name in parameters}
-
-
-_DESCRIBED = re.compile(
-    r"^\s*(?::param\s+(?:[^:\s]+\s+)?(?P<sphinx>\w+)|\*{0,2}(?P<google>\w+)(?:\s*\([^)\n]*\))?):[ \t]+(?P<text>\S.*)$",
-    re.MULTILINE,
-)
-
-
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    try:
-        return inspect.signature(function, eval_str=True)
-    except NameError:  # an annotation that only a type checker can resolve
-        return inspect.signature(function)
 
 
 def checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
@@ -415,16 +432,3 @@ def checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
         raise ArgumentsError(f"the arguments do not fit {about.name}. {wrong}. It takes: {about.fn_schema_str}") from error
     fields = about.fn_schema.model_fields
     return {(name in fields and fields[name].alias) or name: value for name, value in model}
-
-
-def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The function's result. Parameters that it takes only by position may be given by name."""
-    parameters = inspect.signature(function).parameters.values()
-    named = dict(kwargs)
-    placed = list(args)
-    for parameter in [p for p in parameters if p.kind is p.POSITIONAL_ONLY][len(args) :]:
-        if parameter.name in named:
-            placed.append(named.pop(parameter.name))
-        elif parameter.default is not parameter.empty:
-            placed.append(parameter.default)
-    return function(*placed, **named)

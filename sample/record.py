@@ -95,7 +95,7 @@ def _recorded_talk(sample: Library, asks: Sequence[Ask]) -> Iterator[Recording]:
             )
         whole = round(message.facts.seconds, 3)
         yield Recording(
-            made=made,
+            created=made,
             before=tuple(earlier.question for earlier in asks[:number]),
             ask=ask,
             pieces=(*pieces, (max(whole, pieces[-1][0] if pieces else 0.0), "")),

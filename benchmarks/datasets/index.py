@@ -240,8 +240,8 @@ def _embedded(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Pa
 
     def note(step: Step) -> None:
         nonlocal told
-        kept.keep(owner, step.made)
-        if step.characters_left and (not step.made or time.monotonic() - told > 30):
+        kept.keep(owner, step.vectors)
+        if step.characters_left and (not step.vectors or time.monotonic() - told > 30):
             told = time.monotonic()
             tell(f"Embedding {step.done:,} of {len(nodes):,} passages ...")
 

@@ -25,7 +25,7 @@ from benchmarks.datasets.outcomes import outcome_scores, reply_to
 from benchmarks.datasets.settings import TrialSetting
 from benchmarks.datasets.token_overlap import Stretch, covered, token_recall
 from lectern.db.evaluation_scores import finding_scores
-from lectern.evaluate.jobs import found_for, given, measure
+from lectern.evaluate.jobs import found_for, measure, try_question
 from lectern.schema import Ask, Source
 from ragcore.errors import InputError
 from ragcore.evaluation.answer_match import holds, plain
@@ -151,7 +151,7 @@ def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
     ranking = bool(trial.grades) and not answering and not question.wanted
     began = time.process_time()
-    got = given(library, question.text, wide if ranking else ask, answering=answering)
+    got = try_question(library, question.text, wide if ranking else ask, answering=answering)
     cpu_seconds = time.process_time() - began - opened.embedder.cpu_seconds
     embedding = opened.embedder.seconds
     scores: dict[str, float] = {}
@@ -183,7 +183,7 @@ def _ndcg(trial: Trial, ranked: Sequence[str]) -> float:
 
 def _documents(opened: Indexed, question: str, wide: Ask, found: Sequence[Source] = ()) -> list[str]:
     """Ids of documents, each at its first passage. `found`: the passages, where they are known."""
-    sources = found or given(opened.library, question, wide, answering=False).sources
+    sources = found or try_question(opened.library, question, wide, answering=False).sources
     return list(dict.fromkeys(source.file_id for source in sources))
 
 

@@ -1,1 +1,1 @@
-"""From a question to the engine that answers it; and questions that are suggested."""
+"""The engines that answer questions, and suggested questions."""

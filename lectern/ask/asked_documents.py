@@ -1,4 +1,4 @@
-"""The documents that a question is put to: those that can answer, and those that are still being read."""
+"""The documents of a question: those that can answer, and those that are still being read."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from lectern.schema import Ask
 
 
 def count_unread(files: Files, ask: Ask) -> int:
-    """How many of the documents that it is put to are still being read."""
+    """The number of selected documents that are still being read."""
     if ask.without_documents:
         return 0
     return sum(file.active and (ask.file_ids is None or file.id in ask.file_ids) for file in files.all())
 
 
 def list_asked(files: Files, ask: Ask) -> dict[str, str]:
-    """The documents that can answer, by id, in the order of their names."""
+    """The names of the selected documents that can answer, by id, in alphabetical order."""
     chosen = [file for file in files.all() if file.ready and (ask.file_ids is None or file.id in ask.file_ids)]
     return {file.id: file.name for file in sorted(chosen, key=lambda file: (file.name.casefold(), file.id))}

@@ -1,14 +1,13 @@
-"""One answer per document: the question asked of each on its own, from its own best passages, as the rows of a table."""
+"""One answer per document, each from the best passages of that document, as the rows of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Event
-from typing import TypeAlias
 
 from lectern.ask.read_everything import says_nothing
 from lectern.schema import FileAnswer, Found
@@ -24,12 +23,10 @@ from ragcore.response_synthesizers.synthesizer import WORKERS, tallied
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import Citations
 
-EngineOf: TypeAlias = Callable[[str], QueryEngine]
-
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What one document said, [n] being `nodes[n - 1]`; or why it could not be asked."""
+class _Answer:
+    """The answer of one document, in which [n] is `nodes[n - 1]`, or the error."""
 
     text: str
     nodes: Sequence[NodeWithScore] = ()
@@ -37,13 +34,15 @@ class _Said:
 
 
 class AnswerPerDocument(AnswerStream):
-    """Iterate for the answers below each other; `rows` grow with them, in the order of `files`, whose keys are their ids.
+    """Streams the answers below each other, and adds each to `rows`, in the order of `files`, names by id.
 
-    `source_nodes` are the passages that the answers cite, [n] the n-th. At most `workers` documents are asked at once. One
-    that fails is a row with its reason, and the others go on. Closing ends the questions that are running.
+    `source_nodes` are the passages that the answers cite, [n] the n-th. At most `workers` documents answer at
+    once. A document that fails is a row with the error. Closing the stream stops the running questions.
     """
 
-    def __init__(self, question: str, files: Mapping[str, str], engine_of: EngineOf, *, workers: int = WORKERS) -> None:
+    def __init__(
+        self, question: str, files: Mapping[str, str], engine_of: Callable[[str], QueryEngine], *, workers: int = WORKERS
+    ) -> None:
         self.rows: tuple[FileAnswer, ...] = ()
         self._question = question
         self._files = dict(files)
@@ -55,7 +54,7 @@ class AnswerPerDocument(AnswerStream):
         super().__init__(stream_in(step, tallied(step, self._answers())), trace=step)
 
     def progress(self) -> Progress:
-        """Of documents."""
+        """Counts documents."""
         steps = self.trace.children if self.trace is not None else ()
         return Progress(sum(step.seconds >= 0 for step in list(steps)), len(self._files))
 
@@ -71,25 +70,25 @@ class AnswerPerDocument(AnswerStream):
         steps = [start("document", file=name) for name in self._files.values()]
         stopped = Event()
         pool = ThreadPoolExecutor(max_workers=max(1, min(self._workers, len(steps))), thread_name_prefix="document")
-        asked = [
+        futures = [
             pool.submit(copy_context().run, self._ask, step, file_id, stopped)
             for step, file_id in zip(steps, self._files, strict=True)
         ]
         try:
-            for name, waited in zip(self._files.values(), asked, strict=True):
-                while not wait([waited], timeout=HEARTBEAT).done:
+            for name, future in zip(self._files.values(), futures, strict=True):
+                while not wait([future], timeout=HEARTBEAT).done:
                     yield ""
-                yield self._row(name, waited)
+                yield self._add_row(name, future.result())
         finally:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
-            wait(asked, timeout=GRACE)
+            wait(futures, timeout=GRACE)
             for step in steps:
                 if step.seconds < 0:
                     step.note(never_begun=True)
                     finish(step)
 
-    def _ask(self, step: Span, file_id: str, stopped: Event) -> _Said:
+    def _ask(self, step: Span, file_id: str, stopped: Event) -> _Answer:
         try:
             with within(step):
                 answer = self._engine_of(file_id).stream_query(self._question)
@@ -97,39 +96,40 @@ class AnswerPerDocument(AnswerStream):
                     for _piece in answer:
                         if stopped.is_set():
                             break
-                return _Said(answer.text.strip(), answer.source_nodes)
+                return _Answer(answer.text.strip(), answer.source_nodes)
         except RagError as error:
-            return _Said("", error=error)
+            return _Answer("", error=error)
 
-    def _row(self, name: str, waited: Future[_Said]) -> str:
-        """Add the row of a document whose answer is there; gives it as text."""
-        said = waited.result()
+    def _add_row(self, name: str, answer: _Answer) -> str:
+        """Adds the row of a document, and gives it as text."""
         known = len(self.source_nodes)
         heading = heading_of(name)
-        self._read += said.nodes
-        summary = said.text.removeprefix(heading).lstrip()  # which is headed by the name of its document
-        text = self._citations.anew(summary, said.nodes) if said.error is None else said.error.what
-        self.source_nodes = tuple(self._citations.cited)
-        cited = self.source_nodes[known:]
-        row = FileAnswer(name, text, _found(said, cited), *_pages(cited))
-        if said.error is not None:
-            row = FileAnswer(name, text, "failed", hint=said.error.hint)
+        self._read += answer.nodes
+        if answer.error is not None:
+            text = answer.error.what
+            row = FileAnswer(name, text, "failed", hint=answer.error.hint)
+        else:
+            without_heading = answer.text.removeprefix(heading).lstrip()  # a summary begins with its heading
+            text = self._citations.anew(without_heading, answer.nodes)
+            self.source_nodes = tuple(self._citations.cited)
+            cited = self.source_nodes[known:]
+            row = FileAnswer(name, text, _outcome(answer.text, cited), *_pages(cited))
         self.rows = (*self.rows, row)
         between = "\n\n" if len(self.rows) > 1 else ""
         return f"{between}{heading}\n\n{text}"
 
 
-def _found(said: _Said, cited: Sequence[NodeWithScore]) -> Found:
-    if is_closest(said.text):
+def _outcome(text: str, cited: Sequence[NodeWithScore]) -> Found:
+    if is_closest(text):
         return "closest"
     if cited:
         return "found"
-    return "nothing" if says_nothing(said.text) else "uncited"
+    return "nothing" if says_nothing(text) else "uncited"
 
 
 def _pages(cited: Sequence[NodeWithScore]) -> tuple[tuple[str, ...], str]:
-    """The labels of the pages that are cited, each once and in the order of the document, and what such a page is called."""
-    in_order = sorted(cited, key=lambda found: found.node.start_char_idx or 0)
-    labels = [str(found.node.metadata["page_label"]) for found in in_order if found.node.metadata.get("page_label") is not None]
-    word = next((str(found.node.metadata["page_word"]) for found in cited if "page_word" in found.node.metadata), "page")
+    """The labels of the cited pages in order, and the word for such a page."""
+    metadata = [hit.node.metadata for hit in sorted(cited, key=lambda hit: hit.node.start_char_idx or 0)]
+    labels = [str(each["page_label"]) for each in metadata if each.get("page_label") is not None]
+    word = next((str(hit.node.metadata["page_word"]) for hit in cited if "page_word" in hit.node.metadata), "page")
     return tuple(dict.fromkeys(labels)), word

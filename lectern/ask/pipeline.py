@@ -1,7 +1,4 @@
-"""From an ask to its answer: how its passages are found, and which engine answers from them.
-
-`plan` says which passages, `answer` who answers; a further way to ask is one more case in one of them.
-"""
+"""From an ask to its answer: `plan_retrieval` chooses how passages are retrieved, `answer` the engine."""
 
 from __future__ import annotations
 
@@ -36,14 +33,14 @@ from ragcore.retrievers.summary_request import OverviewRetriever
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle
 from ragcore.vector_stores.base import Scope, Store
 
-WIDER = 4  # times as many passages as wanted are found where a later step chooses among them
+WIDER = 4  # times top_k passages are retrieved if a later step chooses among them
 QUOTED_FROM = 3  # passages of each document in a summary without a model
-RERANKERS = 2  # kept in memory
+RERANKERS = 2  # in memory
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalPlan:
-    """What finds passages, and what then leaves some out or puts them in another order."""
+    """A retriever, and the postprocessors that filter or reorder its passages."""
 
     retriever: BaseRetriever
     postprocessors: tuple[BaseNodePostprocessor, ...] = ()
@@ -54,9 +51,9 @@ class RetrievalPlan:
 
 
 def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool = False) -> RetrievalPlan:
-    """How the passages of an ask are found in an index whose vectors the embedder made.
+    """How the passages of an ask are retrieved from an index whose vectors are of the embedder.
 
-    `quoting`: no model reads them, so that an overview may have more than one of each document.
+    `quoting`: no model reads them, so that an overview may have several of each document.
     """
     if ask.reading == "everything":
         return RetrievalPlan(AllPassages(index, ask.file_ids))
@@ -97,10 +94,9 @@ def answer(
     system_prompt: str = "",
     wording: Mapping[str, Prompt] | None = None,
 ) -> AnswerStream:
-    """Begin to answer: in a conversation when the ask has a chat mode, on its own otherwise.
+    """Begins to answer, in a conversation if the ask has a chat mode.
 
-    `wording` has other prompts for those of these names. A reader that only quotes finds nothing to say to a greeting: it is
-    answered for it, without a search.
+    `wording` replaces prompts by name. Without a model, a greeting has a fixed reply, without retrieval.
     """
     if llm.metadata.is_extractive and (reply := reply_to(ask.question, history)):
         return AnswerStream(piece for piece in (reply,))
@@ -135,12 +131,12 @@ def answer_each(
     plan_of: Callable[[str], RetrievalPlan],
     wording: Mapping[str, Prompt] | None = None,
 ) -> AnswerPerDocument:
-    """Begin to ask each of the documents, names by id, on its own: `plan_of` gives the plan for one of them."""
+    """Begins to ask each of the documents, names by id. `plan_of` gives the plan for one of them."""
     return AnswerPerDocument(ask.question, files, lambda file_id: _alone(ask, llm, plan_of(file_id), wording))
 
 
 class TopK(BaseNodePostprocessor):
-    """The first `count`."""
+    """The first `count` passages."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -151,5 +147,5 @@ class TopK(BaseNodePostprocessor):
 
 @lru_cache(maxsize=RERANKERS)
 def _reranker(name: str) -> SentenceTransformerRerank:
-    """Kept, as its model takes seconds to load; no name makes the machine call out."""
+    """Cached, because its model takes seconds to load. Nothing is downloaded."""
     return SentenceTransformerRerank(name, top_n=sys.maxsize, local_files_only=True)

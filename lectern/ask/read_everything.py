@@ -1,7 +1,7 @@
-"""Reading everything: a question put to all passages of the chosen documents.
+"""Reading everything: an answer from all passages of the chosen documents.
 
-The answer is one like any other, but that the passages it is given as sources are those it cites, numbered in its order;
-that it says how far it has come; and that what the calls have said so far is kept when it is stopped.
+Unlike other answers, its sources are only the passages that it cites, numbered in its order. If it is
+stopped, the replies of its finished calls are its text.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ragcore.schema import NodeWithScore
 from ragcore.text.citations import CITATION, Citations
 
 WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
-"""The modes that can read everything, the one to begin with first."""
+"""The modes that can read everything, the default first."""
 
-SHORT_REPLY = 300  # characters: a longer reply says more than that nothing was found
+SHORT_REPLY = 300  # characters of the longest refusal
 
 _NOTHING = re.compile(
     r"(?:could|can|did|do|does|is|was|are|were|has|have)(?: ?not|n[’']t)\b[^.]{0,60}"
@@ -32,8 +32,7 @@ _NOTHING = re.compile(
 
 
 def says_nothing(reply: str) -> bool:
-    """Whether a reply only says that the passages do not hold the answer: one of our own, or a short one of a model that cites
-    none."""
+    """Whether a reply is a refusal: a fixed one, or a short one of a model without citations."""
     text = reply.strip()
     if not text or is_refusal(text):
         return not is_closest(text)
@@ -41,85 +40,81 @@ def says_nothing(reply: str) -> bool:
 
 
 class ReadEverything(AnswerStream):
-    """An answer from all passages, which are `passages`; `source_nodes` are those cited so far, [n] the n-th of them."""
+    """An answer from all `passages`; `source_nodes` are those cited so far, [n] the n-th of them."""
 
     def __init__(self, answer: AnswerStream, mode: ResponseMode, question: str = "") -> None:
-        """`answer` is from all passages, in one of WAYS, and not yet begun. That nothing was found is said in the language of
-        `question`."""
+        """`answer` is in one of WAYS, and not yet begun. A refusal is in the language of `question`."""
         self.passages = answer.source_nodes
         self._citations = Citations()
         pieces = answer.pieces
         if mode is ResponseMode.ACCUMULATE:
             pieces = rows_that_answer(pieces, answer.trace, question)
-        super().__init__(self._noting(self._citations.pieces(pieces, self.passages)), trace=answer.trace, extra=answer.extra)
+        super().__init__(self._cite(pieces), trace=answer.trace, extra=answer.extra)
 
-    def _noting(self, pieces: Generator[str, None, None]) -> Generator[str, None, None]:
-        with closing(pieces):
-            for piece in pieces:
-                self._take_over()
+    def _cite(self, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
+        """The pieces with new numbers; keeps `source_nodes` up to date."""
+        with closing(self._citations.pieces(pieces, self.passages)) as renumbered:
+            for piece in renumbered:
+                self.source_nodes = tuple(self._citations.cited)
                 yield piece
 
-    def _take_over(self) -> None:
-        if len(self._citations.cited) > len(self.source_nodes):
-            self.source_nodes = tuple(self._citations.cited)
-
     def so_far(self) -> tuple[str, Sequence[NodeWithScore]]:
-        """Where no word of the answer itself was said, what the calls that are over have: refine's last answer, or the
-        summaries of parts."""
+        """The text and its sources; before there is any text, the replies of the finished calls: the last
+        answer of refine, or the summaries of parts."""
         if self.text or self.trace is None:
             return self.text, self.source_nodes
-        kept = "\n\n".join(reply for reply in latest_replies(self.trace) if not says_nothing(reply))
+        replies = "\n\n".join(reply for reply in latest_replies(self.trace) if not says_nothing(reply))
         citations = Citations()
-        return citations.anew(kept, self.passages), citations.cited
+        return citations.anew(replies, self.passages), citations.cited
 
     def read(self) -> list[NodeWithScore]:
-        """The passages that the calls which are over were shown."""
+        """The passages in the prompts of the finished calls."""
         numbers = passages_read(self.trace) if self.trace is not None else set()
-        return [found for number, found in enumerate(self.passages, 1) if number in numbers]
+        return [passage for number, passage in enumerate(self.passages, 1) if number in numbers]
 
 
 def rows_that_answer(
     pieces: Generator[str, None, object], trace: Span | None = None, question: str = ""
 ) -> Generator[str, None, None]:
-    """Of the rows of accumulate, those whose passage held an answer, below each other; where there are none, the closest
-    passages, or that nothing was found, in the language of `question`.
+    """The rows of accumulate that answer, or else the closest passages, or the refusal in the question's
+    language.
 
-    A row without a citation gets that of its passage, where the trace tells which it was.
+    A row without a citation gets the one of its passage if the trace has it.
     """
-    shown: list[int] = []
+    passages: list[int] = []
     closest: list[str] = []
-    said = False
+    divider = ""
     for number, row in _rows(pieces):
         if number == 0:
             yield ""
             continue
         if says_nothing(row):
             continue
-        if not shown and trace is not None:
-            shown = [step.facts["passages"][0] for step in packs(trace)]
-        cited = row if CITATION.search(row) or number > len(shown) else f"{row} [{shown[number - 1]}]"
+        if not passages and trace is not None:
+            passages = [step.facts["passages"][0] for step in packs(trace)]
+        cited = row if CITATION.search(row) or number > len(passages) else f"{row} [{passages[number - 1]}]"
         if is_closest(cited):
             closest.append(cited)
             continue
-        yield f"\n\n{cited}" if said else cited
-        said = True
-    if not said:
+        yield divider + cited
+        divider = "\n\n"
+    if not divider:
         yield "\n\n".join(best_replies(closest)) or in_language_of(question, NOTHING_FOUND)
 
 
 def _rows(pieces: Generator[str, None, object]) -> Iterator[tuple[int, str]]:
-    """(number, text) of each row once it is whole, and (0, "") for a piece that ends none."""
-    number, held = 0, ""
+    """(number, text) of each complete row, and (0, "") after each piece."""
+    number, text = 0, ""
     with closing(pieces):
         for piece in pieces:
-            held += piece
-            while (at := held.find(_head(number + 1))) >= 0:
+            text += piece
+            while (at := text.find(_head(number + 1))) >= 0:
                 if number:
-                    yield number, held[:at].strip()
-                number, held = number + 1, held[at + len(_head(number + 1)) :]
+                    yield number, text[:at].strip()
+                number, text = number + 1, text[at + len(_head(number + 1)) :]
             yield 0, ""
     if number:
-        yield number, held.strip()
+        yield number, text.strip()
 
 
 def _head(number: int) -> str:

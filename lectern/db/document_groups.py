@@ -1,10 +1,11 @@
-"""Groups of documents: plain labels, any number for a document. In the library's database."""
+"""Groups of documents in the library's database: labels, any number for a document."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ragcore.sql.base import Database, writable
+from lectern.db.tables import Tables
+from ragcore.sql.base import writable
 
 LABEL_CHARS = 60
 
@@ -19,26 +20,22 @@ CREATE TABLE IF NOT EXISTS document_groups (
 _INSERT = "INSERT INTO document_groups (file_id, label) SELECT id, ? FROM files WHERE id = ? ON CONFLICT DO NOTHING"
 
 
-class DocumentGroups:
-    """Of the files in the same database. A document leaves its groups when it is deleted; a group without one is none."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class DocumentGroups(Tables):
+    """A deleted document leaves its groups, and a group without documents does not exist."""
 
     def put(self, file_id: str, labels: Iterable[str]) -> None:
-        """Have the document in these groups and no others; nothing where it was deleted."""
+        """Set the groups of a document. A deleted document does not change."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM document_groups WHERE file_id = ?", (file_id,))
-            for label in filter(None, map(_tidied, labels)):
+            for label in filter(None, map(_normalize, labels)):
                 db.execute(_INSERT, (label, file_id))
 
     def of(self, file_id: str) -> list[str]:
-        with self._database.snapshot() as db:
-            rows = db.execute("SELECT label FROM document_groups WHERE file_id = ?", (file_id,)).fetchall()
+        rows = self._read("SELECT label FROM document_groups WHERE file_id = ?", file_id)
         return sorted((row["label"] for row in rows), key=str.casefold)
 
     def all(self) -> dict[str, list[str]]:
-        """The ids of the documents in each group, in the order of the alphabet."""
+        """The groups in alphabetical order, each with the ids of its documents."""
         groups: dict[str, list[str]] = {}
         for row in self.dump():
             groups.setdefault(row["label"], []).append(row["file_id"])
@@ -46,16 +43,13 @@ class DocumentGroups:
 
     def dump(self) -> Iterator[dict[str, str]]:
         """Each document in each of its groups, as plain values for `restore`."""
-        with self._database.snapshot() as db:
-            rows = db.execute("SELECT file_id, label FROM document_groups ORDER BY label, file_id").fetchall()
-        for row in rows:
+        for row in self._read("SELECT file_id, label FROM document_groups ORDER BY label, file_id"):
             yield {"file_id": row["file_id"], "label": row["label"]}
 
     def restore(self, dumped: Mapping[str, str], file_ids: Mapping[str, str]) -> None:
-        """Put a document into a group. `file_ids`: what the files there are called here; others are passed over."""
-        with self._database.transaction() as db:
-            db.execute(_INSERT, (_tidied(str(dumped["label"])), file_ids.get(dumped["file_id"], "")))
+        """Add a document to a group. `file_ids`: the new ids of the files; others are ignored."""
+        self._change(_INSERT, _normalize(str(dumped["label"])), file_ids.get(dumped["file_id"], ""))
 
 
-def _tidied(label: str) -> str:
+def _normalize(label: str) -> str:
     return writable(" ".join(label.split()))[:LABEL_CHARS].rstrip()

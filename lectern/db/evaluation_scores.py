@@ -1,8 +1,8 @@
-"""What was found and answered for one question of a set, scored by what the question expects.
+"""Scores the passages and the answer for one question of a set.
 
-A passage is right when it lies in a wanted document, on one of the wanted pages, and where characters are wanted, when half of
-the shorter of the two is in both, so that another way of cutting documents can be measured with the same questions. A question
-that names right answers and no document is served by a passage that holds one of them.
+A passage is right if it is in an expected document, on one of the expected pages, and overlaps an expected range of characters
+by half of the shorter of the two, so that splitters can be compared with the same questions. For a question that names right
+answers and no document, a passage with one of the answers is right.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ FINDING = ("hit_rate", "mrr", "ndcg")
 ANSWERING = ("answered", "recall", "faithfulness", "relevancy")
 METRICS = (*FINDING, *ANSWERING)
 
-_FOUND = (HitRate(), MRR(), NDCG())
+_METRICS = (HitRate(), MRR(), NDCG())
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage that was found. `pages` are the labels of all that it lies on; `right`: it is one of those wanted."""
+    """A retrieved passage, with the labels of all its pages. `right`: it is expected."""
 
     document: str
     start: int
@@ -39,9 +39,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`scores` are 0 to 1, by METRICS; one that cannot be said is not among them. `seconds`: to find and to answer.
+    """`scores` by METRICS, 0 to 1; a metric that does not apply is missing. `seconds` for retrieval and answer.
 
-    `reasons` are what the judges said, by their metrics. `problem`: why there is no answer.
+    `reasons` of the judges, by their metrics. `problem`: why there is no answer.
     """
 
     question: Question
@@ -53,44 +53,44 @@ class Result:
     problem: Problem | None = None
 
 
-def finding_scores(question: Question, found: Sequence[Found]) -> tuple[dict[str, float], tuple[bool, ...]]:
-    """The scores of FINDING, and which of the passages, best first, are right. No scores where the question expects nothing."""
+def finding_scores(question: Question, passages: Sequence[Found]) -> tuple[dict[str, float], tuple[bool, ...]]:
+    """The scores of FINDING, and which of the passages, best first, are right. No scores if the question expects nothing."""
     if not question.findable:
-        return {}, tuple(False for _ in found)
-    expected = [f"wanted {number}" for number in range(len(question.wanted) or 1)]
+        return {}, tuple(False for _ in passages)
+    expected = list(range(len(question.wanted) or 1))
     free = list(expected)
-    retrieved: list[str] = []
-    for place, passage in enumerate(found):
-        fitting = [expected[number] for number in _served(question, passage)]
-        # One that serves several serves the first that nothing has served yet.
-        serves = next((name for name in fitting if name in free), fitting[0] if fitting else f"other {place}")
-        free = [name for name in free if name != serves]
-        retrieved.append(serves)
-    scores = {metric.metric_name: metric.compute(expected_ids=expected, retrieved_ids=retrieved).score for metric in _FOUND}
-    return scores, tuple(name.startswith("wanted") for name in retrieved)
+    retrieved: list[int] = []
+    for place, passage in enumerate(passages):
+        matches = _match(question, passage)
+        # A passage that matches several counts for the first one without a passage. Wrong ones have negative numbers.
+        match = next((number for number in matches if number in free), matches[0] if matches else -1 - place)
+        free = [number for number in free if number != match]
+        retrieved.append(match)
+    ids = {"expected_ids": list(map(str, expected)), "retrieved_ids": list(map(str, retrieved))}
+    return {metric.metric_name: metric.compute(**ids).score for metric in _METRICS}, tuple(each >= 0 for each in retrieved)
 
 
 def answer_recall(answers: Sequence[str], answer: str) -> float | None:
-    """The share of a right answer's words, stop words aside, that the answer has; the best of several. None for none."""
+    """The share of a right answer's words, without stop words, that the answer has; the best of several. None for none."""
     shares = []
     for right in answers:
-        wanted = Counter(content_words(right) or words(right))
-        if wanted:
-            shares.append((wanted & Counter(words(answer))).total() / wanted.total())
+        expected = Counter(content_words(right) or words(right))
+        if expected:
+            shares.append((expected & Counter(words(answer))).total() / expected.total())
     return max(shares, default=None)
 
 
-def _served(question: Question, passage: Found) -> list[int]:
-    """Which of the wanted it is, by number; 0 for one that holds the answer to a question without documents."""
+def _match(question: Question, passage: Found) -> list[int]:
+    """The numbers of the expected passages that it matches; 0 for a passage with the answer to a question without documents."""
     if not question.wanted:
         return [0] if holds(passage.text, question.answers) else []
-    return [number for number, wanted in enumerate(question.wanted) if _is(wanted, passage)]
+    return [number for number, expected in enumerate(question.wanted) if _is(expected, passage)]
 
 
-def _is(wanted: Wanted, passage: Found) -> bool:
-    if wanted.document.casefold() != passage.document.casefold():
+def _is(expected: Wanted, passage: Found) -> bool:
+    if expected.document.casefold() != passage.document.casefold():
         return False
-    if wanted.start is not None and wanted.end is not None:
-        common = min(wanted.end, passage.end) - max(wanted.start, passage.start)
-        return 2 * common >= max(1, min(wanted.end - wanted.start, passage.end - passage.start))
-    return not wanted.pages or bool(set(wanted.pages) & set(passage.pages))
+    if expected.start is not None and expected.end is not None:
+        common = min(expected.end, passage.end) - max(expected.start, passage.start)
+        return 2 * common >= max(1, min(expected.end - expected.start, passage.end - passage.start))
+    return not expected.pages or bool(set(expected.pages) & set(passage.pages))

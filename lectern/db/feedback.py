@@ -1,16 +1,16 @@
-"""What a person thought of an answer: a thumb up or down, with a few words where they gave some. In the library's database."""
+"""Ratings of answers in the library's database: a thumb up or down, perhaps with a comment."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lectern.db.tables import Tables
 from ragcore.errors import InputError
-from ragcore.sql.base import Database, writable
+from ragcore.sql.base import writable
 
-WORD_CHARS = 1000  # of what is said beside a thumb
+WORD_CHARS = 1000  # Maximum length of a comment.
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS feedback (
@@ -24,21 +24,17 @@ CREATE TABLE IF NOT EXISTS feedback (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`word`: why, where the person said so."""
+    """`word` is the comment."""
 
     good: bool
     word: str = ""
 
 
-class Feedback:
-    """Of the answers in the conversations of the same database; it goes when its answer is deleted."""
-
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self._database = database
-        self._clock = clock
+class Feedback(Tables):
+    """The rating of each answer. It is deleted with its answer."""
 
     def give(self, message_id: str, verdict: Verdict) -> None:
-        """In the place of any earlier one. InputError when the answer was deleted."""
+        """Set the rating of an answer. InputError if the answer was deleted."""
         word = writable(verdict.word.strip()[:WORD_CHARS])
         with self._database.transaction() as db:
             if not db.execute("SELECT 1 FROM messages WHERE id = ?", (message_id,)).fetchone():
@@ -50,31 +46,29 @@ class Feedback:
             )
 
     def take_back(self, message_id: str) -> None:
-        with self._database.transaction() as db:
-            db.execute("DELETE FROM feedback WHERE message_id = ?", (message_id,))
+        self._change("DELETE FROM feedback WHERE message_id = ?", message_id)
 
     def of(self, conversation_id: str) -> dict[str, Verdict]:
-        """By the ids of the answers; those without one are left out."""
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT f.message_id, f.good, f.word FROM feedback f JOIN messages m ON m.id = f.message_id"
-                " WHERE m.conversation_id = ?",
-                (conversation_id,),
-            ).fetchall()
+        """The ratings in a conversation, by the ids of the answers."""
+        rows = self._read(
+            "SELECT f.message_id, f.good, f.word FROM feedback f JOIN messages m ON m.id = f.message_id"
+            " WHERE m.conversation_id = ?",
+            conversation_id,
+        )
         return {row["message_id"]: Verdict(bool(row["good"]), row["word"]) for row in rows}
 
     def dump(self) -> Iterator[dict[str, Any]]:
-        """Every verdict, as plain values for `restore`."""
-        with self._database.snapshot() as db:
-            rows = db.execute("SELECT message_id, good, word, given FROM feedback ORDER BY message_id").fetchall()
-        for row in rows:
+        """Every rating, as plain values for `restore`."""
+        for row in self._read("SELECT message_id, good, word, given FROM feedback ORDER BY message_id"):
             yield {name: row[name] for name in ("message_id", "good", "word", "given")}
 
     def restore(self, dumped: Mapping[str, Any]) -> None:
-        """Add a verdict whose answer is here, unless there is one."""
-        with self._database.transaction() as db:
-            db.execute(
-                "INSERT INTO feedback (message_id, good, word, given) SELECT id, ?, ?, ? FROM messages WHERE id = ?"
-                " ON CONFLICT (message_id) DO NOTHING",
-                (int(dumped["good"]), str(dumped["word"]), float(dumped["given"]), dumped["message_id"]),
-            )
+        """Add a rating, unless its answer has one, or does not exist."""
+        self._change(
+            "INSERT INTO feedback (message_id, good, word, given) SELECT id, ?, ?, ? FROM messages WHERE id = ?"
+            " ON CONFLICT (message_id) DO NOTHING",
+            int(dumped["good"]),
+            str(dumped["word"]),
+            float(dumped["given"]),
+            dumped["message_id"],
+        )

@@ -1,5 +1,5 @@
-"""Whether SQLite finds a library's database whole, looked at once in the background: a page that a disk has damaged may not be
-read for months, and every copy that is made meanwhile has the damage."""
+"""Checks a library's SQLite database once, in the background. Otherwise a damaged page might not be read for months, and all
+copies until then would have the damage."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ragcore.sql.sqlite import SQLiteDatabase
 
 logger = logging.getLogger(__name__)
 
-CHECK_SECONDS = 60.0  # after which a very large database is left as it is
-LOOK_STEPS = 100_000  # of SQLite's machine between two looks at the clock
+CHECK_SECONDS = 60.0  # Maximum time for a very large database.
+LOOK_STEPS = 100_000  # of SQLite's virtual machine between two checks of the clock
 
 
 class IntegrityCheck:
-    """`problem` is None until something is found. A database on a server is that server's to check."""
+    """`problem` is None until damage is discovered. A database on a server is not checked."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -29,18 +29,18 @@ class IntegrityCheck:
         self.problem: StoreError | None = None
 
     def start(self) -> None:
-        """Look, in a thread of its own, unless that has been done."""
+        """Check in a thread of its own, unless that was done."""
         if self._thread is None and isinstance(self._database, SQLiteDatabase):
             self._thread = threading.Thread(target=self._look, args=(self._database,), name="check-database", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Look no further, as the database is to be closed."""
+        """Stop before the database is closed."""
         self._stopped.set()
         self.wait()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Until it has been looked at, where that has begun."""
+        """Wait for the end of a check that has begun."""
         if self._thread is not None:
             self._thread.join(timeout)
 
@@ -64,13 +64,12 @@ class IntegrityCheck:
 
 
 def find_damage(database: SQLiteDatabase, seconds: float, stopped: Callable[[], bool] = lambda: False) -> str:
-    """What `PRAGMA quick_check` says first; "" where it finds nothing, or not within so many seconds or before it is stopped.
-    StoreError."""
+    """The first message of `PRAGMA quick_check`; "" without damage, after so many seconds, or if it is stopped. StoreError."""
     end = time.monotonic() + seconds
     with database.snapshot() as connection:
         connection.set_progress_handler(lambda: time.monotonic() > end or stopped(), LOOK_STEPS)
         try:
-            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            message = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         except sqlite3.OperationalError as error:
             if "interrupted" not in str(error):
                 raise
@@ -78,4 +77,4 @@ def find_damage(database: SQLiteDatabase, seconds: float, stopped: Callable[[], 
             return ""
         finally:
             connection.set_progress_handler(None, 0)
-    return "" if found == "ok" else found
+    return "" if message == "ok" else message

@@ -1,17 +1,17 @@
-"""The wording of prompts as a person has changed it: every version is kept, and the newest is used by the next answer.
+"""Prompts that a person has edited. All versions are stored, and the next answer uses the newest.
 
-A version that is the built-in wording again holds no text, so that it follows the program when that is updated.
+A version with the built-in wording has no text, so that it follows updates of the program.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lectern.db.tables import Tables
 from ragcore.errors import InputError
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import (
@@ -28,7 +28,7 @@ from ragcore.prompts.wording import (
     TREE_SUMMARIZE,
 )
 from ragcore.schema import ChatMessage
-from ragcore.sql.base import Database, writable
+from ragcore.sql.base import writable
 
 LONGEST = 20_000  # characters of a message
 
@@ -51,13 +51,13 @@ EDITABLE: Mapping[str, Prompt] = {
         FAITHFULNESS, RELEVANCY,
     )
 }  # fmt: skip
-"""The prompts that can be worded anew, by their names."""
+"""The prompts that a person can edit, by name."""
 
 _BRACED = re.compile(r"\{([^{}\"\n]{1,40})\}")
 
 
 class WordingError(InputError):
-    """A wording that cannot work. `unknown` and `missing` are names of variables."""
+    """A wording with unknown or missing variables, or of a wrong length."""
 
     def __init__(self, what: str, hint: str, unknown: Sequence[str] = (), missing: Sequence[str] = ()) -> None:
         super().__init__(what, hint=hint)
@@ -67,7 +67,7 @@ class WordingError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class PromptVersion:
-    """`texts` has a text for each message of the prompt. Version 0 is the wording that the program came with."""
+    """`texts` has a text for each message of the prompt. Version 0 is the built-in wording."""
 
     name: str
     number: int
@@ -82,21 +82,21 @@ def built_in(name: str) -> PromptVersion:
 
 
 def check(name: str, texts: Sequence[str]) -> None:
-    """WordingError, with the variables that the prompt does not have, and those that the texts lack."""
+    """WordingError."""
     prompt = EDITABLE[name]
     if len(texts) != len(prompt.messages):
         raise WordingError(
             f"{len(texts)} texts were given for {name}; it takes {len(prompt.messages)}.",
             "Give one for each message; it may be empty.",
         )
-    given = {found.group(1) for text in texts for found in _BRACED.finditer(text)}
-    unknown, missing = sorted(given - prompt.variables), sorted(prompt.variables - given)
+    variables = {match.group(1) for text in texts for match in _BRACED.finditer(text)}
+    unknown, missing = sorted(variables - prompt.variables), sorted(prompt.variables - variables)
     if unknown or missing:
-        wrong = [f"{_listed(unknown)} cannot be used here."] if unknown else []
+        wrong = [f"{_enumerate(unknown)} cannot be used here."] if unknown else []
         if missing:
-            wrong.append(f"{_listed(missing)} is missing." if len(missing) == 1 else f"{_listed(missing)} are missing.")
+            wrong.append(f"{_enumerate(missing)} is missing." if len(missing) == 1 else f"{_enumerate(missing)} are missing.")
         hint = (
-            f"This prompt must contain {_listed(sorted(prompt.variables))} and nothing else in braces. Nothing "
+            f"This prompt must contain {_enumerate(sorted(prompt.variables))} and nothing else in braces. Nothing "
             "was saved; your text is still here."
         )
         raise WordingError(" ".join(wrong), hint, unknown, missing)
@@ -105,7 +105,7 @@ def check(name: str, texts: Sequence[str]) -> None:
 
 
 def fits(version: PromptVersion) -> bool:
-    """Whether this program can use the version: another one may have had other variables."""
+    """Whether this program can use the version: an older program may have other variables."""
     try:
         check(version.name, version.texts)
     except WordingError:
@@ -113,20 +113,13 @@ def fits(version: PromptVersion) -> bool:
     return True
 
 
-class PromptVersions:
-    """Safe to share between threads."""
-
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self._database = database
-        self._clock = clock
-
+class PromptVersions(Tables):
     def current(self) -> dict[str, Prompt]:
-        """The prompts that are worded otherwise than built in, by name; as they are now, whichever process changed them."""
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT name, number, texts, saved FROM prompt_versions v WHERE texts IS NOT NULL AND number ="
-                " (SELECT max(number) FROM prompt_versions o WHERE o.name = v.name)"
-            ).fetchall()
+        """The edited prompts by name, with the changes of all processes."""
+        rows = self._read(
+            "SELECT * FROM prompt_versions v WHERE texts IS NOT NULL AND number ="
+            " (SELECT max(number) FROM prompt_versions o WHERE o.name = v.name)"
+        )
         versions = [_version(row) for row in rows if row["name"] in EDITABLE]
         return {version.name: _prompt(version) for version in versions if fits(version)}
 
@@ -136,20 +129,17 @@ class PromptVersions:
 
     def history(self, name: str) -> list[PromptVersion]:
         """Every version, the newest first; the last is version 0."""
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT name, number, texts, saved FROM prompt_versions WHERE name = ? ORDER BY number DESC", (name,)
-            ).fetchall()
+        rows = self._read("SELECT * FROM prompt_versions WHERE name = ? ORDER BY number DESC", name)
         return [*map(_version, rows), built_in(name)]
 
     def save(self, name: str, texts: Sequence[str]) -> PromptVersion:
-        """Keep a new version; the one in use where that says the same. WordingError, and then nothing is kept."""
+        """Store a new version, unless the texts are those of the current one. WordingError."""
         check(name, texts)
-        said = tuple(map(writable, texts))
-        return self._add(name, None if said == built_in(name).texts else json.dumps(said, ensure_ascii=False))
+        stored = tuple(map(writable, texts))
+        return self._add(name, None if stored == built_in(name).texts else json.dumps(stored, ensure_ascii=False))
 
     def restore(self, version: PromptVersion) -> PromptVersion:
-        """Use the wording of an earlier version again, as a new one. WordingError where this program has other variables."""
+        """Store an earlier version as the newest. WordingError if this program has other variables."""
         return self.save(version.name, version.texts)
 
     def reset(self, name: str) -> PromptVersion:
@@ -158,31 +148,28 @@ class PromptVersions:
 
     def dump(self) -> Iterator[dict[str, Any]]:
         """Every version as plain values for `load`."""
-        with self._database.snapshot() as db:
-            rows = db.execute("SELECT name, number, texts, saved FROM prompt_versions ORDER BY name, number").fetchall()
-        for row in rows:
+        for row in self._read("SELECT * FROM prompt_versions ORDER BY name, number"):
             yield {column: row[column] for column in _COLUMNS}
 
     def load(self, dumped: Sequence[Mapping[str, Any]]) -> None:
-        """Add the versions of prompts that have none here; others stay as they are."""
+        """Add the versions of prompts without versions; others do not change."""
         with self._database.transaction() as db:
-            here = {row["name"] for row in db.execute("SELECT DISTINCT name FROM prompt_versions").fetchall()}
+            edited = {row["name"] for row in db.execute("SELECT DISTINCT name FROM prompt_versions").fetchall()}
             db.executemany(
                 "INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)",
-                [[row[column] for column in _COLUMNS] for row in dumped if row["name"] not in here],
+                [[row[column] for column in _COLUMNS] for row in dumped if row["name"] not in edited],
             )
 
     def _add(self, name: str, texts: str | None) -> PromptVersion:
         with self._database.transaction() as db:
-            row = db.execute(
-                "SELECT name, number, texts, saved FROM prompt_versions WHERE name = ? ORDER BY number DESC LIMIT 1", (name,)
-            ).fetchone()
+            query = "SELECT * FROM prompt_versions WHERE name = ? ORDER BY number DESC LIMIT 1"
+            row = db.execute(query, (name,)).fetchone()
             last = _version(row) if row else built_in(name)
             if (row["texts"] if row else None) == texts:
                 return last
-            made = (name, last.number + 1, texts, self._clock())
-            db.execute("INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)", made)
-        return _version(dict(zip(_COLUMNS, made, strict=True)))
+            values = (name, last.number + 1, texts, self._clock())
+            db.execute("INSERT INTO prompt_versions (name, number, texts, saved) VALUES (?, ?, ?, ?)", values)
+        return _version(dict(zip(_COLUMNS, values, strict=True)))
 
 
 def _version(row: Any) -> PromptVersion:
@@ -192,11 +179,11 @@ def _version(row: Any) -> PromptVersion:
 
 
 def _prompt(version: PromptVersion) -> Prompt:
-    ours = EDITABLE[version.name]
-    said = [ChatMessage(message.role, text) for message, text in zip(ours.messages, version.texts, strict=True) if text.strip()]
-    return replace(ours, messages=tuple(said))
+    prompt = EDITABLE[version.name]
+    pairs = zip(prompt.messages, version.texts, strict=True)
+    return replace(prompt, messages=tuple(ChatMessage(message.role, text) for message, text in pairs if text.strip()))
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = [f"{{{name}}}" for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+def _enumerate(names: Sequence[str]) -> str:
+    braced = [f"{{{name}}}" for name in names]
+    return braced[0] if len(braced) == 1 else f"{', '.join(braced[:-1])} and {braced[-1]}"

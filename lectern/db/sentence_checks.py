@@ -1,5 +1,5 @@
-"""What the check of sentences found about an answer, kept with it in the library's database. Made anew where it is lost, so a
-copy of the library leaves it out."""
+"""The checked sentences of answers, in the library's database. They can be checked again, so a copy of the library does not
+have them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from lectern.db.tables import Tables
 from ragcore.extractive.sentence_support import CheckedSentence
 from ragcore.schema import content_hash
-from ragcore.sql.base import Database
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS sentence_checks (
@@ -20,30 +20,25 @@ CREATE TABLE IF NOT EXISTS sentence_checks (
 """
 
 
-class Checks:
-    """Of the answers in the conversations of the same database; they go when the answer is deleted."""
+class Checks(Tables):
+    """The checked sentences of each answer. They are deleted with the answer."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def keep(self, message_id: str, answer: str, found: Sequence[CheckedSentence]) -> None:
-        """In the place of any earlier one; nothing where the answer was deleted meanwhile."""
-        row = (content_hash(answer, {}), json.dumps([asdict(one) for one in found]), message_id)
-        with self._database.transaction() as db:
-            db.execute(
-                "INSERT INTO sentence_checks (said, found, message_id) SELECT ?, ?, id FROM messages WHERE id = ?"
-                " ON CONFLICT (message_id) DO UPDATE SET said = excluded.said, found = excluded.found",
-                row,
-            )
+    def keep(self, message_id: str, answer: str, sentences: Sequence[CheckedSentence]) -> None:
+        """Set the checked sentences of an answer, unless it was deleted meanwhile."""
+        self._change(
+            "INSERT INTO sentence_checks (said, found, message_id) SELECT ?, ?, id FROM messages WHERE id = ?"
+            " ON CONFLICT (message_id) DO UPDATE SET said = excluded.said, found = excluded.found",
+            content_hash(answer, {}),
+            json.dumps([asdict(one) for one in sentences]),
+            message_id,
+        )
 
     def of(self, conversation_id: str) -> dict[str, list[CheckedSentence]]:
-        """By the ids of the answers. One whose text has changed since is left out, as is one that was never checked."""
-        with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT c.message_id, c.said, c.found, m.text FROM sentence_checks c JOIN messages m ON m.id = c.message_id"
-                " WHERE m.conversation_id = ?",
-                (conversation_id,),
-            ).fetchall()
+        """The checked sentences in a conversation, by the ids of the answers, except answers that changed since."""
+        rows = self._read(
+            "SELECT c.*, m.text FROM sentence_checks c JOIN messages m ON m.id = c.message_id WHERE m.conversation_id = ?",
+            conversation_id,
+        )
         return {
             row["message_id"]: [CheckedSentence(**one) for one in json.loads(row["found"])]
             for row in rows

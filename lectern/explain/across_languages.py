@@ -1,4 +1,4 @@
-"""Whether a question is in a language that the documents are not in, and the index cannot find passages across languages."""
+"""Whether a question is in another language than the documents, and the embedder knows only English."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from ragcore.embeddings import multilingual_e5
 from ragcore.errors import UnknownDocumentError
 from ragcore.text.language import language_of
 
-DOCUMENTS = 40  # at most, that are looked at for their languages
+DOCUMENTS = 40  # whose languages are detected, at most
 SAMPLE = 2_000  # characters of each
 
 
 def plan_across_languages(library: Library, question: str, sources: Iterable[Source]) -> RebuildPlan | None:
-    """What it takes to rebuild the index with the multilingual embedder, where that would help with this question.
+    """The plan to rebuild the index with the multilingual embedder, if that may help with this question.
 
-    None where the index has another embedder than that for English, or one is being made; where the language of the question is
-    not known; and where a passage in `sources`, or one of the first documents, is in it: unless that is not English, and there
-    was no multilingual embedder when they were added. None, too, where it is neither on this computer nor may be downloaded.
+    None if the index has another embedder than the one for English, or is being rebuilt; if the language of
+    the question is unknown; if the multilingual embedder is neither on this computer nor can be downloaded;
+    and if a passage in `sources` or one of the first documents is in the language of the question. That last
+    rule is only for English, or if the embedder is on this computer.
     """
-    asked = language_of(question)
-    if not asked or not library.knows_only_english or library.store.versions.coming() is not None or not _can_be_had():
+    spoken = language_of(question)
+    if not spoken or not library.knows_only_english or library.store.versions.coming() is not None or not _is_available():
         return None
-    if asked == "en" or multilingual_e5.is_installed():
-        if any(language_of(source.text) == asked for source in sources):
+    if spoken == "en" or multilingual_e5.is_installed():
+        if any(language_of(source.text) == spoken for source in sources):
             return None
         languages = {language_of(text) for text in _beginnings(library)} - {""}
-        if not languages or asked in languages:
+        if not languages or spoken in languages:
             return None
     return library.rebuilds.plan(embed_model=multilingual_e5.available())
 
 
-def _can_be_had() -> bool:
+def _is_available() -> bool:
     if multilingual_e5.is_installed():
         return True
     from huggingface_hub import constants

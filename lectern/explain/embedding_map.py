@@ -1,12 +1,11 @@
-"""A look over all passages of a library: how many tokens they have, and where each lies on a map.
+"""A survey of all passages of a library: their numbers of tokens, and a map of their vectors.
 
-It is made in a process of its own, so that nobody waits for it,
+A separate process makes it, so that nobody waits for it,
 
     python -m lectern.explain.embedding_map FOLDER
 
-for the library in that folder, or on the server that LECTERN_DATABASE names, and kept in `maps/` of the folder: one for each
-index that the library had. Passages that have come since the last one get their places among the others; when many have, all
-are laid out anew.
+for the library in that folder, or on the server in LECTERN_DATABASE. It is stored in `maps/` of the folder.
+New passages are placed among those of the last survey; if there are many, a new map is computed.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ if TYPE_CHECKING:
     from lectern.library import Library
     from ragcore.schema import Vectors
 
-SAME = 0.8  # of the passages must have had a place before, for the others to be put among them
-CHARACTERS = 4.2  # a token, before any was counted
+SAME = 0.8  # least share of passages with a place in the last map, from which the others are placed among them
+CHARACTERS = 4.2  # in a token, before any was counted
 END_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
 class Survey:
-    """`version` says of which documents; `made` in seconds since the epoch. Of each passage its id, place (n, 2), from -1 to 1,
-    and which of `documents`, (id, name), it is from."""
+    """`version`: of the documents; `made`: in seconds since the epoch. For each passage its id, its point (n,
+    2), from -1 to 1, and the index of its document in `documents`, (id, name)."""
 
     version: str
     made: float
-    tokens: dict[str, int]  # of each document as it was, see _of_now
+    tokens: dict[str, int]  # by _document_version
     ids: Sequence[str]
     points: Vectors
     owners: np.ndarray[tuple[int], np.dtype[np.uint32]]
@@ -60,75 +59,74 @@ class Survey:
 
     @cached_property
     def rows(self) -> dict[str, int]:
-        """Of each passage's id."""
+        """By the id of each passage."""
         return {id_: row for row, id_ in enumerate(self.ids)}
 
 
 def version_of(documents: Sequence[StoredDocument]) -> str:
-    """Another one whenever a document comes, goes or changes, or its passages do."""
-    return hashlib.sha256("\n".join(map(_of_now, documents)).encode()).hexdigest()[:16]
+    """Changes whenever a document, or its passages, come, go or change."""
+    return hashlib.sha256("\n".join(map(_document_version, documents)).encode()).hexdigest()[:16]
 
 
-def _of_now(document: StoredDocument) -> str:
-    """Another name of it whenever it changes, or its passages do."""
+def _document_version(document: StoredDocument) -> str:
     return f"{document.id_} {document.hash} {document.passages}"
 
 
-def survey(store: Store, before: Survey | None, told: Callable[[float], None]) -> Survey:
-    """Look over all passages; `told` how far it is, 0 to 1."""
+def survey(store: Store, before: Survey | None, on_progress: Callable[[float], None]) -> Survey:
+    """Makes a survey of all passages. `on_progress` gets the share that is done, 0 to 1."""
     documents = store.documents()
-    held = store.candidates()
-    row_of = {id_: row for row, id_ in enumerate(held.ids)}
-    owners = np.zeros(len(held.ids), np.uint32)
+    stored = store.candidates()
+    row_of = {id_: row for row, id_ in enumerate(stored.ids)}
+    owners = np.zeros(len(stored.ids), np.uint32)
     tokens = {}
     for number, document in enumerate(documents):
         for id_ in store.passage_ids(document.id_):
             if id_ in row_of:
                 owners[row_of[id_]] = number
-        known = before.tokens.get(_of_now(document)) if before else None
-        counted = known if known is not None else sum(count_tokens(node.text) for node in store.passages(document.id_))
-        tokens[_of_now(document)] = counted
-        told(0.5 * (number + 1) / len(documents))
-    points = _placed(held.ids, held.rows, before)
+        version = _document_version(document)
+        known = before.tokens.get(version) if before else None
+        tokens[version] = sum(count_tokens(node.text) for node in store.passages(document.id_)) if known is None else known
+        on_progress(0.5 * (number + 1) / len(documents))
+    points = _compute_points(stored.ids, stored.rows, before)
     names = tuple((document.id_, document.name) for document in documents)
-    return Survey(version_of(documents), time.time(), tokens, held.ids, points, owners, names)
+    return Survey(version_of(documents), time.time(), tokens, stored.ids, points, owners, names)
 
 
-def _placed(ids: Sequence[str], vectors: Vectors, before: Survey | None) -> Vectors:
-    there = np.array([before.rows.get(id_, -1) for id_ in ids] if before else [], np.int64)
-    if before is None or not len(ids) or (there >= 0).mean() < SAME:
+def _compute_points(ids: Sequence[str], vectors: Vectors, before: Survey | None) -> Vectors:
+    rows = np.array([before.rows.get(id_, -1) for id_ in ids] if before else [], np.int64)
+    if before is None or not len(ids) or (rows >= 0).mean() < SAME:
         return project(vectors)
     points = np.empty((len(ids), 2), np.float32)
-    old, new = np.flatnonzero(there >= 0), np.flatnonzero(there < 0)
-    points[old] = before.points[there[old]]
+    old, new = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
+    points[old] = before.points[rows[old]]
     sample = old if len(old) <= SAMPLE else np.random.default_rng(0).choice(old, SAMPLE, replace=False)
     points[new] = place(vectors[new], vectors[sample], points[sample])
     return points
 
 
-def write(made: Survey, path: Path) -> None:
+def write(new: Survey, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f"{path.stem}.{os.getpid()}.part")
-    about = {"version": made.version, "made": made.made, "tokens": made.tokens, "documents": made.documents}
+    about = {"version": new.version, "made": new.made, "tokens": new.tokens, "documents": new.documents}
     with draft.open("wb") as file:
-        np.savez(file, about=np.array(json.dumps(about)), ids=np.array(made.ids, "S"), points=made.points, owners=made.owners)
+        np.savez(file, about=np.array(json.dumps(about)), ids=np.array(new.ids, "S"), points=new.points, owners=new.owners)
     draft.replace(path)
 
 
 def read(path: Path) -> Survey | None:
-    """None where there is none, or what is there cannot be read: it is made anew then."""
+    """None if there is none, or if it cannot be read."""
     try:
-        with np.load(path, allow_pickle=False) as kept:
-            about = json.loads(str(kept["about"]))
-            ids = [id_.decode() for id_ in kept["ids"].tolist()]
+        with np.load(path, allow_pickle=False) as file:
+            about = json.loads(str(file["about"]))
+            ids = [id_.decode() for id_ in file["ids"].tolist()]
             documents = tuple((id_, name) for id_, name in about["documents"])
-            return Survey(about["version"], about["made"], about["tokens"], ids, kept["points"], kept["owners"], documents)
+            return Survey(about["version"], about["made"], about["tokens"], ids, file["points"], file["owners"], documents)
     except (OSError, ValueError, KeyError, EOFError):
         return None
 
 
 class Surveys:
-    """The surveys of a library, for all who look at it in this process."""
+    """The surveys of a library, shared by all sessions of this process."""
 
     def __init__(self, library: Library, where: Path | str) -> None:
         self._library = library
@@ -140,7 +138,7 @@ class Surveys:
         self.problem: Problem | None = None  # of the last one
 
     def latest(self) -> Survey | None:
-        """Of the index that answers now, whenever it was made."""
+        """The one of the current index, of any time."""
         path = _path(self._library.folder, self._library.store.versions.current().name)
         try:
             changed = path.stat().st_mtime_ns
@@ -151,17 +149,19 @@ class Surveys:
                 self._read = (path, changed, read(path))
             return self._read[2]
 
-    def is_of_now(self, made: Survey) -> bool:
-        return made.version == version_of(self._library.store.documents())
+    def is_of_now(self, latest: Survey) -> bool:
+        return latest.version == version_of(self._library.store.documents())
 
     def tokens(self) -> tuple[int, bool]:
-        """Of all passages, and whether they were counted; otherwise about as many, to three digits."""
-        documents, made = self._library.store.documents(), self.latest()
-        counted = made.tokens if made else {}
-        names = [_of_now(document) for document in documents]
-        known = sum(counted.get(name, 0) for name in names)
-        seen = sum(document.characters for document, name in zip(documents, names, strict=True) if name in counted)
-        unseen = sum(document.characters for document, name in zip(documents, names, strict=True) if name not in counted)
+        """The tokens of all passages, and whether they were counted, and not estimated to three digits."""
+        latest = self.latest()
+        counted = latest.tokens if latest else {}
+        known = seen = unseen = 0
+        for document in self._library.store.documents():
+            tokens = counted.get(_document_version(document))
+            known += tokens or 0
+            seen += document.characters if tokens is not None else 0
+            unseen += document.characters if tokens is None else 0
         if not unseen:
             return known, True
         guess = known + unseen / (seen / known if known else CHARACTERS)
@@ -169,11 +169,11 @@ class Surveys:
 
     @property
     def share(self) -> float | None:
-        """How far the one being made is, 0 to 1; None when none is."""
+        """The share of the new survey that is done, 0 to 1; None if there is no new one."""
         return self._share if self._process is not None else None
 
     def start(self) -> None:
-        """Make one now, unless one is being made."""
+        """Begins a new survey, unless one is running."""
         with self._lock:
             if self._process is not None:
                 return
@@ -199,7 +199,7 @@ class Surveys:
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
-                with suppress(ValueError):  # what a package of the process says
+                with suppress(ValueError):  # output of a package
                     self._share = float(line)
         status = process.wait()
         if status > 0:
@@ -211,7 +211,7 @@ def _path(folder: Path, index: str) -> Path:
     return folder / "maps" / f"{index}.npz"
 
 
-def _tell(share: float) -> None:
+def _print_progress(share: float) -> None:
     sys.stdout.write(f"{share:.3f}\n")
     sys.stdout.flush()
 
@@ -224,8 +224,7 @@ def main() -> None:
     try:
         index = parts.store.versions.current().name
         path = _path(folder, index)
-        made = survey(parts.store, read(path), _tell)
-        write(made, path)
+        write(survey(parts.store, read(path), _print_progress), path)
         for other in path.parent.glob("*.npz"):
             if other != path:
                 other.unlink(missing_ok=True)

@@ -1,13 +1,9 @@
-"""What kept a passage out of an answer, and the same question asked in such a way that it comes in.
-
-Each cause has a function, which gives None where it is not to blame; the first that is to blame is told.
-"""
+"""Why a passage is not among those of an answer, and the change of the ask that brings it in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.repeated_search import MOST_PASSAGES, RepeatedSearch, place_among
@@ -16,17 +12,46 @@ from ragcore.schema import NodeWithScore, TextNode
 from ragcore.text.key_phrases import keywords
 from ragcore.text.language import language_of
 
-QUESTION_KEYWORDS = 4  # of a passage, added to a question so that it is found
+QUESTION_KEYWORDS = 4  # of a passage, added to a question that must retrieve it
 
 
 def explain_kept_out(search: RepeatedSearch, node: TextNode, expected: str = "") -> Missed:
-    """`expected`: what a person expected the answer to say, "" where nobody said so."""
-    kept_out = _KeptOut(search, node, expected)
-    return next(missed for cause in _CAUSES if (missed := cause(kept_out)) is not None)
+    """The first cause that applies. `expected`: the text that a person expected in the answer, or ""."""
+    ask, how = search.ask, search.ask.retrieval
+    if ask.file_ids is not None and node.ref_doc_id not in ask.file_ids:
+        return _bring_in(search, node, Cause.FILTERED, replace(ask, file_ids=None), search.everywhere)
+    within, reach = search.within, search.reach()
+    rank, score = place_among(node, within)
+    if how.cutoff is not None and score < how.cutoff and (rank or MOST_PASSAGES) <= reach:
+        return search.report(Cause.CUT_OFF, node, rank, ask=replace(ask, retrieval=replace(how, cutoff=None)))
+    if rank is not None and rank <= reach and (how.reranker or how.diverse):
+        in_order = replace(ask, retrieval=replace(how, reranker="", diverse=False))
+        return _bring_in(search, node, Cause.REORDERED, in_order, within)
+    own_words = expected or ", ".join(keywords(node.text, QUESTION_KEYWORDS))
+    with_words = replace(ask, question=f"{ask.question} ({own_words})")  # retrieves the passage in any case
+    if search.took_central():
+        return _bring_in(search, node, Cause.SUMMARY, with_words, within)
+    in_top_k = rank is not None and rank <= ask.top_k
+    with_weaker = _let_in(search, node, ask, search.searched) if in_top_k else ask
+    if in_top_k and with_weaker == ask:
+        return search.report(Cause.ADDED_SINCE, node, rank, ask=ask)
+    if search.condensed and ask.chat_mode is not None:
+        exact, _ = place_among(node, search.retrieve(ask.question, ask.file_ids))
+        if exact is not None and exact <= ask.top_k:
+            uncondensed = _let_in(search, node, replace(ask, chat_mode="context"), ask.question)
+            return search.report(Cause.CONDENSED, node, rank, ask=uncondensed)
+    spoken = (language_of(ask.question), language_of(node.text))
+    if all(spoken) and spoken[0] != spoken[1]:
+        return replace(_bring_in(search, node, Cause.LANGUAGE, with_words, within), languages=spoken)
+    if in_top_k:
+        return search.report(Cause.WEAKER, node, rank, ask=with_weaker)
+    if rank is not None:
+        return _bring_in(search, node, Cause.TOP_K, ask, within)
+    return _bring_in(search, node, Cause.FAR, with_words, within)
 
 
 def explain_split(search: RepeatedSearch, halves: Sequence[TextNode]) -> Missed:
-    """Why an answer lacks what two passages in a row say together."""
+    """Why an answer lacks a text that begins in one passage and ends in the next."""
     if all(node.id_ in search.used for node in halves):
         return search.report_used(halves[0])
     missing = next(node for node in halves if node.id_ not in search.used)
@@ -41,143 +66,26 @@ def explain_split(search: RepeatedSearch, halves: Sequence[TextNode]) -> Missed:
     return replace(both, source=search.source_of(missing), rank=rank)
 
 
-@dataclass
-class _KeptOut:
-    """A passage that the answer was not made from."""
-
-    search: RepeatedSearch
-    node: TextNode
-    expected: str
-
-    @cached_property
-    def place(self) -> tuple[int | None, float]:
-        """Its rank, 1 for the best, in the documents that were chosen, and its score."""
-        return place_among(self.node, self.search.within)
-
-    @property
-    def in_reach(self) -> bool:
-        """Whether the search handed it to the later steps."""
-        rank, _ = self.place
-        return rank is not None and rank <= self.search.reach()
-
-    @property
-    def in_top_k(self) -> bool:
-        rank, _ = self.place
-        return rank is not None and rank <= self.search.ask.top_k
-
-    @cached_property
-    def with_weaker(self) -> Ask:
-        return _let_in(self.search, self.node, self.search.ask, self.search.searched)
-
-    def with_its_words(self) -> Ask:
-        """The question with the passage's own words, which find it whatever the question's."""
-        ask, own = self.search.ask, self.expected or ", ".join(keywords(self.node.text, QUESTION_KEYWORDS))
-        return replace(ask, question=f"{ask.question} ({own})")
-
-    def report(self, cause: Cause, ask: Ask) -> Missed:
-        return self.search.report(cause, self.node, self.place[0], ask=ask)
-
-    def bring_in(self, cause: Cause, ask: Ask) -> Missed:
-        return _bring_in(self.search, self.node, cause, ask, self.search.within)
-
-
-def _filtered(one: _KeptOut) -> Missed | None:
-    search, ask = one.search, one.search.ask
-    if ask.file_ids is None or one.node.ref_doc_id in ask.file_ids:
-        return None
-    return _bring_in(search, one.node, Cause.FILTERED, replace(ask, file_ids=None), search.everywhere)
-
-
-def _cut_off(one: _KeptOut) -> Missed | None:
-    how, (rank, score) = one.search.ask.retrieval, one.place
-    if how.cutoff is None or score >= how.cutoff or (rank or MOST_PASSAGES) > one.search.reach():
-        return None
-    return one.report(Cause.CUT_OFF, replace(one.search.ask, retrieval=replace(how, cutoff=None)))
-
-
-def _reordered(one: _KeptOut) -> Missed | None:
-    how = one.search.ask.retrieval
-    if not one.in_reach or not (how.reranker or how.diverse):
-        return None
-    return one.bring_in(Cause.REORDERED, replace(one.search.ask, retrieval=replace(how, reranker="", diverse=False)))
-
-
-def _summary(one: _KeptOut) -> Missed | None:
-    return one.bring_in(Cause.SUMMARY, one.with_its_words()) if one.search.took_central() else None
-
-
-def _added_since(one: _KeptOut) -> Missed | None:
-    ask = one.search.ask
-    return one.report(Cause.ADDED_SINCE, ask) if one.in_top_k and one.with_weaker == ask else None
-
-
-def _condensed(one: _KeptOut) -> Missed | None:
-    search, ask = one.search, one.search.ask
-    if not search.condensed or ask.chat_mode is None:
-        return None
-    exact, _ = place_among(one.node, search.ranked(ask.question, ask.file_ids))
-    if exact is None or exact > ask.top_k:
-        return None
-    return one.report(Cause.CONDENSED, _let_in(search, one.node, replace(ask, chat_mode="context"), ask.question))
-
-
-def _language(one: _KeptOut) -> Missed | None:
-    spoken = (language_of(one.search.ask.question), language_of(one.node.text))
-    if not all(spoken) or spoken[0] == spoken[1]:
-        return None
-    return replace(one.bring_in(Cause.LANGUAGE, one.with_its_words()), languages=spoken)
-
-
-def _weaker(one: _KeptOut) -> Missed | None:
-    return one.report(Cause.WEAKER, one.with_weaker) if one.in_top_k else None
-
-
-def _below_top_k(one: _KeptOut) -> Missed | None:
-    return one.bring_in(Cause.TOP_K, one.search.ask) if one.place[0] is not None else None
-
-
-def _far(one: _KeptOut) -> Missed | None:
-    return one.bring_in(Cause.FAR, one.with_its_words())
-
-
-_CAUSES: tuple[Callable[[_KeptOut], Missed | None], ...] = (
-    _filtered,
-    _cut_off,
-    _reordered,
-    _summary,
-    _added_since,
-    _condensed,
-    _language,
-    _weaker,
-    _below_top_k,
-    _far,
-)
-
-
 def _bring_in(search: RepeatedSearch, node: TextNode, cause: Cause, ask: Ask, within: Sequence[NodeWithScore]) -> Missed:
-    """With as many passages as it takes for it to be among them; without an ask where no number does."""
+    """With a top_k that includes the passage; without an ask if none does."""
     rank, _ = place_among(node, within)
     same = (ask.question, ask.file_ids) == (search.ask.question, search.ask.file_ids)
-    need, score = place_among(node, within if same else search.ranked(ask.question, ask.file_ids))
+    need, score = place_among(node, within if same else search.retrieve(ask.question, ask.file_ids))
     if need is None:
         return search.report(cause, node, rank)
     if ask.retrieval.cutoff is not None and score < ask.retrieval.cutoff:
         ask = replace(ask, retrieval=replace(ask.retrieval, cutoff=None))
-    ask = replace(ask, top_k=max(ask.top_k, _enough(need)))
+    enough = min(need + max(need // 5, 1), MOST_PASSAGES)  # ranks change a little with the number of passages
+    ask = replace(ask, top_k=max(ask.top_k, enough))
     return search.report(cause, node, rank, ask=_let_in(search, node, ask, search.searched if same else ask.question))
 
 
 def _let_in(search: RepeatedSearch, node: TextNode, ask: Ask, question: str) -> Ask:
-    """With passages that are far weaker than the best, if this one is one of them. `question`: as it is looked up."""
+    """With weaker matches, if the passage is one of them. `question`: as it is searched."""
     how = ask.retrieval
     if how.weaker or how.reranker or how.diverse:
         return ask
-    found = search.ranked(question, ask.file_ids, ask.top_k, weaker=False)
-    if any(hit.node.id_ == node.id_ for hit in found):
+    hits = search.retrieve(question, ask.file_ids, ask.top_k, weaker=False)
+    if any(hit.node.id_ == node.id_ for hit in hits):
         return ask
     return replace(ask, retrieval=replace(how, weaker=True))
-
-
-def _enough(rank: int) -> int:
-    """Passages to look at so that this rank is surely among them, as ranks shift a little with their number."""
-    return min(rank + max(rank // 5, 1), MOST_PASSAGES)

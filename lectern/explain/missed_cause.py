@@ -1,4 +1,4 @@
-"""Why an answer lacks something: the causes there are, and what is said of one."""
+"""The causes why an answer lacks something, and the report of one."""
 
 from __future__ import annotations
 
@@ -10,35 +10,34 @@ from lectern.schema import Ask, Source
 
 
 class Cause(str, Enum):
-    NOT_LOOKED = "not_looked"  # this way of answering does not look into the documents
+    NOT_LOOKED = "not_looked"  # this mode does not use the documents
     USED = "used"  # it was among the passages
-    FILTERED = "filtered"  # other documents were chosen
-    CUT_OFF = "cut_off"  # it scores less than the least score
-    WEAKER = "weaker"  # it scores far less than the best passage
-    REORDERED = "reordered"  # a later step put others before it
-    SUMMARY = "summary"  # central passages were taken, for a summary
-    CONDENSED = "condensed"  # the follow-up was made into another question
-    SPLIT = "split"  # what was expected begins in one passage and ends in the next
-    ADDED_SINCE = "added_since"  # it is found now
-    LANGUAGE = "language"  # it is written in another language than the question
-    TOP_K = "top_k"  # it stands below those that were looked at
+    FILTERED = "filtered"  # it is not in the selected documents
+    CUT_OFF = "cut_off"  # its score is below the cutoff
+    WEAKER = "weaker"  # its score is far below that of the best passage
+    REORDERED = "reordered"  # a later step preferred others
+    SUMMARY = "summary"  # central passages were chosen, for a summary
+    CONDENSED = "condensed"  # the follow-up was condensed to another question
+    SPLIT = "split"  # the expected text begins in one passage and ends in the next
+    ADDED_SINCE = "added_since"  # the search finds it now
+    LANGUAGE = "language"  # it is in another language than the question
+    TOP_K = "top_k"  # it is below top_k
     FAR = "far"  # it is not even among the hundred best
     NO_TEXT = "no_text"  # a scan, or a page that is a picture
     READING = "reading"  # a file is not read yet
     STOPPED = "stopped"  # a file was stopped
     FAILED = "failed"  # a file could not be read
-    ABSENT = "absent"  # no document says it
+    ABSENT = "absent"  # it is in no document
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """`searched`: the question as it was looked up, nothing misspelt. `source`: the best missed passage, or the nearest one
-    where none seems to say it; and `rank`, 1 for the best, where it stands among all that were to be looked through (the
-    whole library where others were chosen); None below the hundredth. Its page is that of the sentence nearest to what was
-    looked for.
+    """`searched`: the question of the search, with corrected spelling. `source`: the best missed passage, or
+    the nearest one if none seems to answer, with the page of its best sentence. `rank`: its rank, 1 for the
+    best, in the selected documents, or in the whole library if it is in others; None below the hundredth.
 
-    `ask`: the question with the very setting changed; None where another place must be visited first. `file`: the one that is
-    to blame; `page`: the label of its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
+    `ask`: the ask with the setting changed, or None. `file`: the one that is the cause; `page`: the label of
+    its page without text. `languages`: of the question and of the passage, as ISO 639-1 codes.
     """
 
     cause: Cause

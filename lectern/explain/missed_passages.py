@@ -1,7 +1,6 @@
-"""Why an answer lacks something: the best passage that it was not made from, where that stands, and the setting that kept it
-out, with the same question asked in such a way that it comes in.
+"""Why an answer lacks something: its best missed passage, with an ask that includes it.
 
-The question is looked up once more in the whole library; what a person says they expected is looked up as well.
+The question, and the text that a person expected, are searched once more in the whole library.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lectern.explain.expected_passages import find_quoting, find_saying, find_split, measure_answering
 from lectern.explain.kept_out import explain_kept_out, explain_split
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.not_in_library import explain_absence
@@ -19,33 +17,43 @@ from lectern.explain.repeated_search import MOST_PASSAGES, RepeatedSearch
 from lectern.explain.source_view import locate_sentence
 from lectern.library import Library
 from lectern.schema import Message
-from ragcore.extractive.sentence_support import SentenceCheck
-from ragcore.text.keywords import content_words
+from ragcore.extractive.languages.source_mentions import about
+from ragcore.extractive.sentence_support import SUPPORTED, WEAK, SentenceCheck
+from ragcore.prompts.prompt import Passage
+from ragcore.schema import TextNode
+from ragcore.text.keywords import content_words, words
 from ragcore.text.sentences import sentences
 
-TRIED = 4  # of the best missed passages, whether they answer the question
-EASED = 2.0  # log odds below what it takes to answer at which a passage that beats all that were looked at still counts
+EXPECTED = 16  # best passages for the expected answer, which are compared to it
+PAIRED = 4  # of them, that are also compared together with a neighbour
+ALL_WORDS = 0.8  # least share of the expected words in a passage
+FEW_WORDS = 4  # of which a passage must have all
+TELLING = 3  # least number of different words in any order
+LIKE = (SUPPORTED + WEAK) / 2  # least log odds that a passage supports the expected answer in other words
+TRIED = 4  # best missed passages that the reader reads
+EASED = 2.0  # log odds by which a passage that is better than all used ones may be below the threshold of an answer
 
 
 def why_missed(library: Library, message: Message, expected: str = "", check: SentenceCheck | None = None) -> Missed:
-    """Why this answer lacks `expected`, or, without that, the passage that would have been next.
+    """Why this answer lacks `expected`, or else its best missed passage.
 
-    `check` is the sentence check of the library's embedder, kept by who asks often. ValueError for a message without an ask.
+    `check` is a sentence check of the library's embedder. ValueError for a message without an ask.
     """
     if message.ask is None:
         raise ValueError("only an answer can lack something")
     search = RepeatedSearch(library, message, message.ask, check or SentenceCheck(library.embedder))
     missed = _explain(search, expected.strip())
-    if missed.source is None or not (said := sentences(missed.source.text)):
+    if missed.source is None or not (parts := sentences(missed.source.text)):
         return missed
-    wanted = locate_sentence(library.store, missed.source, said[nearest(said, f"{missed.searched} {expected}")])
-    return replace(missed, source=replace(missed.source, page_label=wanted.page_label))
+    best = parts[nearest(parts, f"{missed.searched} {expected}")]
+    page_label = locate_sentence(library.store, missed.source, best).page_label
+    return replace(missed, source=replace(missed.source, page_label=page_label))
 
 
-def nearest(said: Sequence[str], wanted: str) -> int:
-    """Which of these sentences has most of the wanted words; the first of several, and of none."""
-    meant = set(content_words(wanted))
-    return max(range(len(said)), key=lambda at: len(meant & set(content_words(said[at]))), default=0)
+def nearest(parts: Sequence[str], text: str) -> int:
+    """The index of the first of these sentences that has most words of the text; 0 without any."""
+    own = set(content_words(text))
+    return max(range(len(parts)), key=lambda at: len(own & set(content_words(parts[at]))), default=0)
 
 
 def _explain(search: RepeatedSearch, expected: str) -> Missed:
@@ -57,33 +65,79 @@ def _explain(search: RepeatedSearch, expected: str) -> Missed:
 
 
 def _explain_expected(search: RepeatedSearch, expected: str) -> Missed:
-    held = find_quoting(search, expected)
-    if not held and (halves := find_split(search, expected)):
+    nodes = _find_quoting(search, expected)
+    if not nodes and (halves := _find_split(search, expected)):
         return explain_split(search, halves)
-    held = held or find_saying(search, expected)
-    if used := [node for node in held if node.id_ in search.used]:
+    nodes = nodes or _find_saying(search, expected)
+    if used := [node for node in nodes if node.id_ in search.used]:
         return search.report_used(used[0])
-    if not held:
+    if not nodes:
         return explain_absence(search, expected)
     places = {hit.node.id_: place for place, hit in enumerate(search.everywhere)}
-    return explain_kept_out(search, min(held, key=lambda node: places.get(node.id_, MOST_PASSAGES)), expected)
+    return explain_kept_out(search, min(nodes, key=lambda node: places.get(node.id_, MOST_PASSAGES)), expected)
 
 
 def _explain_next(search: RepeatedSearch) -> Missed:
-    """Why it lacks the missed passage that answers best, if one does."""
+    """Why it lacks the missed passage that answers best, if one answers."""
     everywhere = search.everywhere
     missed = [(hit.node, search.searched) for hit in everywhere if hit.node.id_ not in search.used][:TRIED]
     if search.condensed:
         question = search.ask.question
-        missed += [(hit.node, question) for hit in search.ranked(question) if hit.node.id_ not in search.used][:TRIED]
+        missed += [(hit.node, question) for hit in search.retrieve(question) if hit.node.id_ not in search.used][:TRIED]
     used = search.library.store.nodes([source.node_id for source in search.message.sources[:TRIED]])
-    margins = [measure_answering(search, question, node) for node, question in missed]
-    margins_used = [measure_answering(search, search.searched, node) for node in used]
+    margins = [_measure_answering(search, question, node) for node, question in missed]
+    margins_used = [_measure_answering(search, search.searched, node) for node in used]
     best, best_used = max(margins, default=-np.inf), max(margins_used, default=-np.inf)
-    # The very best was not looked at: whether it answers or not, something has kept it out.
+    # If the best passage of all is missed, that has a cause, whether it answers or not.
     first_is_missed = bool(everywhere) and everywhere[0].node.id_ not in search.used
     if missed and (first_is_missed or best >= 0 or best >= max(best_used, -EASED)):
         return explain_kept_out(search, missed[margins.index(best)][0])
     if best_used >= 0:
         return search.report_used(used[margins_used.index(best_used)])
     return explain_absence(search)
+
+
+def _find_quoting(search: RepeatedSearch, expected: str) -> list[TextNode]:
+    """The passages that have its words in a row."""
+    return [hit.node for hit in search.retrieve(expected, count=EXPECTED) if _quotes(hit.node.text, expected)]
+
+
+def _find_saying(search: RepeatedSearch, expected: str) -> list[TextNode]:
+    """The passages that have its words in any order; or else the one that has it in other words."""
+    if len(set(content_words(expected))) < TELLING:
+        return []
+    nodes = [hit.node for hit in search.retrieve(expected, count=EXPECTED)]
+    if saying := [node for node in nodes if _says(node.text, expected)]:
+        return saying
+    odds = search.check.odds(expected, [node.text for node in nodes])
+    return [nodes[int(odds.argmax())]] if odds.max(initial=-np.inf) >= LIKE else []
+
+
+def _find_split(search: RepeatedSearch, expected: str) -> list[TextNode]:
+    """Two neighbours that have its words in a row together."""
+    for hit in search.retrieve(expected, count=EXPECTED)[:PAIRED]:
+        for id_ in (hit.node.next_id, hit.node.prev_id):
+            for other in search.library.store.nodes([id_]) if id_ else ():
+                pair = sorted((hit.node, other), key=lambda node: node.start_char_idx or 0)
+                if _quotes(" ".join(node.text for node in pair), expected):
+                    return pair
+    return []
+
+
+def _measure_answering(search: RepeatedSearch, question: str, node: TextNode) -> float:
+    """The log odds above the reader's threshold of an answer."""
+    reader = search.check.reader
+    reading = reader.read(about(question), [Passage(node.text, 1, str(node.metadata.get("file_name", "")))])
+    return float(reading.log_odds.max(initial=-np.inf)) - reader.weights.answer
+
+
+def _quotes(text: str, expected: str) -> bool:
+    return f" {' '.join(words(expected))} " in f" {' '.join(words(text))} "
+
+
+def _says(text: str, expected: str) -> bool:
+    """Whether a sentence and the next have nearly all of its words, or all of few."""
+    own = set(content_words(expected) or words(expected))
+    stems = [{*content_words(sentence), *words(sentence)} for sentence in sentences(text)]
+    most = max((len(own & set().union(*stems[at : at + 2])) for at in range(len(stems))), default=0)
+    return most >= (1.0 if len(own) <= FEW_WORDS else ALL_WORDS) * len(own)

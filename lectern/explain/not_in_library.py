@@ -1,25 +1,26 @@
-"""Why no passage says it: a file is not read, a page has no text, the documents are in another language, or none says it."""
+"""Why no passage answers: unread files, pages without text, another language, or no answer at all."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from lectern.explain.expected_passages import find_nearest
 from lectern.explain.missed_cause import Cause, Missed
 from lectern.explain.repeated_search import RepeatedSearch, place_among
 from lectern.jobs.file_rows import FileRow, Stage
 from ragcore.schema import TextNode
 from ragcore.text.keywords import content_words
 from ragcore.text.language import language_of
+from ragcore.text.quotable_sentences import quotes_in
 
-NEAR = 10  # of the best passages, which comes nearest to answering
-LOOKED_THROUGH = 40  # documents, for pages without text and for their languages
+NEAR = 10  # best passages among which the nearest to an answer is chosen
+LOOKED_THROUGH = 40  # documents that are searched for pages without text
 
 
 def explain_absence(search: RepeatedSearch, expected: str = "") -> Missed:
-    """`expected`: what a person expected the answer to say, "" where nobody said so."""
+    """`expected`: the text that a person expected in the answer, or ""."""
     everywhere = search.everywhere
-    node = find_nearest(search, [hit.node for hit in everywhere[:NEAR]])
+    node = _find_nearest(search, [hit.node for hit in everywhere[:NEAR]])
     rank = place_among(node, everywhere)[0] if node else None
     unread = [file for file in search.library.files.all() if _may_hold_more(file)]
     if named := _named_by(f"{search.searched} {expected}", unread):
@@ -32,21 +33,21 @@ def explain_absence(search: RepeatedSearch, expected: str = "") -> Missed:
 
 
 def _named_by(text: str, files: list[FileRow]) -> FileRow | None:
-    """The file whose name has most words of the text; None where no name has any."""
-    meant = set(content_words(text))
-    shared = [len(meant & set(content_words(file.name))) for file in files]
+    """The file whose name has most words of the text; None if no name has any."""
+    own = set(content_words(text))
+    shared = [len(own & set(content_words(file.name))) for file in files]
     return files[shared.index(max(shared))] if any(shared) else None
 
 
 def _other_language(search: RepeatedSearch, expected: str) -> Missed | None:
-    """Where the best passages are all in other languages than the question."""
-    asked = language_of(expected or search.ask.question)
+    """The report if the best passages are all in other languages than the question."""
+    spoken = language_of(expected or search.ask.question)
     others = [language for each in search.everywhere[: search.ask.top_k] if (language := language_of(each.node.text))]
     missed = next((hit.node for hit in search.everywhere if hit.node.id_ not in search.used), None)
-    if missed is None or not asked or not others or asked in others:
+    if missed is None or not spoken or not others or spoken in others:
         return None
-    found = search.report(Cause.LANGUAGE, missed, place_among(missed, search.everywhere)[0])
-    return replace(found, languages=(asked, others[0]))
+    report = search.report(Cause.LANGUAGE, missed, place_among(missed, search.everywhere)[0])
+    return replace(report, languages=(spoken, others[0]))
 
 
 def _not_read(search: RepeatedSearch, file: FileRow, node: TextNode | None, rank: int | None) -> Missed:
@@ -55,9 +56,9 @@ def _not_read(search: RepeatedSearch, file: FileRow, node: TextNode | None, rank
 
 
 def _page_without_text(search: RepeatedSearch) -> tuple[FileRow, str] | None:
-    wanted, library = search.ask.file_ids, search.library
+    selected, library = search.ask.file_ids, search.library
     ready = [file for file in library.files.all() if file.ready and file.kind == "PDF" and file.pages > 1]
-    for file in [file for file in ready if wanted is None or file.id in wanted][:LOOKED_THROUGH]:
+    for file in [file for file in ready if selected is None or file.id in selected][:LOOKED_THROUGH]:
         document = library.store.document(file.id)
         for page in document.pages:
             if not document.text[page.start : page.end].strip():
@@ -66,7 +67,7 @@ def _page_without_text(search: RepeatedSearch) -> tuple[FileRow, str] | None:
 
 
 def _may_hold_more(file: FileRow) -> bool:
-    """Whether it is not read, and something may stand in it: a program or an empty file says nothing."""
+    """Whether it is not read, and may have text, unlike a program or an empty file."""
     details = "" if file.problem is None else file.problem.details
     return not file.ready and not details.startswith(("UnsupportedFileError", "EmptyFileError"))
 
@@ -78,3 +79,10 @@ def _cause_of(file: FileRow) -> Cause:
         return Cause.STOPPED
     problem = file.problem
     return Cause.NO_TEXT if problem is not None and problem.details.startswith("NoTextError") else Cause.FAILED
+
+
+def _find_nearest(search: RepeatedSearch, nodes: Sequence[TextNode]) -> TextNode | None:
+    """The one with the sentence that is most likely to answer."""
+    quotes = [quote for at, node in enumerate(nodes) for quote in quotes_in(node.text, number=1, passage=at)]
+    odds = search.check.reader.log_odds(search.searched, quotes)
+    return nodes[quotes[int(odds.argmax())].passage] if quotes else None

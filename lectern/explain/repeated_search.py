@@ -1,4 +1,4 @@
-"""The search of an answer, made once more in the whole library, and what the answer did with what it found."""
+"""The search of an answer, repeated in the whole library, and the passages that the answer used."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from ragcore.vector_stores.base import Scope
 if TYPE_CHECKING:
     from ragcore.schema import Vector
 
-MOST_PASSAGES = 100  # that an answer can be made from; how far down ranks are known
+MOST_PASSAGES = 100  # of an answer; there are ranks up to it
 
 
 class RepeatedSearch:
-    """`searched`: the question as it was looked up, nothing misspelt; `condensed`: it is not the one that was asked. `used`:
-    the ids of the passages that the answer was made from."""
+    """`searched`: the question of the search, with corrected spelling; `condensed`: whether it is not the
+    typed one. `used`: the ids of the passages of the answer."""
 
     def __init__(self, library: Library, message: Message, ask: Ask, check: SentenceCheck) -> None:
         self.library, self.message, self.ask, self.check = library, message, ask, check
         trace = library.conversations.trace(message.id)
         self._steps: list[Span] = trace.named("retrieve") if trace else []
-        standalone = self._standalone()
+        searched = next((str(step.facts["question"]) for step in self._steps if "question" in step.facts), "")
+        standalone = searched or (message.facts and message.facts.condensed) or ask.question
         self.condensed = standalone != ask.question
         self.searched = (message.facts and message.facts.meant) or standalone
         self.used = {source.node_id for source in message.sources}
@@ -40,23 +41,17 @@ class RepeatedSearch:
     @cached_property
     def everywhere(self) -> list[NodeWithScore]:
         """The best passages of the whole library."""
-        return self.ranked(self.searched)
+        return self.retrieve(self.searched)
 
     @cached_property
     def within(self) -> list[NodeWithScore]:
-        """The best passages of the documents that were chosen."""
-        return self.everywhere if self.ask.file_ids is None else self.ranked(self.searched, self.ask.file_ids)
+        """The best passages of the selected documents."""
+        return self.everywhere if self.ask.file_ids is None else self.retrieve(self.searched, self.ask.file_ids)
 
-    def ranked(
-        self,
-        question: str,
-        file_ids: Sequence[str] | None = None,
-        count: int = MOST_PASSAGES,
-        *,
-        weaker: bool = True,
+    def retrieve(
+        self, question: str, file_ids: Sequence[str] | None = None, count: int = MOST_PASSAGES, *, weaker: bool = True
     ) -> list[NodeWithScore]:
-        """The best passages as the answer's own search finds them, before any later step. `weaker`: with those that are far
-        weaker than the best."""
+        """The best passages of the answer's own search. `weaker`: include weaker matches."""
         library, how = self.library, self.ask.retrieval
         if question not in self._vectors:
             self._vectors[question] = library.embedder.embed_query(question)
@@ -86,7 +81,7 @@ class RepeatedSearch:
         return Missed(cause, self.searched, len(self.message.sources), source, rank, ask, file, page)
 
     def report_used(self, node: TextNode) -> Missed:
-        """The answer was made from it, and said something else; each passage can be asked on its own."""
+        """The answer used the passage. The new ask puts the question to each passage alone."""
         ask = replace(self.ask, response_mode="accumulate") if self.ask.response_mode != "accumulate" else None
         numbers = self.message.shown_numbers
         number = next((numbers[source.number] for source in self.message.sources if source.node_id == node.id_), None)
@@ -97,19 +92,12 @@ class RepeatedSearch:
         return known or build_sources([NodeWithScore(node)])[0]
 
     def took_central(self) -> bool:
-        """Whether the answer was made from the central passages, for a summary."""
+        """Whether the answer used central passages, for a summary."""
         return any(step.facts.get("retriever") == "overview" for step in self._steps)
 
     def reach(self) -> int:
-        """How many passages the search handed to the later steps."""
-        found = max((len(step.facts.get("found", ())) for step in self._steps), default=0)
-        return found or self.ask.top_k
-
-    def _standalone(self) -> str:
-        """A follow-up as it stands alone."""
-        asked = next((str(step.facts["question"]) for step in self._steps if "question" in step.facts), "")
-        condensed = self.message.facts.condensed if self.message.facts else None
-        return asked or condensed or self.ask.question
+        """The number of passages that the search passed to the later steps."""
+        return max((len(step.facts.get("found", ())) for step in self._steps), default=0) or self.ask.top_k
 
 
 def place_among(node: TextNode, hits: Sequence[NodeWithScore]) -> tuple[int | None, float]:

@@ -1,4 +1,4 @@
-"""A cited passage where it stands: on the pages of its PDF, or in the text of its document."""
+"""A cited passage in its context: on the pages of its PDF, or in the text of its document."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from ragcore.vector_stores.base import Store
 if TYPE_CHECKING:
     from ragcore.readers.pdf.page_images import Box
 
-SURROUNDINGS = 1500  # characters of text shown on each side of a passage
+SURROUNDINGS = 1500  # characters of text on each side of a passage
 
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A cited passage in its document: boxes on the images of its pages, or marked text with what surrounds it.
+    """A cited passage in its document: boxes on the images of its pages, or marked text with its
+    surroundings.
 
-    `boxes`: percent of the page; of the page at `page_index` and of each after it that the passage reaches. `page_labels` are
-    theirs, `all_labels` those of the whole file, and `opens` is the index of the page that the source names. What is quoted
-    from the passage has boxes of its own, or is `quoted`, (start, end) in `marked`.
+    `boxes`, in percent of the page, are those of the page at `page_index` and of each later page of the
+    passage. `page_labels` are theirs, `all_labels` those of the whole file, and `opens` is the index of the
+    page of the source. The quotes from the passage are `quoted_boxes`, or `quoted`, (start, end) in `marked`.
     """
 
     kind: Literal["page", "text"]
@@ -51,24 +52,38 @@ class SourceView:
 def view_source(
     library: Library, source: Source, quoted: Sequence[tuple[int, int]] = (), *, around: int = SURROUNDINGS
 ) -> SourceView:
-    """The passage in its document as that is now. InputError when the document is gone or no longer says it.
+    """The passage in the current document. InputError if the document, or the passage in it, is gone.
 
-    `quoted`: (start, end) in the text of the source of what stands out within it. `around`: characters of text on each side.
+    `quoted`: (start, end) of the quotes in the text of the source. `around`: characters of text on each side.
     """
     file, document = _find_document(library, source)
     start, end = _locate(source, document)
-    # A file that was replaced answers from its old text until the new one is read; the pages of the new one do not fit it.
-    if document.metadata.get("path") == file.path and (reached := _pages_reached(library, file, document, start, end)):
-        return _view_pages(library, file, document, reached, source, quoted)
+    # Until a new version of a file is read, the document has the old text, which is not that of the new pages.
+    if document.metadata.get("path") != file.path or not (pages := _pages_reached(library, file, document, start, end)):
+        return SourceView(
+            "text",
+            file.id,
+            file.name,
+            document.page_word,
+            before=document.text[max(start - around, 0) : start],
+            marked=document.text[start:end],
+            quoted=tuple(quoted),
+            after=document.text[end : end + around],
+        )
+    labels = tuple(document.pages[each].label for each in pages) if document.pages else ("1",)
+    boxes, quoted_boxes = _find_boxes(library, file, pages, source.text, quoted)
     return SourceView(
-        "text",
+        "page",
         file.id,
         file.name,
         document.page_word,
-        before=document.text[max(start - around, 0) : start],
-        marked=document.text[start:end],
-        quoted=tuple(quoted),
-        after=document.text[end : end + around],
+        labels,
+        pages.start,
+        opens=pages.start + (labels.index(source.page_label) if source.page_label in labels else 0),
+        all_labels=tuple(page.label for page in document.pages),
+        page_count=len(document.pages) or 1,
+        boxes=boxes,
+        quoted_boxes=quoted_boxes,
     )
 
 
@@ -86,7 +101,7 @@ def _find_document(library: Library, source: Source) -> tuple[FileRow, Document]
 
 
 def _locate(source: Source, document: Document) -> tuple[int, int]:
-    """(start, end) of the passage in the document's text as it is now."""
+    """(start, end) of the passage in the document's current text."""
     if document.text[source.start : source.end] == source.text:
         return source.start, source.end
     start = document.text.find(source.text)
@@ -99,42 +114,17 @@ def _locate(source: Source, document: Document) -> tuple[int, int]:
 
 
 def _pages_reached(library: Library, file: FileRow, document: Document, start: int, end: int) -> range:
-    """The indexes of the pages that can be shown with a passage of the document; none where it has no pages or pictures."""
+    """The indexes of the pages of a passage that have images."""
     page = document.page_at(start)
     if page is None and not document.pages:  # a photograph
         page_index, last = 0, 1
     elif page is not None:
         page_index = document.pages.index(page)
-        last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first that begins after the passage
+        last = bisect_left(document.pages, end, key=lambda page: page.start)  # the first one after the passage
     else:
         return range(0)
     reached = range(page_index, max(last, page_index + 1))
     return reached if (file.kind == "PDF" and page) or library.files.page_words.of(file.id, reached) else range(0)
-
-
-def _view_pages(
-    library: Library,
-    file: FileRow,
-    document: Document,
-    reached: range,
-    source: Source,
-    quoted: Sequence[tuple[int, int]],
-) -> SourceView:
-    labels = tuple(document.pages[each].label for each in reached) if document.pages else ("1",)
-    boxes, quoted_boxes = _find_boxes(library, file, reached, source.text, quoted)
-    return SourceView(
-        "page",
-        file.id,
-        file.name,
-        document.page_word,
-        labels,
-        reached.start,
-        opens=reached.start + (labels.index(source.page_label) if source.page_label in labels else 0),
-        all_labels=tuple(page.label for page in document.pages),
-        page_count=len(document.pages) or 1,
-        boxes=boxes,
-        quoted_boxes=quoted_boxes,
-    )
 
 
 _PageBoxes = tuple[tuple["Box", ...], ...]  # of each page
@@ -143,7 +133,7 @@ _PageBoxes = tuple[tuple["Box", ...], ...]  # of each page
 def _find_boxes(
     library: Library, file: FileRow, reached: range, passage: str, quoted: Sequence[tuple[int, int]]
 ) -> tuple[_PageBoxes, _PageBoxes]:
-    """Those of the passage and of what is quoted from it: in the text of the PDF, and among the words that were recognised."""
+    """The boxes of the passage and of its quotes, in the text of the PDF and among recognised words."""
     if not passage.strip():
         return tuple(() for _ in reached), tuple(() for _ in reached)
     from lectern.jobs.sandbox import find_isolated
@@ -151,7 +141,7 @@ def _find_boxes(
 
     boxes: dict[int, tuple[list[Box], list[Box]]] = {index: ([], []) for index in reached}
     if file.kind == "PDF":
-        found = find_isolated(
+        whole_and_parts = find_isolated(
             library.files.location(file),
             list(reached),
             passage,
@@ -160,7 +150,7 @@ def _find_boxes(
             memory_mb=library.settings.ingest.read_memory_mb,
             scratch=library.files.storage.scratch(),
         )
-        boxes = dict(zip(reached, zip(*found, strict=True), strict=True))
+        boxes = dict(zip(reached, zip(*whole_and_parts, strict=True), strict=True))
     for index, words in library.files.page_words.of(file.id, reached).items():
         drawn = boxes[index]
         boxes[index] = ([*drawn[0], *words.highlight_boxes(passage)], [*drawn[1], *words.highlight_boxes(passage, quoted)])
@@ -168,8 +158,7 @@ def _find_boxes(
 
 
 def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.6) -> bytes:
-    """A page of a PDF, or a picture, as an image, upright; `scale` 1.0 is 72 dots per inch of a PDF. UnknownDocumentError,
-    InputError."""
+    """An image of a page or a picture; `scale` 1.0 is 72 dots per inch. UnknownDocumentError, InputError."""
     from lectern.jobs.sandbox import draw_isolated
     from ragcore.readers.base import ReadOptions
 
@@ -184,12 +173,12 @@ def draw_page(library: Library, file_id: str, page_index: int, scale: float = 1.
 
 
 def locate_quotes(store: Store, sources: Sequence[Source], answer: str) -> tuple[Source, ...]:
-    """The sources, each with the page of the first sentence that the answer quotes from it, where it has several pages."""
+    """The sources, each with the page of the first sentence that the answer quotes from it."""
     quoted, document_of = quoted_from(answer), cache(store.document)
 
     def locate(source: Source) -> Source:
         place = first_place(quoted.get(source.number, ()), source.text) if source.page_label else None
-        if not place:  # nothing, or the passage's first words
+        if not place:  # None, or the beginning of the passage
             return source
         return replace(source, page_label=_part(source, place, len(source.text), document_of).page_label)
 
@@ -197,13 +186,13 @@ def locate_quotes(store: Store, sources: Sequence[Source], answer: str) -> tuple
 
 
 def locate_sentence(store: Store, source: Source, sentence: str) -> Source:
-    """This sentence of the source alone, with its own page; the source where its document no longer holds it so."""
+    """This sentence of the source with its page; or the source, if the document has changed."""
     place = place_of(sentence, source.text)
     return _part(source, *place, store.document) if place else source
 
 
 def _part(source: Source, start: int, end: int, document_of: Callable[[str], Document]) -> Source:
-    """`source.text[start:end]` as a source with the page that it begins on."""
+    """`source.text[start:end]` as a source with the page of its beginning."""
     try:
         document = document_of(source.file_id)
     except StoreError:  # deleted since the answer was given, or damaged

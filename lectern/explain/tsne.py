@@ -1,9 +1,9 @@
-"""Vectors on a map: points in the plane, near each other where the vectors are.
+"""A map of vectors: points in the plane, near each other if the vectors are.
 
-A sample is laid out by t-SNE (van der Maaten and Hinton 2008, Journal of Machine Learning Research 9; here openTSNE, Poličar
-and others 2024, Journal of Statistical Software 109) by the cosine, and the others are put where their nearest neighbours of
-the sample are. So 100,000 vectors take about as long as 15,000, and passages that come later find their place among those that
-are there.
+The points of a sample are computed by t-SNE (van der Maaten and Hinton 2008, Journal of Machine Learning
+Research 9; here openTSNE, Poličar and others 2024, Journal of Statistical Software 109) by the cosine, and
+the others from those of their nearest neighbours in the sample. So 100,000 vectors take about as long as
+15,000, and later passages can be added.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
-SAMPLE = 15_000  # vectors that are laid out
-NEIGHBOURS = 4  # of the sample, between which another vector is put
-SHARPNESS = 20.0  # how much nearer neighbours count more: weights are exp(SHARPNESS * cosine)
-FEW = 10  # vectors for which a layout says nothing
+SAMPLE = 15_000  # vectors for t-SNE
+NEIGHBOURS = 4  # of the sample, which determine the point of another vector
+SHARPNESS = 20.0  # neighbours have the weights exp(SHARPNESS * cosine)
+FEW = 10  # vectors, below which they are points on a circle
 BATCH = 2000  # rows at a time
 
 
@@ -30,14 +30,14 @@ def project(vectors: Vectors) -> Vectors:
         return np.stack([np.cos(turns), np.sin(turns)], 1).astype(np.float32) * (0.5 if count > 1 else 0.0)
     chosen = np.sort(np.random.default_rng(0).permutation(count)[:SAMPLE])
     points = np.empty((count, 2), np.float32)
-    points[chosen] = _within(_laid_out(vectors[chosen]))
+    points[chosen] = _scale(_tsne(vectors[chosen]))
     rest = np.setdiff1d(np.arange(count), chosen)
     points[rest] = place(vectors[rest], vectors[chosen], points[chosen])
     return points
 
 
 def place(vectors: Vectors, known: Vectors, points: Vectors) -> Vectors:
-    """Points (n, 2) for vectors (n, d) among those of vectors that have theirs, (m, d) and (m, 2), m at least 1."""
+    """Points (n, 2) for vectors (n, d) among known vectors (m, d) with points (m, 2), m at least 1."""
     neighbours = min(NEIGHBOURS, len(known))
     placed = np.empty((len(vectors), 2), np.float32)
     for start in range(0, len(vectors), BATCH):
@@ -50,16 +50,16 @@ def place(vectors: Vectors, known: Vectors, points: Vectors) -> Vectors:
     return placed
 
 
-def _laid_out(vectors: Vectors) -> Vectors:
+def _tsne(vectors: Vectors) -> Vectors:
     from openTSNE import TSNE
 
     tsne = TSNE(perplexity=min(30, (len(vectors) - 1) // 3), metric="cosine", n_jobs=1, random_state=0)
     return np.asarray(tsne.fit(np.ascontiguousarray(vectors, np.float32)), np.float32)
 
 
-def _within(points: Vectors) -> Vectors:
-    """Moved and shrunk alike in both directions, to -1 to 1."""
+def _scale(points: Vectors) -> Vectors:
+    """Moves and scales the points, alike in both directions, to -1 to 1."""
     middle = (points.max(0) + points.min(0)) / 2
     reach = float(np.abs(points - middle).max()) or 1.0
-    within: Vectors = ((points - middle) / reach).astype(np.float32)
-    return within
+    scaled: Vectors = ((points - middle) / reach).astype(np.float32)
+    return scaled

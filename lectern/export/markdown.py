@@ -1,6 +1,6 @@
-"""Markdown of questions, answers, passages and notes, made safe, and parsed alike for every form of an export.
+"""Safe Markdown of questions, answers, passages and notes, and its parser for all exports.
 
-Links, pictures and HTML are text: nothing of an export leads elsewhere or loads anything.
+Links, pictures and HTML become text: an export has no links to other places, and loads nothing.
 """
 
 from __future__ import annotations
@@ -14,45 +14,45 @@ from lectern.schema import Source
 from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
-# What is escaped already stays so; citations, which lead nowhere, need no backslash. Brackets make links, pictures and their
-# definitions; "<" makes HTML and bare links; "&" makes any letter; a lone backtick would pair with one of another line.
+# Escaped characters and citations do not change. Brackets make links, pictures and their definitions; "<" makes HTML and bare
+# links; "&" makes any letter; a single backtick would pair with one of another line.
 _HARMFUL = re.compile(r"\\.|\[\d+(?:[,;] ?\d+)*\](?!\s*[(:])|[\[\]<&`]|\\$")
 
-# Without text_join, what was escaped stays apart from the text around it: \[1\] is no citation.
+# Without text_join, escaped characters are tokens of their own, so that \[1\] is no citation.
 _NOT_PARSED = ["link", "image", "autolink", "reference", "html_inline", "html_block", "entity", "lheading", "text_join"]
 
 
 def parser() -> MarkdownIt:
-    """CommonMark with tables, in which a line break is one."""
+    """CommonMark with tables. Each line break is a hard break."""
     options = {"html": False, "breaks": True, "xhtmlOut": False}
     return MarkdownIt("commonmark", options).enable(["table", "strikethrough"]).disable(_NOT_PARSED)
 
 
 def plain_markdown(text: str) -> str:
-    """On one line, as it is."""
+    """Text on one line, with all Markdown escaped."""
     return _ACTIVE.sub(r"\\\1", " ".join(text.split()))
 
 
 def quoted_markdown(text: str) -> str:
-    """As it is, line by line, in a block of quoted text."""
+    """Text in a block quote, with all Markdown escaped."""
     return "\n".join(f"> {plain_markdown(line)}".rstrip() for line in text.strip().splitlines())
 
 
 def safe_markdown(text: str) -> str:
-    """An answer keeps its Markdown, but for what would link, load something or be taken for HTML: that is shown as it is."""
-    # Without the languages of code: some draw diagrams, which may load pictures.
+    """The Markdown of an answer, with links, pictures and HTML escaped."""
+
+    def escape(line: str) -> str:
+        return _HARMFUL.sub(lambda match: match.group() if len(match.group()) > 1 else f"\\{match.group()}", line)
+
+    # Without the languages of code, because some draw diagrams, which may load pictures.
     return rewrite_outside_code(
-        text.strip(), line=lambda line: rewrite_outside_spans(line, _harmless), language=lambda language: ""
+        text.strip(), line=lambda line: rewrite_outside_spans(line, escape), language=lambda language: ""
     )
 
 
 def listed_sources(heading: str, sources: Iterable[Source], place: Callable[[Source], str]) -> str:
     """A list of passages with their numbers and places; "" for none."""
-    listed = "\n".join(
+    items = "\n".join(
         f"- \\[{source.number}\\] **{plain_markdown(place(source))}**: {plain_markdown(source.text)}" for source in sources
     )
-    return f"{heading}:\n\n{listed}" if listed else ""
-
-
-def _harmless(text: str) -> str:
-    return _HARMFUL.sub(lambda found: found.group() if len(found.group()) > 1 else f"\\{found.group()}", text)
+    return f"{heading}:\n\n{items}" if items else ""

@@ -10,7 +10,7 @@ from lectern.schema import Source
 
 
 def notes_markdown(notes: Sequence[Note], *, title: str, passages: str, place: Callable[[Source], str]) -> str:
-    """`title` of the whole, `passages` above what a note cites, and `place` says where that stands, all in one language."""
+    """`title` of the file, `passages` above the sources of a note, and `place` of a source, all in one language."""
     parts = [f"# {plain_markdown(title)}"]
     for number, note in enumerate(notes):
         if note.question:

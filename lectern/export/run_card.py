@@ -1,8 +1,8 @@
-"""The run card: everything about an answer on one page that can be kept, sent and opened anywhere.
+"""The run card: everything about an answer on one page that can be saved, sent and opened anywhere.
 
-One HTML file without scripts, which asks for nothing from elsewhere, in light and dark. It tells what was asked of which
-documents, every prompt by the origin of its words, what was answered, and what it took. Two cards of one run are the same.
-Ways of answering and prompts are called as on the screens, their names in code in brackets; steps keep theirs everywhere.
+It is one HTML file without scripts and requests, in light and dark. It has the question, the documents, the answer, its cost,
+and every prompt with the origin of its parts. Two cards of one run are equal. Modes and prompts have the names of the screens,
+with their names in code in brackets; steps have their names in code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragcore.observe import Span
 from ragcore.prompts.prompt import Origin
 from ragcore.text.citations import recited
 
-SECRET_CHARS = 6  # a shorter key is no secret, and may be a word of the text
+SECRET_CHARS = 6  # A shorter key is not secret, and may be a word of the text.
 
 _PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+@")
 _STYLE = Path(__file__).with_suffix(".css")
@@ -32,9 +32,9 @@ _STYLE = Path(__file__).with_suffix(".css")
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The language of a card: `say` gives a text of its own, `said` a finished one of the library, such as a problem's.
+    """The language of a card. `say` translates texts of the card, `said` finished texts of the library, such as a problem.
 
-    `ways`, `readings` and `prompts`: what the screens call each, by its name in code. What is not among them keeps that.
+    `ways`, `readings` and `prompts`: the names on the screens, by name in code.
     """
 
     language: str = "en"
@@ -63,11 +63,10 @@ def run_card(library: Library, messages: Sequence[Message], voice: Voice = ENGLI
     traces = {message.id: library.conversations.trace(message.id) for message in messages}
     runs = [_Run(message, _question(library, message), traces[message.id], voice) for message in messages]
     keys = [stored.key for stored in stored_keys(library.folder).values()] + [read_key(library.folder, "openai")]
-    hidden = [key for key in keys if len(key) >= SECRET_CHARS]
-    asked = list(dict.fromkeys(run.question for run in runs))
+    questions = list(dict.fromkeys(run.question for run in runs))
     parts = [
         _quiet(voice.say("Lectern run card")),
-        *(f"<h1>{_plain(question)}</h1>" for question in asked),
+        *(f"<h1>{_plain(question)}</h1>" for question in questions),
         _section(
             voice.say("Answers") if len(runs) > 1 else voice.say("Answer"),
             _columns(_answer(at, run) for at, run in enumerate(runs)),
@@ -79,31 +78,38 @@ def run_card(library: Library, messages: Sequence[Message], voice: Voice = ENGLI
         _section(voice.say("Documents"), _documents(library, runs)),
         _section(voice.say("Versions"), _table(_versions(library, voice))),
     ]
-    return _without(hidden, _page(asked[0], "\n".join(parts), voice))
+    page = _page(questions[0], "\n".join(parts), voice)
+    for key in keys:
+        if len(key) >= SECRET_CHARS:
+            page = page.replace(_plain(key), "•••")
+    return page
 
 
 def _question(library: Library, message: Message) -> str:
     if message.ask is not None:
         return message.ask.question
-    said = library.conversations.messages(message.conversation_id)
-    before = [other.text for other in said[: [other.id for other in said].index(message.id)] if other.role == "user"]
-    return before[-1] if before else ""
+    question = ""
+    for other in library.conversations.messages(message.conversation_id):
+        if other.id == message.id:
+            break
+        question = other.text if other.role == "user" else question
+    return question
 
 
 def _answer(at: int, run: _Run) -> str:
-    message, facts, say, said = run.message, run.message.facts, run.voice.say, run.voice.said
+    message, facts, say, translate = run.message, run.message.facts, run.voice.say, run.voice.said
     states = {"stopped": say("stopped"), "failed": say("failed"), "interrupted": say("interrupted")}
-    told: list[str] = [states.get(message.state, "")]
+    about: list[str] = [states.get(message.state, "")]
     if facts is not None:
-        told += [say("calls: {number}").format(number=facts.calls), f"{facts.seconds:.1f} s"]
-        told += [say("passages: {used} of {all}").format(used=facts.passages_used, all=facts.passages_total)]
-        told += [_tokens(run, facts.prompt_tokens, facts.completion_tokens)]
-        told += [say("no language model: quoting your documents") if facts.extractive else facts.model]
+        about += [say("calls: {number}").format(number=facts.calls), f"{facts.seconds:.1f} s"]
+        about += [say("passages: {used} of {all}").format(used=facts.passages_used, all=facts.passages_total)]
+        about += [_tokens(run, facts.prompt_tokens, facts.completion_tokens)]
+        about += [say("no language model: quoting your documents") if facts.extractive else facts.model]
     problem = message.problem
-    failed = f'<p class="text">{_plain(f"{said(problem.what)} {said(problem.hint)}")}</p>' if problem else ""
+    failed = f'<p class="text">{_plain(f"{translate(problem.what)} {translate(problem.hint)}")}</p>' if problem else ""
     return (
-        f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{_plain(" · ".join(filter(None, told)))}</p>'
-        f'<div class="text">{_said(at, run)}</div>{failed}</div>'
+        f'<div class="box"><h3>{_plain(_mode(run))}</h3><p class="quiet">{_plain(" · ".join(filter(None, about)))}</p>'
+        f'<div class="text">{_answer_text(at, run)}</div>{failed}</div>'
     )
 
 
@@ -111,55 +117,52 @@ def _tokens(run: _Run, read: int, written: int) -> str:
     return run.voice.say("tokens: {read} + {written}").format(read=read, written=written)
 
 
-def _said(at: int, run: _Run) -> str:
-    message, said = run.message, run.voice.said
-    known = {source.number for source in message.sources}
+def _answer_text(at: int, run: _Run) -> str:
+    """The answer with links to its passages, or a table with the answers for each document."""
+    message, translate = run.message, run.voice.said
+    numbers = {source.number for source in message.sources}
 
-    def linked(text: str) -> str:
-        return recited(_plain(text), lambda number: _link(at, number, known))
+    def link(number: int) -> str:
+        return f'<a href="#passage-{at}-{number}">[{number}]</a>' if number in numbers else f"[{number}]"
 
-    rows = message.facts.rows if message.facts is not None else ()
-    if not rows:
-        return linked(message.text)
-    texts = [f"{said(row.text)} {said(row.hint)}" if row.found == "failed" else row.text for row in rows]
-    told = [(row.file_name, text, ", ".join(row.pages)) for row, text in zip(rows, texts, strict=True)]
-    shown = (f"<tr><th>{_plain(name)}</th><td>{linked(text)}</td><td>{_plain(pages)}</td></tr>" for name, text, pages in told)
-    return f'<table class="rows">{"".join(shown)}</table>'
-
-
-def _link(at: int, number: int, known: set[int]) -> str:
-    return f'<a href="#passage-{at}-{number}">[{number}]</a>' if number in known else f"[{number}]"
+    if message.facts is None or not message.facts.rows:
+        return recited(_plain(message.text), link)
+    rows = []
+    for row in message.facts.rows:
+        text = f"{translate(row.text)} {translate(row.hint)}" if row.found == "failed" else row.text
+        pages = _plain(", ".join(row.pages))
+        rows.append(f"<tr><th>{_plain(row.file_name)}</th><td>{recited(_plain(text), link)}</td><td>{pages}</td></tr>")
+    return f'<table class="rows">{"".join(rows)}</table>'
 
 
 def _mode(run: _Run) -> str:
-    """As the line under the answer begins."""
+    """The beginning of the line under the answer."""
     facts, ask, voice = run.message.facts, run.message.ask or Ask(""), run.voice
     mode, reading = (facts.mode, facts.reading) if facts is not None else (ask.mode, ask.reading)
-    parts = [] if reading == "best" else [_called(voice.readings, reading)]
-    return " · ".join([*parts, _called(voice.ways, mode)])
+    parts = [] if reading == "best" else [_screen_name(voice.readings, reading)]
+    return " · ".join([*parts, _screen_name(voice.ways, mode)])
 
 
-def _called(words: Mapping[str, str], name: str) -> str:
-    return words.get(name, name.replace("_", " "))
+def _screen_name(names: Mapping[str, str], name: str) -> str:
+    return names.get(name, name.replace("_", " "))
 
 
-def _with_code_name(words: Mapping[str, str], name: str) -> str:
-    called = words.get(name, name)
-    return called if called.lower().replace(" ", "_") == name else f"{called} ({name})"
+def _with_code_name(names: Mapping[str, str], name: str) -> str:
+    screen_name = names.get(name, name)
+    return screen_name if screen_name.lower().replace(" ", "_") == name else f"{screen_name} ({name})"
 
 
 def _settings(run: _Run) -> list[tuple[str, str]]:
-    """What the ask says, and which model answered. What was not set is left out. Keys are no part of either."""
-    asked = _flat(asdict(run.message.ask or Ask(run.question)))
-    names = _names(run.voice.say)
-    rows = [(names.get(name, name), _value(name, value, run.voice)) for name, value in asked if name != "question"]
+    """The fields of the ask that have a value, and the models that answered. They contain no keys."""
+    fields = _flatten(asdict(run.message.ask or Ask(run.question)))
+    names = _field_names(run.voice.say)
+    rows = [(names.get(name, name), _value(name, value, run.voice)) for name, value in fields if name != "question"]
     calls = run.trace.named("llm") if run.trace is not None else []
     models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
     return [*((name, value) for name, value in rows if value), *((names["model"], model) for model in models)]
 
 
-def _names(say: Callable[[str], str]) -> Mapping[str, str]:
-    """What the parts of an ask are called."""
+def _field_names(say: Callable[[str], str]) -> Mapping[str, str]:
     return {
         "chat_mode": say("chat mode"),
         "response_mode": say("response mode"),
@@ -177,16 +180,16 @@ def _names(say: Callable[[str], str]) -> Mapping[str, str]:
     }
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name} ")
+            yield from _flatten(value, f"{prefix}{name} ")
         else:
-            yield f"{before}{name}", value
+            yield f"{prefix}{name}", value
 
 
 def _value(name: str, value: Any, voice: Voice) -> str:
-    """ "" for what was not set."""
+    """ "" for an empty value."""
     if value is None or value in ("", (), []):
         return ""
     if isinstance(value, bool):
@@ -195,12 +198,12 @@ def _value(name: str, value: Any, voice: Voice) -> str:
         return f"{len(value)}: {', '.join(map(str, value))}"
     if name in ("chat_mode", "response_mode"):
         return _with_code_name(voice.ways, str(value))
-    return _called(voice.readings, value) if name == "reading" else str(value)
+    return _screen_name(voice.readings, value) if name == "reading" else str(value)
 
 
 def _passages(at: int, run: _Run) -> str:
-    shown = "".join(_passage(at, source, run.voice.say) for source in run.message.sources)
-    return _of(run, shown or _quiet(run.voice.say("None.")))
+    passages = "".join(_passage(at, source, run.voice.say) for source in run.message.sources)
+    return _box(run, passages or _quiet(run.voice.say("None.")))
 
 
 def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
@@ -209,39 +212,35 @@ def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
     return (
         f"<details><summary>[{source.number}] {_plain(source.place)}"
         f'<span class="quiet">{score} · {where}</span></summary>'
-        # What a link leads to unfolds what it is in, and not what it is.
+        # A link opens the details only if its target is inside them.
         f'<p class="text" id="passage-{at}-{source.number}">{_plain(source.text)}</p></details>'
     )
 
 
 def _calls(run: _Run) -> str:
     calls = run.trace.named("llm") if run.trace is not None else []
-    shown = "".join(_call(run, number, call) for number, call in enumerate(calls, 1))
-    return _of(run, shown or _quiet(run.voice.say("No calls were recorded.")))
+    details = "".join(_call(run, number, call) for number, call in enumerate(calls, 1))
+    return _box(run, details or _quiet(run.voice.say("No calls were recorded.")))
 
 
 def _call(run: _Run, number: int, call: Span) -> str:
-    facts = call.facts
+    facts, say = call.facts, run.voice.say
     tokens = _tokens(run, facts.get("prompt_tokens", 0), facts.get("completion_tokens", 0))
-    told = _plain(f"{tokens} · {max(call.milliseconds, 0):.0f} ms")
+    about = _plain(f"{tokens} · {max(call.milliseconds, 0):.0f} ms")
     prompt = _plain(_with_code_name(run.voice.prompts, str(facts.get("prompt", ""))))
-    origins = _origins(run.voice.say)
-    messages = "".join(_message(message, origins) for message in facts.get("messages", ()))
-    said = call.error or str(facts.get("reply", ""))
-    return (
-        f'<details><summary>{number} · {prompt} <span class="quiet">{told}</span></summary>'
-        f'{messages}<div class="message">{_quiet(run.voice.say("Reply"))}<p class="text">{_plain(said)}</p></div></details>'
-    )
-
-
-def _origins(say: Callable[[str], str]) -> Mapping[str, str]:
-    return {
+    origins: Mapping[str, str] = {
         Origin.INSTRUCTIONS: say("Instructions"),
         Origin.DOCUMENTS: say("Documents"),
         Origin.QUESTION: say("Question"),
         Origin.HISTORY: say("Conversation"),
         Origin.ANSWER: say("Earlier answer"),
     }
+    messages = "".join(_message(message, origins) for message in facts.get("messages", ()))
+    reply = _plain(call.error or str(facts.get("reply", "")))
+    return (
+        f'<details><summary>{number} · {prompt} <span class="quiet">{about}</span></summary>'
+        f'{messages}<div class="message">{_quiet(say("Reply"))}<p class="text">{reply}</p></div></details>'
+    )
 
 
 def _message(message: Mapping[str, Any], origins: Mapping[str, str]) -> str:
@@ -256,14 +255,14 @@ def _message(message: Mapping[str, Any], origins: Mapping[str, str]) -> str:
 
 def _times(run: _Run) -> str:
     if run.trace is None:
-        return _of(run, _quiet(run.voice.say("No times were recorded.")))
+        return _box(run, _quiet(run.voice.say("No times were recorded.")))
     rows = "".join(
         f'<tr><td style="padding-left:{min(depth, 8) * 1.1}rem">{_plain(step.name)}</td>'
         f'<td class="number">{max(step.milliseconds, 0):.1f} ms</td></tr>'
         for depth, step in _outline(run.trace)
     )
-    took = f"{_plain(run.trace.name)}: {run.trace.seconds:.2f} s"
-    return _of(run, f"<details><summary>{took}</summary><table>{rows}</table></details>")
+    total = f"{_plain(run.trace.name)}: {run.trace.seconds:.2f} s"
+    return _box(run, f"<details><summary>{total}</summary><table>{rows}</table></details>")
 
 
 def _outline(step: Span, depth: int = 0) -> Iterable[tuple[int, Span]]:
@@ -273,7 +272,7 @@ def _outline(step: Span, depth: int = 0) -> Iterable[tuple[int, Span]]:
 
 
 def _documents(library: Library, runs: Sequence[_Run]) -> str:
-    """Those that were to be asked and those that are cited, by name."""
+    """The chosen and the cited documents, by name."""
     say = runs[0].voice.say
     names = {source.file_id: source.file_name for run in runs for source in run.message.sources}
     chosen = [id_ for run in runs if run.message.ask for id_ in run.message.ask.file_ids or ()]
@@ -282,25 +281,25 @@ def _documents(library: Library, runs: Sequence[_Run]) -> str:
         file = library.files.get(file_id)
         name, hash_ = (file.name, file.hash) if file else (names.get(file_id, file_id), say("deleted since"))
         rows.append((name, hash_))
-    listed = "".join(f"<tr><td>{_plain(name)}</td><td><code>{_plain(hash_)}</code></td></tr>" for name, hash_ in sorted(rows))
-    return f"<table><tr><th>{_plain(say('Document'))}</th><th>SHA-256</th></tr>{listed}</table>"
+    body = "".join(f"<tr><td>{_plain(name)}</td><td><code>{_plain(hash_)}</code></td></tr>" for name, hash_ in sorted(rows))
+    return f"<table><tr><th>{_plain(say('Document'))}</th><th>SHA-256</th></tr>{body}</table>"
 
 
 def _versions(library: Library, voice: Voice) -> list[tuple[str, str]]:
     say = voice.say
     try:
-        ours = version("lectern")
-    except PackageNotFoundError:  # run from a folder without being installed
-        ours = say("not installed")
-    _name, embed_model = library.store.versions.current()
+        lectern = version("lectern")
+    except PackageNotFoundError:  # it runs from a folder
+        lectern = say("not installed")
+    embed_model = library.store.versions.current().embed_model
     return [
-        ("Lectern", ours),
+        ("Lectern", lectern),
         ("Python", sys.version.split()[0]),
         (say("Embedding model"), embed_model or f"all-MiniLM-L6-v2, {say('built-in')}"),
     ]
 
 
-def _of(run: _Run, inside: str) -> str:
+def _box(run: _Run, inside: str) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(run.message.created))
     return f'<div class="box"><h3>{_plain(_mode(run))}</h3>{_quiet(when)}{inside}</div>'
 
@@ -318,8 +317,8 @@ def _quiet(text: str) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
-    shown = "".join(f"<tr><th>{_plain(name)}</th><td>{_plain(value)}</td></tr>" for name, value in rows)
-    return f"<table>{shown}</table>"
+    body = "".join(f"<tr><th>{_plain(name)}</th><td>{_plain(value)}</td></tr>" for name, value in rows)
+    return f"<table>{body}</table>"
 
 
 def _page(title: str, body: str, voice: Voice) -> str:
@@ -334,11 +333,5 @@ def _page(title: str, body: str, voice: Voice) -> str:
 
 
 def _plain(text: str) -> str:
-    """As text and nothing else, without the password of an address."""
+    """Escaped text, without control characters and passwords of addresses."""
     return escape(_PASSWORD.sub("", "".join(char for char in text if char >= " " or char in "\n\t")))
-
-
-def _without(secrets: Iterable[str], page: str) -> str:
-    for secret in secrets:
-        page = page.replace(_plain(secret), "•••")
-    return page

@@ -1,10 +1,10 @@
-"""A conversation as a file to keep or to pass on: a Word file, Markdown, one HTML page that needs nothing else, or JSON.
+"""Exports a conversation as a Word file, Markdown, a single HTML page, or JSON.
 
-Whatever was typed, written by a model or quoted from a document is text in all of them: it neither runs nor loads anything.
+In all of them, text of a person, a model or a document is only text: it neither runs nor loads anything.
 
-A PDF is what the reader's browser prints from the HTML page. It has fonts for every script that the reader can see, and sets
-right-to-left text. A PDF library would have to bring them: the fonts of reportlab lack Polish, Greek, Cyrillic, Arabic and
-Chinese, and one font for Chinese and Japanese weighs 16 MB.
+For a PDF, the reader's browser prints the HTML page. The browser has fonts for every script of the reader, and sets
+right-to-left text. A PDF library would need its own fonts: those of reportlab lack Polish, Greek, Cyrillic, Arabic and Chinese,
+and one font for Chinese and Japanese has 16 MB.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from html import escape
+from pathlib import Path
 
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
@@ -32,7 +33,7 @@ NAME_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """`verdicts`: by the ids of the answers that have one."""
+    """`verdicts`: by the ids of their answers."""
 
     conversation: Conversation
     messages: tuple[Message, ...]
@@ -41,7 +42,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The few words of its own that a transcript has, in the reader's language."""
+    """The words of a transcript in the reader's language."""
 
     question: str = "Question"
     answer: str = "Answer"
@@ -56,13 +57,13 @@ class Labels:
 
 
 def file_name(transcript: Transcript, suffix: str) -> str:
-    """From the title, as every system takes it; `suffix` without the dot."""
+    """The title as a file name for every system; `suffix` without the dot."""
     title = re.sub(r'[\x00-\x1f\x7f\\/:*?"<>|]', " ", transcript.conversation.title)
     return f"{' '.join(title.split())[:NAME_CHARS].strip('. ') or 'conversation'}.{suffix}"
 
 
 def as_json(transcript: Transcript, labels: Labels | None = None) -> str:
-    """All that is known but the traces; `from_json` reads it."""
+    """Everything but the traces; `from_json` reads it."""
     answers = [
         asdict(message) | ({"feedback": asdict(verdict)} if (verdict := transcript.verdicts.get(message.id)) else {})
         for message in transcript.messages
@@ -73,7 +74,7 @@ def as_json(transcript: Transcript, labels: Labels | None = None) -> str:
 
 
 def from_json(text: str) -> Transcript:
-    """What `as_json` wrote. InputError for anything else."""
+    """Read the output of `as_json`. InputError for anything else."""
     try:
         data = json.loads(text)
         if data["form"] != FORM:
@@ -99,12 +100,12 @@ def as_markdown(transcript: Transcript, labels: Labels | None = None) -> str:
         parts += [f"*{plain_markdown(note)}*" for note in _notes(message, labels)]
         parts.append(listed_sources(labels.passages, message.cited or message.sources, labels.place))
         if verdict := transcript.verdicts.get(message.id):
-            parts.append(plain_markdown(_said(verdict, labels)))
+            parts.append(plain_markdown(_describe_verdict(verdict, labels)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
-    """One page; its own policy lets it load and run nothing."""
+    """One page, with a policy that forbids it to load or run anything."""
     labels = labels or Labels()
     title = escape(transcript.conversation.title or labels.untitled)
     day = datetime.fromtimestamp(transcript.conversation.created).strftime("%Y-%m-%d")
@@ -116,13 +117,13 @@ def as_html(transcript: Transcript, labels: Labels | None = None) -> str:
         '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{title}</title>\n<style>\n{_STYLE.read_text('utf-8')}</style>\n</head>\n"
         f'<body>\n<h1 dir="auto">{title}</h1>\n<p class="day">{day}</p>\n{body}\n</body>\n</html>\n'
     )
 
 
 def as_docx(transcript: Transcript, labels: Labels | None = None) -> bytes:
-    """What `as_markdown` gives, as a Word file."""
+    """`as_markdown` as a Word file."""
     title = transcript.conversation.title or (labels or Labels()).untitled
     return as_word(as_markdown(transcript, labels), title=title, created=transcript.conversation.created)
 
@@ -133,15 +134,15 @@ FORMS: Mapping[str, tuple[Callable[[Transcript, Labels | None], str | bytes], st
     "html": (as_html, "text/html; charset=utf-8"),
     "json": (as_json, "application/json"),
 }
-"""By the suffix of the file: what makes the text, and the media type."""
+"""By the suffix of the file: the export function and the media type."""
 
 
 def _message(data: Mapping[str, object]) -> Message:
-    kept = {name: value for name, value in data.items() if name != "feedback"}
-    ask, facts, problem = kept.pop("ask"), kept.pop("facts"), kept.pop("problem")
-    sources = [Source(**source) for source in kept.pop("sources")]  # type: ignore[attr-defined]
+    values = {name: value for name, value in data.items() if name != "feedback"}
+    ask, facts, problem = values.pop("ask"), values.pop("facts"), values.pop("problem")
+    sources = [Source(**source) for source in values.pop("sources")]  # type: ignore[attr-defined]
     return Message(
-        **kept,  # type: ignore[arg-type]
+        **values,  # type: ignore[arg-type]
         ask=Ask.from_json(json.dumps(ask)) if ask else None,
         facts=AnswerFacts.from_json(json.dumps(facts)) if facts else None,
         sources=tuple(sources),
@@ -150,59 +151,45 @@ def _message(data: Mapping[str, object]) -> Message:
 
 
 def _marks(message: Message, labels: Labels) -> list[str]:
-    """What is said of an answer before it."""
+    """Notes above an answer."""
     return [labels.unsure] if message.facts is not None and message.facts.is_unsure else []
 
 
 def _notes(message: Message, labels: Labels) -> list[str]:
-    """What must be known of an answer to read it rightly."""
+    """Notes below an answer: doubts, a problem, or that it is incomplete."""
     notes = [labels.doubtful] if message.facts is not None and message.facts.is_doubtful else []
     if message.problem is not None:
         return [*notes, f"{message.problem.what} {message.problem.hint}".strip()]
     return notes if message.state == "done" else [*notes, labels.unfinished]
 
 
-def _said(verdict: Verdict, labels: Labels) -> str:
+def _describe_verdict(verdict: Verdict, labels: Labels) -> str:
     thumb = labels.good if verdict.good else labels.bad
     return f"{thumb}: {verdict.word}" if verdict.word else thumb
 
 
 # HTML.
 
-_STYLE = (
-    ":root{color-scheme:light dark}body{font:16px/1.6 Georgia,'Times New Roman',serif;max-width:46rem;margin:2.5rem auto;"
-    "padding:0 1.25rem;color:light-dark(#22201d,#e9e5de);background:light-dark(#fdfcfa,#191816);overflow-wrap:anywhere}"
-    "h1{font-size:1.6rem;line-height:1.25;margin-bottom:.2rem}h4{margin:.9rem 0 .2rem}.day,.note,li small{opacity:.7}"
-    ".question{margin:2.2rem 0 1rem;padding:.7rem 1rem;border-radius:.8rem;background:light-dark(#e3eeea,#1f3a35);"
-    "white-space:pre-wrap}.passages{list-style:none;margin:1rem 0;padding:0 0 0 1rem;border-left:2px solid "
-    "light-dark(#e0dace,#383531);font-size:.875rem}.passages li{margin:.6rem 0}.passages q{display:block;white-space:pre-line}"
-    "table{border-collapse:collapse;margin:1rem 0}th,td{border:1px solid light-dark(#e0dace,#383531);padding:.3rem .6rem;"
-    "text-align:start;vertical-align:top}blockquote{margin:1rem 0;padding-left:1rem;border-left:2px solid "
-    "light-dark(#e0dace,#383531)}q{quotes:none}pre{overflow:auto;padding:.8rem;background:light-dark(#f6f3ed,#1f1d1b)}a{color:light-dark(#0b6b5f,#62c6b6)}"
-    "p,li,h4,th,td,blockquote{unicode-bidi:plaintext}@page{margin:18mm}"
-    "@media print{:root{color-scheme:light}body{margin:0;padding:0;max-width:none}.question,h4{break-after:avoid}"
-    ".question{print-color-adjust:exact}"
-    ".passages li,tr{break-inside:avoid}pre{white-space:pre-wrap}}"
-)
+_STYLE = Path(__file__).with_suffix(".css")
 
 
 def _turn_html(number: int, message: Message, transcript: Transcript, labels: Labels) -> str:
     if message.role == "user":
         return f'<section class="question" dir="auto" aria-label="{escape(labels.question)}">{escape(message.text)}</section>'
     sources = message.cited or message.sources
-    listed = "".join(
+    items = "".join(
         f'<li id="{_anchor(number, source.number)}" dir="auto"><b>[{source.number}] {escape(labels.place(source))}</b>'
         f"<q>{escape(source.text.strip())}</q></li>"
         for source in sources
     )
     verdict = transcript.verdicts.get(message.id)
-    notes = [*_notes(message, labels), *([_said(verdict, labels)] if verdict else [])]
+    notes = [*_notes(message, labels), *([_describe_verdict(verdict, labels)] if verdict else [])]
     marks = "".join(f'<p class="note" dir="auto">{escape(mark)}</p>\n' for mark in _marks(message, labels))
     return (
         f'<section dir="auto" aria-label="{escape(labels.answer)}">\n{marks}'
         f"{_answer_html(message.text, number, {source.number for source in sources})}\n"
         + "".join(f'<p class="note" dir="auto">{escape(note)}</p>\n' for note in notes)
-        + (f'<ul class="passages" aria-label="{escape(labels.passages)}">{listed}</ul>\n' if listed else "")
+        + (f'<ul class="passages" aria-label="{escape(labels.passages)}">{items}</ul>\n' if items else "")
         + "</section>"
     )
 
@@ -212,20 +199,20 @@ def _anchor(turn: int, source: int) -> str:
 
 
 def _answer_html(text: str, turn: int, numbers: set[int]) -> str:
-    """The Markdown of an answer, whose citations lead to their passages."""
+    """The Markdown of an answer as HTML, with links from citations to passages."""
     tokens = _HTML.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h4"
 
-    def linked(number: int) -> str:
+    def link(number: int) -> str:
         return f'<a href="#{_anchor(turn, number)}">[{number}]</a>' if number in numbers else f"[{number}]"
 
-    return str(_HTML.renderer.render(tokens, _HTML.options, {"linked": linked})).strip()
+    return str(_HTML.renderer.render(tokens, _HTML.options, {"link": link})).strip()
 
 
 def _text_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, env: EnvType) -> str:
-    return recited(escape(tokens[at].content), env["linked"])
+    return recited(escape(tokens[at].content), env["link"])
 
 
 def _special_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:
@@ -233,7 +220,7 @@ def _special_html(_renderer: object, tokens: Sequence[Token], at: int, _options:
 
 
 def _code_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:
-    """Without its language, which may be anything."""
+    """Without the language of the code, which may be any text."""
     return f"<pre>{escape(tokens[at].content.rstrip(chr(10)))}</pre>\n"
 
 

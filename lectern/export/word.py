@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-LEVELS = 3  # of lists, as far as Word has styles for them
+LEVELS = 3  # Word has styles for so many levels of lists.
 CODE_FONT = "Courier New"
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
@@ -26,7 +26,7 @@ _BEHIND_BIDI = ("w:adjustRightInd", "w:snapToGrid", "w:spacing", "w:ind", "w:con
 
 
 def as_word(markdown: str, *, title: str, created: float) -> bytes:
-    """`title` and `created`, in seconds since the epoch, are what the file says about itself."""
+    """A Word file with the properties `title` and `created`, in seconds since the epoch."""
     import docx
 
     document = docx.Document()
@@ -48,7 +48,7 @@ class _WordWriter:
         self._document = document
 
     def blocks(self, nodes: Iterable[SyntaxTreeNode], style: str = "Normal", level: int = 0) -> None:
-        """`level`: of the list that they are in, from 1; 0 outside of lists."""
+        """`level` of the list around the nodes, from 1; 0 outside of lists."""
         for node in nodes:
             match node.type:
                 case "heading":
@@ -66,14 +66,14 @@ class _WordWriter:
                     code.add_run(node.content.rstrip("\n")).font.name = CODE_FONT
                 case "hr":
                     self._document.add_paragraph()
-                case other:
-                    raise NotImplementedError(other)  # a bug: the parser has no rule for it
+                case other:  # the parser has no rule for it
+                    raise NotImplementedError(other)
 
     def _list(self, node: SyntaxTreeNode, level: int) -> None:
         ordered, depth = node.type == "ordered_list", min(level, LEVELS)
         suffix = f" {depth}" if depth > 1 else ""
         style = f"List {'Number' if ordered else 'Bullet'}{suffix}"
-        numbering = self._numbering(style, int(node.attrs.get("start", 1))) if ordered else None
+        numbering = self._add_numbering(style, int(node.attrs.get("start", 1))) if ordered else None
         for item in node.children:
             first, others = next(iter(item.children), None), item.children[1:]
             if first is None or first.type != "paragraph":
@@ -84,21 +84,21 @@ class _WordWriter:
                 marked._p.get_or_add_pPr().get_or_add_numPr().get_or_add_numId().val = numbering
             self.blocks(others, f"List Continue{suffix}", level)
 
-    def _numbering(self, style: str, start: int) -> int:
-        """A numbering of its own for a list, or it would go on from the list before."""
+    def _add_numbering(self, style: str, start: int) -> int:
+        """A new numbering for a list. Otherwise it would continue the list before."""
         numberings = self._document.part.numbering_part.element
-        styled = self._document.styles[style].element.pPr.numPr.numId.val
-        made = numberings.add_num(numberings.num_having_numId(styled).abstractNumId.val)
-        made.add_lvlOverride(ilvl=0).add_startOverride(start)
-        return int(made.numId)
+        style_number = self._document.styles[style].element.pPr.numPr.numId.val
+        numbering = numberings.add_num(numberings.num_having_numId(style_number).abstractNumId.val)
+        numbering.add_lvlOverride(ilvl=0).add_startOverride(start)
+        return int(numbering.numId)
 
     def _table(self, node: SyntaxTreeNode) -> None:
         rows = [row for part in node.children for row in part.children]
         table = self._document.add_table(len(rows), len(rows[0].children), "Table Grid")
-        for made, row in zip(table.rows, rows, strict=True):
-            for cell, given in zip(made.cells, row.children, strict=True):
-                self._fill(cell.paragraphs[0], given.children, frozenset({"strong"} if given.type == "th" else ()))
-        self._document.add_paragraph()  # or the next table would be part of this one
+        for table_row, row in zip(table.rows, rows, strict=True):
+            for cell, node_cell in zip(table_row.cells, row.children, strict=True):
+                self._fill(cell.paragraphs[0], node_cell.children, frozenset({"strong"} if node_cell.type == "th" else ()))
+        self._document.add_paragraph()  # Otherwise the next table would be part of this one.
 
     def _paragraph(self, nodes: Iterable[SyntaxTreeNode], style: str) -> Paragraph:
         paragraph = self._document.add_paragraph(style=style)
@@ -115,7 +115,7 @@ class _WordWriter:
                 run.font.rtl = True
 
     def _runs(self, paragraph: Paragraph, nodes: Iterable[SyntaxTreeNode], marks: frozenset[str]) -> None:
-        """`marks`: what the text around them is: strong, em, s."""
+        """`marks` of the nodes around: strong, em, s."""
         for node in nodes:
             if node.type == "inline":
                 self._runs(paragraph, node.children, marks)
@@ -125,13 +125,13 @@ class _WordWriter:
                 paragraph.add_run().add_break()
             else:  # text, text_special or code_inline
                 run = paragraph.add_run(node.content)
-                run.bold, run.italic = "strong" in marks or None, "em" in marks or None  # None is as the style says
+                run.bold, run.italic = "strong" in marks or None, "em" in marks or None  # None is the value of the style
                 run.font.strike = "s" in marks or None
                 if node.type == "code_inline":
                     run.font.name = CODE_FONT
 
 
 def _is_right_to_left(text: str) -> bool:
-    """By its first letter that goes in one direction (Unicode Standard Annex 9, rules P2 and P3)."""
+    """Decided by the first letter with a direction (Unicode Standard Annex 9, rules P2 and P3)."""
     strong = (kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL"))
     return next(strong, "L") != "L"

@@ -1,2 +1,1 @@
-"""Files on their way into an index: stored, read in isolation, split, embedded; indexes that are rebuilt;
-and which index of a library answers (`index_versions`)."""
+"""Adds files to an index: they are stored, read in isolation, split and embedded. Also rebuilds the index."""

@@ -1,4 +1,4 @@
-"""A document's passages as the library keeps them: cut by one of three splitters, each with the page that it begins on."""
+"""Splits a document into passages with one of three splitters. Each passage has the page that it begins on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragcore.schema import Document, Scalar, TextNode
 
 
 class SectionSplitter(NodeParser):
-    """No passage reaches over a Markdown heading; a section that is too long is cut as `sentences` cuts."""
+    """Splits at Markdown headings. `sentences` splits sections that are too long."""
 
     def __init__(self, sentences: SentenceSplitter) -> None:
         super().__init__()
@@ -23,12 +23,12 @@ class SectionSplitter(NodeParser):
         self._sentences = sentences
 
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
-        found = []
+        cuts = []
         for section in self._sections.cuts(source):
             start = section.start or 0
             for cut in self._sentences.cuts(Document(source.text[start : section.end], source.id_)):
-                found.append(replace(cut, start=start + (cut.start or 0), end=start + (cut.end or 0)))
-        return found
+                cuts.append(replace(cut, start=start + (cut.start or 0), end=start + (cut.end or 0)))
+        return cuts
 
 
 def _splitter(name: SplitterName, chunk_size: int, chunk_overlap: int) -> NodeParser:
@@ -39,10 +39,10 @@ def _splitter(name: SplitterName, chunk_size: int, chunk_overlap: int) -> NodePa
 
 
 def passages_of(document: Document, chunk_size: int, chunk_overlap: int, splitter: SplitterName = "sentence") -> list[TextNode]:
-    """In reading order; sizes in tokens. An empty list for a document without text.
+    """The passages in reading order; sizes in tokens. An empty list for a document without text.
 
-    `splitter`: "sentence" cuts between paragraphs and sentences where it can, "token" where the size is reached, whatever
-    stands there, "section" also before every Markdown heading.
+    `splitter`: "sentence" splits between paragraphs and sentences if possible, "token" exactly at the size, "section" also
+    before every Markdown heading.
     """
     nodes = _splitter(splitter, chunk_size, chunk_overlap).get_nodes_from_documents([document])
     if not document.pages:

@@ -1,7 +1,7 @@
-"""What a process that reads files may reach, beyond the file it was given: Python's libraries and those of the system, and the
-program that recognises text in pictures. Nothing of the environment but how to find those.
+"""Confines a process that reads files to its file, the libraries of Python and the system, and the program that recognises text
+in pictures. Of the environment it gets only the variables for these.
 
-On Linux the kernel holds it to that, for native code too. Elsewhere only Python's own calls are refused.
+On Linux the kernel enforces this, for native code too. On other systems only Python's own calls are refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENVIRONMENT = frozenset(
         *("SYSTEMROOT", "WINDIR", "TEMP", "TMP", "TMPDIR"),
     }
 )
-# One thread and one heap: each further one reserves memory that the limit counts.
+# One thread and one heap, because the memory limit counts the memory that each further one reserves.
 LIMITS = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 _SYSTEM = (
@@ -34,7 +34,7 @@ _SYSTEM = (
     *("/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store", "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo"),
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/fonts", "/dev/urandom"),
 )
-_LOADER = re.compile(rb"(/[!-~]*/ld[-.0-9a-z][!-~]*)\0")  # that the kernel starts a program with, as ELF names it
+_LOADER = re.compile(rb"(/[!-~]*/ld[-.0-9a-z][!-~]*)\0")  # the loader of a program, as ELF names it
 _REFUSED_EVENTS = frozenset(
     {
         *("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname"),
@@ -44,12 +44,12 @@ _REFUSED_EVENTS = frozenset(
 
 
 def confines_files() -> bool:
-    """Whether this system's kernel can hold a process to a few files."""
+    """Whether this system's kernel can confine a process to a few files."""
     return landlock.landlock_version() > 0
 
 
 def describe_confinement() -> str:
-    """One line: what this system holds a process that reads files to."""
+    """How this system confines a process that reads files, in one line."""
     if confines_files() and seccomp.can_refuse_calls():
         return "Each file is read on its own: what reads it sees no other file of yours, and has no network."
     if confines_files():
@@ -61,32 +61,35 @@ def describe_confinement() -> str:
 
 
 def environment(scratch: Path | None) -> dict[str, str]:
-    """Of a process that reads files: no keys, no addresses, and for a home its own `scratch` folder."""
+    """The environment of a process that reads files: no keys, no addresses, and its `scratch` folder as home."""
     known = {name: value for name, value in os.environ.items() if name.upper() in ENVIRONMENT}
     own = {} if scratch is None else dict.fromkeys(("HOME", "TMPDIR"), str(scratch))
     return known | LIMITS | own
 
 
 def confine(*, inputs: Path | None, scratch: Path | None, tesseract: str) -> None:
-    """Give up all else, for good. Read, and delete, what is in `inputs`; write in `scratch`; start `tesseract`, which is
-    its absolute path, or "" for none. Before the first thread is started, and before anything of a file is looked at.
+    """Allow this process only to read and delete files in `inputs`, write in `scratch`, and start `tesseract`: its absolute
+    path, or "" for none. It cannot be undone. Call it before the first thread starts, and before a file is read.
     """
     os.environ["PATH"] = str(Path(tesseract).parent) if tesseract else ""
     if sys.platform == "linux":
-        _leave_the_network()
+        # An empty network of its own, if the kernel allows that for ordinary processes.
+        landlock.libc().unshare(CLONE_NEWUSER | CLONE_NEWNET)
         if inputs is not None and scratch is not None:
             landlock.restrict_files(_rules(inputs, scratch, tesseract))
         if seccomp.can_refuse_calls():
-            with contextlib.suppress(OSError):  # a container may forbid it; the other walls stand
+            with contextlib.suppress(OSError):  # a container may forbid it; the other restrictions hold
                 seccomp.refuse_calls()
 
 
 def confine_further(tesseract: str, parent: int) -> None:
-    """Give up, for good, what only the process `parent` still needs, which forked this one, and end when it ends."""
+    """Refuse in a forked process what only its `parent` needs, and end it when the parent ends."""
     if sys.platform != "win32":
         os.setpgid(0, 0)
     if sys.platform == "linux":
-        _end_with(parent)
+        landlock.libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # the parent ended before this call
+            os._exit(1)
         landlock.restrict_signals()
         if seccomp.can_refuse_calls():
             with contextlib.suppress(OSError):
@@ -97,17 +100,6 @@ def confine_further(tesseract: str, parent: int) -> None:
             raise PermissionError(f"{event} is not for a process that reads files")
 
     sys.addaudithook(refuse)
-
-
-def _end_with(parent: int) -> None:
-    landlock.libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it had ended by then
-        os._exit(1)
-
-
-def _leave_the_network() -> None:
-    """Where the kernel lets an ordinary process have a network of its own, this one's is empty."""
-    landlock.libc().unshare(CLONE_NEWUSER | CLONE_NEWNET)  # a refusal leaves the other walls
 
 
 def _rules(inputs: Path, scratch: Path, tesseract: str) -> Iterator[tuple[Path, int]]:
@@ -126,8 +118,8 @@ def _rules(inputs: Path, scratch: Path, tesseract: str) -> Iterator[tuple[Path, 
 
 
 def _libraries() -> Iterator[Path]:
-    """Where Python's own modules and installed packages are; of any other folder on its path only packages and modules, as
-    that may be somebody's home."""
+    """The folders of Python's modules and installed packages. Any other folder on Python's path may be a home folder: of it
+    only packages and modules."""
     prefixes = {Path(prefix) for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)}
     for prefix in prefixes:
         yield from (prefix / name for name in ("lib", "lib64", "share"))
@@ -140,7 +132,7 @@ def _libraries() -> Iterator[Path]:
 
 
 def _programs(program: Path) -> Iterator[Path]:
-    """A program and what the kernel starts it with. A script, such as Nix has, starts another one in its folder."""
+    """A program and its loader. A script, as in Nix, starts another program in its folder."""
     program = program.resolve()
     yield program
     with program.open("rb") as file:

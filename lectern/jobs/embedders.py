@@ -1,4 +1,4 @@
-"""Embedders by the names that indexes keep: what made an index's vectors must embed its questions too."""
+"""Embedders by name. An index stores the name, because the embedder of its passages must embed the questions too."""
 
 from __future__ import annotations
 
@@ -23,54 +23,54 @@ EmbedderState = Literal["idle", "loading", "ready", "failed"]
 
 
 class Embedders:
-    """`built_in` is the one of an index that names none. Others are opened when first asked for, and loaded when first used."""
+    """`built_in` is the embedder of an index without a name. Others are opened by `of`, and loaded when first used."""
 
     def __init__(self, built_in: Embedder) -> None:
         self._opened = {BUILT_IN: built_in}
         self._lock = threading.Lock()
 
     def of(self, embed_model: str) -> Embedder:
-        """ "" is the built-in one for English, "multilingual-e5-small" that for every language, and "hashing" counts words;
-        anything else is the name or folder of one for sentence-transformers."""
+        """ "" is the built-in one for English, "multilingual-e5-small" the one for every language, and "hashing" counts words;
+        anything else is the name or folder of a sentence-transformers model."""
         with self._lock:
             if embed_model not in self._opened:
                 self._opened[embed_model] = _open(embed_model)
             return self._opened[embed_model]
 
     def for_text(self, text: str) -> str:
-        """The embed_model for a new index whose first document this is: the built-in one, which knows English and is quicker,
-        or the multilingual one where that is on this computer."""
+        """The embed_model of a new index with this first document: the built-in one, which is faster but only for English, or
+        the multilingual one if it is installed."""
         return MULTILINGUAL if self.may_choose() and is_foreign(text) else BUILT_IN
 
     def for_reader(self, language: str) -> str:
-        """The embed_model for a new index of somebody who reads this language, such as "de-AT"; "" is not known."""
+        """The embed_model of a new index for a reader of this language, such as "de-AT", or "" for unknown."""
         return MULTILINGUAL if self.may_choose() and language[:2].lower() not in ("en", "") else BUILT_IN
 
     def may_choose(self) -> bool:
-        """Whether both built-in ones are there."""
+        """Whether both built-in embedders are installed."""
         return self.knows_only_english() and multilingual_e5.is_installed()
 
     def knows_only_english(self) -> bool:
-        """Whether the built-in one does. Where another one stands in for it, that one is meant for everything."""
+        """Whether the built-in embedder does. A replacement for it counts as multilingual."""
         return self._opened[BUILT_IN].name.startswith(bundled_model.NAME)
 
 
 class EmbedderLoader:
-    """Loads the embedder of the current index before the first question, and knows whether that worked."""
+    """Loads the embedder of the current index before the first question, and records the result."""
 
     def __init__(self, embedder: Callable[[], Embedder]) -> None:
         self.state: EmbedderState = "idle"
-        self.error: RagError | None = None  # why it failed
+        self.error: RagError | None = None
         self._embedder = embedder
 
     def load(self) -> None:
-        """Load it now, so that the first question does not wait for it. What fails is in `state` and `error`."""
+        """Load it now, so that the first question does not wait for it. A failure is in `state` and `error`."""
         self.state = "loading"
         try:
             self._embedder().embed_query("ready")
         except RagError as error:
             self.state, self.error = "failed", error
-        except Exception:  # in a thread of its own: the lights must say what nobody else would hear of
+        except Exception:  # nobody else sees it in this thread, so the screen must show it
             logger.exception("the embedder could not be loaded")
             self.error = EmbeddingError(
                 "The embedding model could not be loaded.",

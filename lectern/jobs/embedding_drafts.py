@@ -1,6 +1,6 @@
-"""Vectors of passages on their way into an index, so that work that is broken off is not done again.
+"""Vectors of passages on their way into an index. They are stored so that interrupted work is not repeated.
 
-A vector goes by its content: the text that was embedded, and the embedder's name. Only these say what it is.
+The key of a vector is a hash of the embedded text and the embedder's name, because nothing else determines a vector.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ragcore.sql.base import Connection, Database
+from lectern.db.tables import Tables
+from ragcore.sql.base import Connection
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS drafts (
-    owner TEXT NOT NULL,             -- what the work is for, such as the id of a file
+    owner TEXT NOT NULL,             -- such as the id of a file
     content TEXT NOT NULL,           -- see content_of
     vector BLOB NOT NULL,            -- float32, little-endian
     PRIMARY KEY (owner, content)
@@ -25,20 +26,16 @@ CREATE TABLE IF NOT EXISTS drafts (
 
 
 def content_of(embedder: str, text: str) -> str:
-    """The name of a passage's vector: what is embedded, and with what."""
+    """The key of a passage's vector."""
     return hashlib.sha256(f"{embedder}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Drafts:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class Drafts(Tables):
     def vectors(self, owner: str) -> dict[str, Vector]:
-        """What was kept, by content."""
+        """The drafts of an owner, by content."""
         import numpy as np
 
-        with self._database.snapshot() as db:
-            rows = db.execute("SELECT content, vector FROM drafts WHERE owner = ?", (owner,)).fetchall()
+        rows = self._read("SELECT content, vector FROM drafts WHERE owner = ?", owner)
         return {row["content"]: np.frombuffer(row["vector"], "<f4").astype(np.float32) for row in rows}
 
     def keep(self, owner: str, vectors: Mapping[str, Vector]) -> None:
@@ -50,10 +47,10 @@ class Drafts:
 
 
 def drop_drafts_below(db: Connection, owner: str) -> None:
-    """Forget what was kept for all that is a part of this owner: `owner/...`."""
+    """Delete the drafts of all parts of this owner: `owner/...`."""
     db.execute("DELETE FROM drafts WHERE owner LIKE ?", (f"{owner}/%",))
 
 
 def drop_drafts(db: Connection, owner: str) -> int:
-    """Forget what was kept, in the caller's transaction; gives how many vectors."""
+    """Delete the drafts of an owner, in the caller's transaction; returns how many."""
     return db.execute("DELETE FROM drafts WHERE owner = ?", (owner,)).rowcount

@@ -1,4 +1,5 @@
-"""The queue of a library's files: workers take from it, and a person stops a file or has it read again."""
+"""The queue of a library's files: workers claim files, and record their progress and end; a person stops files or has them
+read again."""
 
 from __future__ import annotations
 
@@ -7,18 +8,21 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from lectern.db.tables import Tables
+from lectern.jobs.embedding_drafts import drop_drafts
 from lectern.jobs.file_rows import (
     COLUMNS,
     FILE_LANES,
     FORSAKEN,
+    SILENT_SECONDS,
     WAITING,
     WORKING,
     WORKING_STAGES,
@@ -30,37 +34,32 @@ from lectern.jobs.file_rows import (
     require_row,
     silence,
 )
-from lectern.jobs.time_left import read_costs
+from lectern.jobs.file_storage import FileBytes
+from lectern.jobs.time_left import read_costs, remember
 from ragcore.errors import Problem, RagError
 from ragcore.sql.base import Connection, Database
 
-TOGETHER = 64  # files that a worker takes at one go,
-TOGETHER_BYTES = 12_000  # which have no more than so many together: about half a second's work of one core
+TOGETHER = 64  # Maximum number of files in one claim.
+TOGETHER_BYTES = 12_000  # Maximum size of these files together: about half a second's work of one core.
 
 
-class FileQueue:
-    """The stages of rows that no worker holds, and what becomes of those that workers held who are gone."""
-
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
+class FileQueue(Tables):
+    """Rows that no worker has claimed, and rows whose worker has ended."""
 
     def claim(self, worker: str, *, link: bool = False) -> FileRow | None:
-        """The file that has waited longest, now this worker's, or the link; None when none waits."""
+        """The file, or the link, that has waited longest, now claimed by this worker; None if none waits."""
         claimed = self.claim_together(worker, (Lane.LINK,) if link else FILE_LANES, most=1)
         return claimed[0] if claimed else None
 
     def claim_together(self, worker: str, lanes: Sequence[Lane] = FILE_LANES, *, most: int = TOGETHER) -> list[FileRow]:
-        """The file that has waited longest in these lanes, now this worker's; and with a small one those small ones that came
-        after it, up to `most`, of TOGETHER_BYTES. None when none waits.
-
-        What another worker has begun, and may have died of, comes alone.
+        """The file that has waited longest in these lanes, now claimed by this worker. A small file comes with the next small
+        ones, up to `most` and TOGETHER_BYTES. A file that another worker began comes alone: that worker may have died of it.
         """
-        if not self.waiting(lanes):
-            return []  # without taking the write lock: idle workers look often
+        if not self.has_waiting(lanes):
+            return []  # without the write lock, because idle workers look often
         with self._database.transaction() as db:
             now = self._clock()
-            ids = [(row["id"],) for row in _first(db, lanes, most, silence(now))]
+            ids = [(row["id"],) for row in _select_first(db, lanes, most, silence(now))]
             for (file_id,) in ids:
                 db.execute(
                     "UPDATE files SET stage = 'reading', done = 0, total = 0, seconds_left = NULL, worker = ?, heartbeat = ?,"
@@ -71,22 +70,22 @@ class FileQueue:
             rows = [db.execute(f"SELECT {COLUMNS} FROM files WHERE id = ?", file_id).fetchone() for file_id in ids]
             return [read_row(row, costs, now) for row in rows]
 
-    def waiting(self, lanes: Sequence[Lane] = FILE_LANES) -> bool:
-        """Whether a file waits for a worker in one of these lanes: one that is queued, or whose worker has fallen silent."""
+    def has_waiting(self, lanes: Sequence[Lane] = FILE_LANES) -> bool:
+        """Whether a file in these lanes is queued, or its worker has fallen silent."""
         with self._database.snapshot() as db:
-            return bool(_first(db, lanes, 1, silence(self._clock())))
+            return bool(_select_first(db, lanes, 1, silence(self._clock())))
 
     def move(self, file_id: str, worker: str, lane: Lane) -> bool:
-        """Have a file that this worker has begun taken up again in another lane; False as for `ClaimedFiles.advance`."""
+        """Queue a file that this worker has begun in another lane; False as for `ClaimedFiles.advance`."""
         with self._database.transaction() as db:
-            moved = "UPDATE files SET lane = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
-            if not db.execute(moved, (lane, file_id, worker)).rowcount:
+            update = "UPDATE files SET lane = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
+            if not db.execute(update, (lane, file_id, worker)).rowcount:
                 return False
             queue_row(db, file_id)
             return True
 
     def stop(self, file_id: str) -> None:
-        """A waiting file stops now; one being worked on within two seconds. Nothing happens to a finished one."""
+        """Stop a waiting file at once, and a file in work within two seconds. A finished file does not change."""
         with self._database.transaction() as db:
             db.execute(
                 f"UPDATE files SET stage = 'stopped', worker = NULL WHERE id = ? AND {WAITING}",
@@ -95,7 +94,7 @@ class FileQueue:
             db.execute(f"UPDATE files SET stop_asked = 1 WHERE id = ? AND stage IN ({WORKING_STAGES})", (file_id,))
 
     def retry(self, file_id: str, password: str | None = None) -> None:
-        """Queue a failed or stopped file again, with a password where it needs one; or one of which a part was left out."""
+        """Queue a file again that failed, was stopped, or was read in part."""
         with self._database.transaction() as db:
             if password is not None:
                 db.execute("UPDATE files SET password = ? WHERE id = ?", (password, file_id))
@@ -105,27 +104,26 @@ class FileQueue:
                 queue_row(db, file_id, anew=row["stage"] != "stopped")
 
     def read_again(self, file_id: str) -> None:
-        """Queue a file whatever became of it before; its passages keep answering until the new ones are ready. Nothing happens
-        to one that is being read."""
+        """Queue any file but one that is being read. Its passages are searched until the new ones are ready."""
         with self._database.transaction() as db:
             row = db.execute("SELECT stage, path FROM files WHERE id = ?", (file_id,)).fetchone()
             if row and row["path"] and Stage(row["stage"]) not in WORKING:
                 queue_row(db, file_id, anew=True)
 
     def restart(self, file_id: str) -> None:
-        """Read a file anew, whatever became of it."""
+        """Queue a file from the beginning."""
         with self._database.transaction() as db:
             queue_row(db, file_id, anew=True)
 
     def release(self, process: str) -> list[FileRow]:
-        """Queue again what a worker process, known to be dead, was working on, or stop it, where that was asked for; gives
-        those files. See `process_name`."""
+        """Queue the files of a worker process that has ended, or stop those that a person has stopped; returns them. See
+        `process_name`."""
         with self._database.transaction() as db:
-            held = db.execute(
+            rows = db.execute(
                 f"SELECT id, worker FROM files WHERE worker IS NOT NULL AND stage IN ({WORKING_STAGES})"
             ).fetchall()
-            # And not by what it begins with: 12-web-1-a is a worker of another machine than 12-web-a is.
-            ids = [row["id"] for row in held if row["worker"].rpartition("-")[0] == process]
+            # A comparison of prefixes would be wrong: 12-web-1-a and 12-web-a are workers of different machines.
+            ids = [row["id"] for row in rows if row["worker"].rpartition("-")[0] == process]
             for file_id in ids:
                 db.execute(
                     "UPDATE files SET stage = CASE WHEN stop_asked = 1 THEN 'stopped' ELSE 'queued' END, stop_asked = 0,"
@@ -135,58 +133,149 @@ class FileQueue:
             return [require_row(db, file_id, self._clock()) for file_id in ids]
 
     def release_ended(self) -> None:
-        """`release` for every process of this machine that is no more, as after all of them were killed at once."""
-        held = f"SELECT DISTINCT worker FROM files WHERE worker IS NOT NULL AND stage IN ({WORKING_STAGES})"
-        with self._database.snapshot() as db:
-            processes = {row["worker"].rpartition("-")[0] for row in db.execute(held).fetchall()}
-        for process in processes:
+        """`release` for every process of this machine that has ended, such as after all of them were killed at once."""
+        query = f"SELECT DISTINCT worker FROM files WHERE worker IS NOT NULL AND stage IN ({WORKING_STAGES})"
+        for process in {row["worker"].rpartition("-")[0] for row in self._read(query)}:
             number, _, machine = process.partition("-")
             if machine == _machine() and _has_ended(int(number)):
                 self.release(process)
 
-    def leave_others(self, file_id: str) -> None:
-        """Have a small file that waits read alone, as it may be what workers die of."""
-        with self._database.transaction() as db:
-            db.execute("UPDATE files SET lane = ? WHERE id = ? AND lane = ?", (Lane.LARGE, file_id, Lane.SMALL))
+    def isolate(self, file_id: str) -> None:
+        """Have a small file read alone, because it may have killed a worker."""
+        self._change("UPDATE files SET lane = ? WHERE id = ? AND lane = ?", Lane.LARGE, file_id, Lane.SMALL)
 
     def give_up(self, file_id: str, error: RagError) -> None:
-        """A waiting file fails without being tried again."""
+        """Mark a waiting file as failed."""
+        update = "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'"
+        self._change(update, json.dumps(asdict(Problem.of(error))), file_id)
+
+
+class ClaimedFiles(Tables):
+    """Rows that workers have claimed. If a row was stopped, deleted or claimed by another worker, its method returns False and
+    changes nothing."""
+
+    def __init__(self, database: Database, file_bytes: FileBytes, clock: Callable[[], float]) -> None:
+        super().__init__(database, clock)
+        self._bytes = file_bytes
+
+    def advance(
+        self, file_id: str, worker: str, stage: Stage, done: int, total: int, *, fraction: float, seconds_left: float | None
+    ) -> bool:
+        """Record progress and sign the row; False if the file was stopped, deleted, or claimed by another worker.
+
+        `fraction` and `seconds_left` as in FileRow. A fraction never falls.
+        """
+        share = min(fraction, 0.99)
+        update = (
+            "UPDATE files SET stage = ?, done = ?, total = ?, share = CASE WHEN share < ? THEN ? ELSE share END,"
+            " seconds_left = ?, heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
+        )
+        now = self._clock()
+        return self._change(update, stage.value, done, total, share, share, seconds_left, now, file_id, worker) == 1
+
+    def sign(self, file_id: str, worker: str) -> bool:
+        """The heartbeat alone; False as for `advance`."""
+        update = "UPDATE files SET heartbeat = ? WHERE id = ? AND worker = ? AND stop_asked = 0"
+        return self._change(update, self._clock(), file_id, worker) == 1
+
+    def sign_all(self, worker: str, stage: Stage) -> int:
+        """Sign all rows of a worker, with their stage, and stop those that a person has stopped. Returns how many remain."""
+        mine = f"worker = ? AND stage IN ({WORKING_STAGES})"
         with self._database.transaction() as db:
             db.execute(
-                "UPDATE files SET stage = 'failed', problem = ?, stop_asked = 0 WHERE id = ? AND stage = 'queued'",
-                (json.dumps(asdict(Problem.of(error))), file_id),
+                f"UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE {mine} AND stop_asked = 1", (worker,)
+            )
+            sign = f"UPDATE files SET stage = ?, heartbeat = ? WHERE {mine}"
+            return db.execute(sign, (stage.value, self._clock(), worker)).rowcount
+
+    def finish(
+        self,
+        file_id: str,
+        worker: str,
+        *,
+        passages: int,
+        pages: int,
+        page_word: str = "page",
+        left_out: Sequence[Problem] = (),
+        paces: Sequence[tuple[str, float, float]] = (),
+    ) -> bool:
+        """The file is ready; False as for `advance`.
+
+        Its drafts are deleted, and its password, unless it is needed to draw pages. `left_out`: why parts were not read;
+        a person can try again. `paces`: arguments for `remember`.
+        """
+        with self._database.transaction() as db:
+            changed = db.execute(
+                "UPDATE files SET stage = 'ready', passages = ?, pages = ?, page_word = ?, problem = ?, left_out = ?,"
+                " done = 0, total = 0, share = 0, seconds_left = NULL, worker = NULL,"
+                " password = CASE WHEN lower(name) LIKE '%.pdf' THEN password END"
+                " WHERE id = ? AND worker = ? AND stop_asked = 0",
+                (
+                    passages,
+                    pages,
+                    page_word,
+                    json.dumps(asdict(left_out[0])) if left_out else None,
+                    json.dumps([asdict(problem) for problem in left_out]) if left_out else None,
+                    file_id,
+                    worker,
+                ),
+            ).rowcount
+            if changed:
+                drop_drafts(db, file_id)
+                for work, cost, amount in paces:
+                    remember(db, work, cost, amount)
+                self._bytes.drop_versions_before(require_row(db, file_id, self._clock()).path)
+        return changed == 1
+
+    def fail(self, file_id: str, worker: str, error: RagError) -> None:
+        update = "UPDATE files SET stage = 'failed', problem = ?, worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?"
+        self._change(update, json.dumps(asdict(Problem.of(error))), file_id, worker)
+
+    def halt(self, file_id: str, worker: str) -> None:
+        """The work ended because a person stopped it."""
+        update = "UPDATE files SET stage = 'stopped', worker = NULL, stop_asked = 0 WHERE id = ? AND worker = ?"
+        self._change(update, file_id, worker)
+
+    @contextmanager
+    def long_transaction(self) -> Iterator[Connection]:
+        """A transaction that may take SILENT_SECONDS. At its end it signs for the workers that could not sign meanwhile."""
+        with self._database.transaction() as db:
+            began = self._clock()
+            yield db
+            db.execute(
+                f"UPDATE files SET heartbeat = ? WHERE stage IN ({WORKING_STAGES}) AND heartbeat BETWEEN ? AND ?",
+                (self._clock(), began - SILENT_SECONDS, began + SILENT_SECONDS),
             )
 
 
-def _first(db: Connection, lanes: Sequence[Lane], most: int, silent: tuple[float, float]) -> list[Any]:
-    """See `claim_together`. Each question is answered by an index, and looks at no more rows than it gives: a disjunction, or
-    several lanes in one, would sort the whole queue."""
-    found = []
+def _select_first(db: Connection, lanes: Sequence[Lane], most: int, silent: tuple[float, float]) -> list[Any]:
+    """See `claim_together`. Each query reads only the rows it returns, from an index. A query with OR, or for several lanes,
+    would sort the whole queue."""
+    groups = []
     for lane in lanes:
         for condition, values in (("stage = 'queued'", ()), (FORSAKEN, silent)):
             query = f"SELECT id, added, size, stage, lane FROM files WHERE {condition} AND lane = ? ORDER BY added, id LIMIT ?"
             together = lane is Lane.SMALL and not values
-            found.append(db.execute(query, (*values, lane, most if together else 1)).fetchall())
-    rows = min(filter(None, found), key=_turn, default=[])
-    sizes = accumulate(row["size"] for row in rows)
-    return rows[: max(sum(size <= TOGETHER_BYTES for size in sizes), 1)]
-
-
-def _turn(rows: Sequence[Any]) -> tuple[bool, float, str]:
-    return rows[0]["lane"] == Lane.STUCK, rows[0]["added"], rows[0]["id"]
+            groups.append(db.execute(query, (*values, lane, most if together else 1)).fetchall())
+    first = min(
+        filter(None, groups),
+        key=lambda rows: (rows[0]["lane"] == Lane.STUCK, rows[0]["added"], rows[0]["id"]),
+        default=[],
+    )
+    sizes = accumulate(row["size"] for row in first)
+    return first[: max(sum(size <= TOGETHER_BYTES for size in sizes), 1)]
 
 
 def process_name(process_id: int) -> str:
-    """What the names of the workers in a process of this machine are without their last part. Other machines have processes of
-    the same number."""
+    """The common part of the names of a process's workers. It names the machine too."""
     return f"{process_id}-{_machine()}"
 
 
 @cache
 def _machine() -> str:
-    """This machine, or the container this is in: another one may go by the same name."""
+    """The name of this machine or container, unique also if another one has the same host name."""
     name = platform.node()
-    with suppress(OSError):  # only Linux tells
+    with suppress(OSError):  # these files are only on Linux
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
         numbering = str(Path("/proc/self/ns/pid").readlink())  # each container has its own process 1
         name += f"-{hashlib.sha256((boot + numbering).encode()).hexdigest()[:12]}"
@@ -194,14 +283,14 @@ def _machine() -> str:
 
 
 def _has_ended(process_id: int) -> bool:
-    """Where it can be asked for; on Windows the question would end it."""
+    """Always False on Windows, where `os.kill` would end the process."""
     if sys.platform == "win32":
         return False
     try:
         os.kill(process_id, 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # it is someone else's
+    except PermissionError:  # a process of another user
         return False
-    told = Path(f"/proc/{process_id}/stat")  # on Linux: number (name) state ...
-    return told.exists() and told.read_text("utf-8", "replace").rpartition(") ")[2].startswith("Z")  # never collected
+    stat = Path(f"/proc/{process_id}/stat")  # on Linux: number (name) state ...
+    return stat.exists() and stat.read_text("utf-8", "replace").rpartition(") ")[2].startswith("Z")  # a zombie

@@ -1,4 +1,4 @@
-"""The rows of a library's files: what one says, and the SQL that its parts share. See `lectern.jobs.files`."""
+"""The rows of a library's files, and shared SQL. See `lectern.jobs.files`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lectern.jobs.time_left import Costs, kind_of, read_costs
 from ragcore.errors import Problem
 from ragcore.sql.base import Connection
 
-OF_LINK = "link:"  # begins what stands for the hash of a file that is still to be fetched
-SMALL_BYTES = 65_536  # up to which a file does not wait for larger ones
-SILENT_SECONDS = 10.0  # a worker that has not signed its row for so long is taken for dead
+OF_LINK = "link:"  # prefix in place of the hash of a file that is not fetched yet
+SMALL_BYTES = 65_536  # A file up to this size does not wait for larger ones.
+SILENT_SECONDS = 10.0  # A worker that has not signed its row for so long counts as dead.
 
 FILES_TABLE = """
 CREATE TABLE IF NOT EXISTS files (
@@ -51,12 +51,12 @@ CREATE INDEX IF NOT EXISTS files_by_origin ON files (origin, path);
 
 
 class Lane(IntEnum):
-    """Files of one lane wait for each other and for no file of another lane."""
+    """Files wait only for files of the same lane."""
 
     SMALL = 0
-    LARGE = 1  # and small ones that took long, while others waited
-    STUCK = 2  # that made no progress among the large ones, while others waited
-    LINK = 3  # a link whose file is to be fetched
+    LARGE = 1  # also small files that took long while others waited
+    STUCK = 2  # large files that made no progress while others waited
+    LINK = 3  # links whose files are to be fetched
 
 
 FILE_LANES = (Lane.SMALL, Lane.LARGE, Lane.STUCK)
@@ -79,10 +79,10 @@ ACTIVE = (Stage.QUEUED, *WORKING)
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One file as it stands now. `done` of `total` count pages while reading, bytes while unpacking, passages while embedding.
+    """The state of a file. `done` and `total` count pages while reading, bytes while unpacking, passages while embedding.
 
-    `fraction` of the whole work is done, 0 to 1, and 1 only when the file is ready. `seconds_left` is for the whole work on
-    it, without waiting for it to begin; None when nothing is to be done.
+    `fraction` of the whole work is done, 0 to 1, and 1 only when the file is ready. `seconds_left` is for the whole work,
+    without the time in the queue; None if nothing is to be done.
     """
 
     id: str
@@ -97,9 +97,9 @@ class FileRow:
     passages: int
     pages: int
     problem: Problem | None
-    page_word: str = "page"  # what a page is called there: page, slide, sheet, chapter, message
-    origin: str = ""  # where it was fetched from; what comes from there again takes its place
-    left_out: tuple[Problem, ...] = ()  # what a file that is ready holds and was not read; `problem` is the first of these
+    page_word: str = "page"  # or slide, sheet, chapter, message
+    origin: str = ""  # where it was fetched from; a later file from there replaces it
+    left_out: tuple[Problem, ...] = ()  # the parts of a ready file that were not read; `problem` is the first of these
     fraction: float = 0.0
     seconds_left: float | None = None
     lane: Lane = Lane.LARGE
@@ -110,12 +110,12 @@ class FileRow:
 
     @property
     def has_source(self) -> bool:
-        """Whether there is something to read again: its bytes, or the link to fetch them from."""
+        """Whether it can be read again: from its bytes, or from its link."""
         return bool(self.path) or self.hash.startswith(OF_LINK)
 
     @property
     def active(self) -> bool:
-        """Being worked on, or waiting for it."""
+        """Queued or in work."""
         return self.stage in ACTIVE
 
     @property
@@ -124,17 +124,17 @@ class FileRow:
 
     @property
     def passed_over(self) -> bool:
-        """Says which files of a folder or an archive were not taken in: it has neither failed nor been read."""
+        """Whether the row is no file, but a note which files of a folder or an archive were not added."""
         return self.stage is Stage.FAILED and self.problem is not None and self.problem.nothing_new
 
     @property
     def state(self) -> str:
-        """ "active", "passed", or what it came to: "ready", "failed", "stopped"."""
+        """ "active", "passed", "ready", "failed" or "stopped"."""
         return "active" if self.active else "passed" if self.passed_over else self.stage.value
 
 
 def seconds_left(files: Sequence[FileRow]) -> float | None:
-    """Until all of these are read, by as many workers as are at work now; None when nothing is to be done."""
+    """Until all files are read, by as many workers as work now; None if nothing is to be done."""
     active = [file for file in files if file.active]
     if not active:
         return None
@@ -149,21 +149,21 @@ COLUMNS = (
     " seconds_left, lane, heartbeat"
 )
 LANES = tuple(Lane)
-STAGES = {stage.value: stage for stage in Stage}  # looking up is much of the time that a list of thousands takes
+STAGES = {stage.value: stage for stage in Stage}  # faster than `Stage(value)` for a list of thousands
 WORKING_STAGES = ", ".join(f"'{stage.value}'" for stage in WORKING)
-# A signature from the future is silence too: the clock was set back, and who signed may be gone.
+# A signature from the future counts as silence too: the clock was set back, and its worker may have ended.
 FORSAKEN = f"stage IN ({WORKING_STAGES}) AND (heartbeat < ? OR heartbeat > ?)"
 WAITING = f"(stage = 'queued' OR ({FORSAKEN}))"
 
 
 def find_row(db: Connection, file_id: str, now: float) -> FileRow | None:
-    """The file as it stands at that time."""
+    """The state of the file at that time."""
     row = db.execute(f"SELECT {COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
     return read_row(row, read_costs(db), now) if row else None
 
 
 def require_row(db: Connection, file_id: str, now: float) -> FileRow:
-    """As `find_row`. KeyError where there is none."""
+    """As `find_row`. KeyError."""
     file = find_row(db, file_id, now)
     if file is None:
         raise KeyError(file_id)
@@ -171,57 +171,36 @@ def require_row(db: Connection, file_id: str, now: float) -> FileRow:
 
 
 def read_row(row: Any, costs: Costs, now: float) -> FileRow:
-    """From the columns of COLUMNS, as it stands at that time."""
-    *shown, lane, heartbeat = row
-    id_, name, path, hash_, size, added, said, done, total, passages, pages, problem, page_word, origin = shown[:14]
-    left_out, share, left = shown[14:]
-    stage = STAGES[said]
+    """The file in a row of COLUMNS, with its state at that time."""
+    id_, name, path, hash_, size, added, stage_name, done, total, passages, pages, *more = row
+    problem, page_word, origin, parts, share, seconds, lane, signed = more
+    stage = STAGES[stage_name]
     first = Problem(**json.loads(problem)) if problem else None
-    if stage in WORKING and abs(now - heartbeat) > SILENT_SECONDS:
-        stage = Stage.QUEUED  # nobody is at it
-    if stage is Stage.QUEUED or (stage in WORKING and left is None):  # or it was only just begun
-        left = sum(costs.file(name, size))
-    return FileRow(
-        id_,
-        name,
-        path,
-        hash_,
-        size,
-        added,
-        stage,
-        done,
-        total,
-        passages,
-        pages,
-        first,
-        page_word,
-        origin,
-        _left_out(stage, first, left_out),
-        1.0 if stage is Stage.READY else share,
-        left,
-        LANES[lane],
-    )
-
-
-def _left_out(stage: Stage, first: Problem | None, left_out: str | None) -> tuple[Problem, ...]:
-    """Rows of libraries made before all of it was stored have the first alone."""
-    if left_out:
-        return tuple(Problem(**problem) for problem in json.loads(left_out))
-    return (first,) if first and stage is Stage.READY else ()
+    if stage in WORKING and abs(now - signed) > SILENT_SECONDS:
+        stage = Stage.QUEUED
+    if stage is Stage.QUEUED or (stage in WORKING and seconds is None):
+        seconds = sum(costs.file(name, size))
+    left_out = tuple(Problem(**part) for part in json.loads(parts or "[]"))
+    if first and stage is Stage.READY and not parts:  # Old libraries have only the first problem.
+        left_out = (first,)
+    counts = (done, total, passages, pages)
+    fraction = 1.0 if stage is Stage.READY else share
+    about: list[Any] = [first, page_word, origin, left_out, fraction, seconds, LANES[lane]]
+    return FileRow(id_, name, path, hash_, size, added, stage, *counts, *about)
 
 
 def silence(now: float) -> tuple[float, float]:
-    """Between these is every heartbeat of a worker that is not taken for dead."""
+    """Earliest and latest heartbeat of a worker that does not count as dead."""
     return now - SILENT_SECONDS, now + SILENT_SECONDS
 
 
 def lane_of(name: str, size: int) -> Lane:
-    """That a file of so many bytes waits in at first."""
+    """The first lane of a file of this size in bytes."""
     return Lane.SMALL if size <= SMALL_BYTES and kind_of(name) != "zip" else Lane.LARGE
 
 
 def queue_row(db: Connection, file_id: str, *, anew: bool = False) -> None:
-    """`anew`: from the beginning, and not from where it was left."""
+    """`anew`: the progress bar starts at 0 again."""
     db.execute(
         "UPDATE files SET stage = 'queued', done = 0, total = 0, seconds_left = NULL, problem = NULL, left_out = NULL,"
         " stop_asked = 0, worker = NULL, share = CASE WHEN ? = 1 THEN 0 ELSE share END WHERE id = ?",

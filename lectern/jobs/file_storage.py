@@ -1,7 +1,7 @@
-"""Where the bytes of a library's files are: in a folder of this machine, or in the database server that holds the library.
+"""Stores the bytes of a library's files: in a folder of this machine, or in the database of a library on a server.
 
-A file goes by its path in the library, `files/<id>/<version>.<suffix>`. It is received before the transaction that adds its
-row, which may be long, and placed in it, which is quick.
+The path of a file in the library is `files/<id>/<version>.<suffix>`. Its bytes are received before the transaction that adds
+its row, because that may take long, and placed inside the transaction, which is quick.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ragcore.errors import StoreError
 from ragcore.schema import new_id
 from ragcore.sql.base import Database
 
-CHUNK_BYTES = 1 << 20  # of a file, in one row of the server
-UNCLAIMED_SECONDS = 24 * 3600.0  # before bytes that were received and never placed are deleted
-UNUSED_SECONDS = 24 * 3600.0  # before a copy that nobody reads leaves this machine
-LOOK_SECONDS = 3600.0  # between two looks for such copies: there may be as many as the library has files
+CHUNK_BYTES = 1 << 20  # in one row of the server
+UNCLAIMED_SECONDS = 24 * 3600.0  # before bytes that were never placed are deleted
+UNUSED_SECONDS = 24 * 3600.0  # before an unread local copy is deleted
+LOOK_SECONDS = 3600.0  # between two searches for such copies, of which there may be many
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS file_chunks (
@@ -38,24 +38,24 @@ CREATE INDEX IF NOT EXISTS file_chunks_by_file ON file_chunks (file_id);
 
 class Received(Protocol):
     def place(self, path: str) -> None:
-        """Give the bytes their path. Inside the transaction that adds the row."""
+        """Store the bytes under this path, inside the transaction that adds the row."""
 
 
 class FileBytes(Protocol):
     def receiving(self, source: Path) -> contextlib.AbstractContextManager[Received]:
-        """Take the bytes of the file at `source`, which goes when they are placed; what is not placed inside is dropped."""
+        """Receive the bytes of the file at `source`, which is removed when they are placed. Unplaced bytes are dropped."""
 
     def copy(self, path: str, to: str) -> bool:
-        """Give the bytes at `path` this path, too, inside the transaction that adds its row; False where there are none."""
+        """Copy bytes to another path, inside the transaction that adds its row; False if there are none."""
 
     def incoming(self) -> Path:
-        """A folder of this machine for what is on its way in; what is left there is deleted after a day."""
+        """A local folder for files that are being added. Files stay there for a day at most."""
 
     def scratch(self) -> Path:
-        """A folder of this machine on the file system of `local`, for the processes that read files."""
+        """A local folder for the processes that read files, on the file system of `local`."""
 
     def local(self, path: str) -> Path:
-        """Where a program of this machine can read the bytes; nothing is there when they have been deleted."""
+        """A local path with the bytes. It does not exist if the bytes were deleted."""
 
     def drop(self, file_id: str) -> None:
         """Delete all bytes of a file."""
@@ -64,11 +64,11 @@ class FileBytes(Protocol):
         """Delete the bytes that this file had under other paths."""
 
     def sweep(self, known: Mapping[str, float]) -> None:
-        """Delete what a crash between two steps left: bytes under none of the `known` paths (with seconds since the epoch)."""
+        """Delete the remains of a crash: bytes under none of the `known` paths (with seconds since the epoch)."""
 
 
 class FolderBytes:
-    """In the folder of a library on this machine."""
+    """Bytes in the library's folder on this machine."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -78,7 +78,7 @@ class FolderBytes:
         moving = _Moving(source, self._folder)
         try:
             yield moving
-        except BaseException:  # undone for any reason, which goes on
+        except BaseException:
             moving.undo()
             raise
 
@@ -93,7 +93,7 @@ class FolderBytes:
             except OSError:  # not every file system has links
                 shutil.copyfile(source, target)
         except OSError as error:
-            raise unwritten(target, error) from error
+            raise write_error(target, error) from error
         return True
 
     def incoming(self) -> Path:
@@ -103,7 +103,7 @@ class FolderBytes:
 
     def scratch(self) -> Path:
         folder = self._folder / "reading"
-        with contextlib.suppress(OSError):  # a library that may only be read
+        with contextlib.suppress(OSError):  # a read-only library
             folder.mkdir(exist_ok=True)
         return folder
 
@@ -114,19 +114,19 @@ class FolderBytes:
         shutil.rmtree(self._folder / "files" / file_id, ignore_errors=True)
 
     def drop_versions_before(self, path: str) -> None:
-        """In the transaction that finishes the file, so that no version that is just arriving is taken for an old one."""
+        """Call it in the transaction that finishes the file: outside, a version that is just arriving could be deleted."""
         current = self._folder / path
         for other in current.parent.glob("*"):
             if other != current:
-                with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
+                with contextlib.suppress(OSError):  # Windows does not delete a file that is being read; the next call does
                     other.unlink()
 
     def sweep(self, known: Mapping[str, float]) -> None:
-        """What is newer than every known file stays: the database may be an older copy that was put back."""
+        """Bytes newer than every known file stay: the database may be an older copy that was restored."""
         newest = max(known.values(), default=0.0)
         files = {_file_of(path) for path in known if path}
         for folder in (self._folder / "files").glob("*"):
-            with contextlib.suppress(FileNotFoundError):  # another process is just deleting it
+            with contextlib.suppress(FileNotFoundError):  # deleted by another process meanwhile
                 if folder.stat().st_mtime >= newest:
                     continue
                 if folder.name not in files:
@@ -134,7 +134,7 @@ class FolderBytes:
                     continue
                 for version in folder.iterdir():
                     if version.is_file() and str(PurePosixPath("files", folder.name, version.name)) not in known:
-                        with contextlib.suppress(OSError):  # Windows keeps a file that is being read; it goes next time
+                        with contextlib.suppress(OSError):  # as above
                             version.unlink()
 
 
@@ -148,26 +148,26 @@ class _Moving:
         target = self._folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._placed = None if target.exists() else target  # the same bytes again, of a file that could not be read
+            self._placed = None if target.exists() else target  # It exists if the same bytes could not be read before.
             shutil.move(self._source, target)
         except OSError as error:
-            raise unwritten(target, error) from error
+            raise write_error(target, error) from error
 
     def undo(self) -> None:
-        """The transaction was undone: the file is back where it came from."""
+        """Move the file back to its source."""
         if self._placed is not None and self._placed.exists():
             shutil.move(self._placed, self._source)
-            with contextlib.suppress(OSError):  # other versions are in it
+            with contextlib.suppress(OSError):  # the folder has other versions
                 self._placed.parent.rmdir()
 
 
 class ServerBytes:
-    """In the database, in chunks. `cache` is a folder of this machine for copies, as readers need a path."""
+    """Bytes in the database, in chunks. `cache` is a folder for local copies, because readers need a path."""
 
     def __init__(self, database: Database, cache: Path) -> None:
         self._database = database
         self._cache = FolderBytes(cache)
-        self._looked: float | None = None  # when it was last looked for copies that nobody reads
+        self._looked: float | None = None  # time of the last search for unread copies
 
     @contextlib.contextmanager
     def receiving(self, source: Path) -> Iterator[Received]:
@@ -176,7 +176,7 @@ class ServerBytes:
             with source.open("rb") as file:
                 place = 0
                 while data := file.read(CHUNK_BYTES):
-                    with self._database.transaction() as db:  # short, as nobody else writes meanwhile
+                    with self._database.transaction() as db:  # one per chunk, because a transaction blocks other writers
                         db.execute("INSERT INTO file_chunks VALUES (?, '', ?, ?, ?)", (coming, place, data, time.time()))
                     place += 1
             received = _Renaming(self._database, coming)
@@ -184,7 +184,7 @@ class ServerBytes:
             if received.placed:
                 source.unlink()
         finally:
-            with contextlib.suppress(StoreError), self._database.transaction() as db:  # the server is gone: `sweep` will do it
+            with contextlib.suppress(StoreError), self._database.transaction() as db:  # else `sweep` deletes them
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (coming,))
 
     def copy(self, path: str, to: str) -> bool:
@@ -193,9 +193,9 @@ class ServerBytes:
             return db.execute(chunks, (to, _file_of(to), path)).rowcount > 0
 
     def incoming(self) -> Path:
-        drafts = self._cache.local("drafts")
-        drafts.mkdir(parents=True, exist_ok=True)
-        return drafts
+        folder = self._cache.local("drafts")
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def scratch(self) -> Path:
         self.incoming()
@@ -203,11 +203,11 @@ class ServerBytes:
 
     def local(self, path: str) -> Path:
         copy = self._cache.local(path)
-        with contextlib.suppress(FileNotFoundError):  # it was never here, or is forgotten just now
-            os.utime(copy)  # in use
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(copy)  # marks it as in use
             return copy
         if self._looked is None or time.monotonic() - self._looked > LOOK_SECONDS:
-            self._forget_unread()
+            self._delete_unread()
         draft = self.incoming() / new_id()
         try:
             if self._fetch(path, draft):
@@ -228,24 +228,24 @@ class ServerBytes:
         self._cache.drop_versions_before(path)
 
     def sweep(self, known: Mapping[str, float]) -> None:
-        """Copies that nobody reads go too."""
+        """Also deletes unread local copies."""
         long_ago = time.time() - UNCLAIMED_SECONDS
         with self._database.transaction() as db:
             db.execute("DELETE FROM file_chunks WHERE file_id = '' AND added < ?", (long_ago,))
-            kept = {row[0] for row in db.execute("SELECT DISTINCT path FROM file_chunks WHERE file_id != ''")}
-            for path in kept - known.keys():
+            paths = {row[0] for row in db.execute("SELECT DISTINCT path FROM file_chunks WHERE file_id != ''")}
+            for path in paths - known.keys():
                 db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))
-        self._forget_unread()
+        self._delete_unread()
 
-    def _forget_unread(self) -> None:
+    def _delete_unread(self) -> None:
         self._looked = time.monotonic()
         for copy in (*self._cache.local("files").glob("*/*"), *self._cache.local("drafts").glob("*")):
-            with contextlib.suppress(OSError):  # gone meanwhile, or being read
+            with contextlib.suppress(OSError):  # deleted meanwhile, or being read
                 if copy.stat().st_mtime < time.time() - UNUSED_SECONDS:
                     copy.unlink()
 
     def _fetch(self, path: str, into: Path) -> bool:
-        """Whether there are such bytes."""
+        """False if there are no such bytes."""
         chunk = "SELECT data FROM file_chunks WHERE path = ? AND place = ?"
         place = 0
         with self._database.snapshot() as db, into.open("wb") as file:
@@ -263,7 +263,7 @@ class _Renaming:
 
     def place(self, path: str) -> None:
         with self._database.transaction() as db:
-            db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))  # the same bytes given again
+            db.execute("DELETE FROM file_chunks WHERE path = ?", (path,))  # the same bytes, added before
             db.execute("UPDATE file_chunks SET path = ?, file_id = ? WHERE path = ?", (path, _file_of(path), self._coming))
         self.placed = True
 
@@ -273,7 +273,7 @@ def _file_of(path: str) -> str:
     return PurePosixPath(path).parts[1]
 
 
-def unwritten(target: Path, error: OSError) -> StoreError:
+def write_error(target: Path, error: OSError) -> StoreError:
     return StoreError(
         f"The file cannot be written to {target.parent}: {error.strerror}. Nothing was changed.",
         hint="Check that the disk has space and that you can write to this folder.",

@@ -1,12 +1,12 @@
-"""The files of a library. Each is a row in its database, and the row is also the file's job: where reading it stands.
+"""The files of a library. Each is a row in its database, and the row is also the job of reading the file.
 
     queued ─▶ reading ─▶ splitting ─▶ embedding ─▶ storing ─▶ ready
        ▲          └────────────┴───────────┴──────────┴──▶ failed, stopped
        └───────────────────── retry ─────────────────────────┘
 
-Workers, in any number of processes, claim queued rows, small files several at a time, and sign them with a heartbeat. A row
-whose worker has fallen silent waits, whatever it says, and is claimed again. The vectors that were made of a large file are
-kept as drafts, so a killed worker costs next to nothing.
+Workers in any number of processes claim queued rows, small files several at a time, and sign them with a heartbeat. A row
+whose worker has fallen silent counts as queued and is claimed again. Vectors of a large file are stored as drafts, so a
+killed worker costs next to nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from lectern.jobs.claimed_files import ClaimedFiles
+from lectern.db.tables import Tables
 from lectern.jobs.embedding_drafts import SCHEMA as DRAFTS_SCHEMA
 from lectern.jobs.embedding_drafts import Drafts, drop_drafts
-from lectern.jobs.file_queue import FileQueue
+from lectern.jobs.file_queue import ClaimedFiles, FileQueue
 from lectern.jobs.file_rows import (
     COLUMNS,
     FILES_TABLE,
@@ -53,41 +53,40 @@ from ragcore.errors import EmptyFileError, InputError, Problem, RagError, TooLar
 from ragcore.schema import new_id
 from ragcore.sql.base import Connection, Database, writable
 
-_REMOVED = """
+_FURTHER_TABLES = """
 CREATE TABLE IF NOT EXISTS removed_files (
-    id TEXT PRIMARY KEY              -- of a file whose bytes go as soon as it is forgotten, or when they are next swept
+    id TEXT PRIMARY KEY              -- of a removed file whose bytes are deleted now, or by the next sweep
 );
-"""
-_OTHER_NAMES = """
 CREATE TABLE IF NOT EXISTS other_names (
-    name TEXT NOT NULL,              -- under which the bytes of a file were given once more,
+    name TEXT NOT NULL,              -- second name of a file that was added twice
     origin TEXT NOT NULL,            -- or '', as in files
     file_id TEXT NOT NULL,
     PRIMARY KEY (name, origin)
 );
 CREATE INDEX IF NOT EXISTS other_names_by_file ON other_names (file_id);
 """
-SCHEMA = FILES_TABLE + _REMOVED + _OTHER_NAMES + LINKS_TABLE + DRAFTS_SCHEMA + PACES_SCHEMA + WORDS_SCHEMA
+SCHEMA = FILES_TABLE + _FURTHER_TABLES + LINKS_TABLE + DRAFTS_SCHEMA + PACES_SCHEMA + WORDS_SCHEMA
 
 Outcome = Literal["added", "duplicate", "replaced"]
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of a file that was given, under the name `given`: a new row, the row that has it, or the row it replaces."""
+    """What `Files.add` did: a new row, the row that has these bytes already, or the row whose bytes were replaced. `given` is
+    the name under which the file was added."""
 
     file: FileRow
     outcome: Outcome
     given: str
 
 
-class Files:
-    """The table of files, and what holds their bytes. `queue`, `claimed` and `links` are other views of the same rows."""
+class Files(Tables):
+    """The table of files and the storage of their bytes. `queue`, `claimed` and `links` are views of the same rows."""
 
     def __init__(self, database: Database, storage: FileBytes, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(database, clock)
         self.database = database
         self.storage = storage
-        self._clock = clock
         self.drafts = Drafts(database)
         self.queue = FileQueue(database, clock)
         self.claimed = ClaimedFiles(database, storage, clock)
@@ -95,7 +94,7 @@ class Files:
         self.page_words = PageWordsTable(database)
 
     def transaction(self) -> AbstractContextManager[Connection]:
-        """What is done to rows inside is committed together, with whatever else is written to the same database."""
+        """Commits changes of rows together with all other changes of the same database."""
         return self.database.transaction()
 
     def costs(self) -> Costs:
@@ -104,15 +103,16 @@ class Files:
             return read_costs(db)
 
     def add(
-        self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "", beside: bool = False
+        self, source: Path, name: str, settings: IngestSettings | None = None, *, origin: str = "", keep_both: bool = False
     ) -> Added:
-        """Take the file at `source` into the library (it is moved) and queue it.
+        """Move the file at `source` into the library and queue it. EmptyFileError, TooLargeError.
 
-        The same bytes again are a duplicate, and said to be. Other bytes under a name that is there replace that file, also
-        where yet another file has these: its passages keep answering until the new ones are ready. Bytes that were given under
-        a second name, too, then stay under that. A file with an `origin` replaces the one from there, and takes another name
-        where a file from elsewhere has its own. `beside`: it replaces none but a row without bytes, takes another name where it
-        must, and has no origin that another has. EmptyFileError, TooLargeError.
+        The same bytes again are a duplicate. Other bytes replace the file of the same origin, or of the same name if there is
+        no origin, even if another file has these bytes. The passages of the replaced file are searched until the new ones are
+        ready. If the replaced bytes were added under a second name too, they stay under that name.
+
+        A file with an origin, or with `keep_both`, gets a numbered name if another file has its name. `keep_both` replaces no
+        file, only a row without bytes, and drops an origin that another file has.
         """
         size = source.stat().st_size
         try:
@@ -120,35 +120,37 @@ class Files:
         except InputError:
             source.unlink()
             raise
-        digest, name, origin = file_hash(source), kept_name(name), _told(origin)
-        duplicate = self._duplicate(digest, name, origin, beside=beside)
+        with source.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        name, origin = normalize_name(name), _storable(origin)
+        duplicate = self._find_duplicate(digest, name, origin, keep_both)
         if duplicate is None:
             with self.storage.receiving(source) as received, self.database.transaction():
-                duplicate = self._duplicate(digest, name, origin, beside=beside)  # given by someone else meanwhile
+                duplicate = self._find_duplicate(digest, name, origin, keep_both)  # added by another process meanwhile
                 if duplicate is None:
-                    return self._add(received, name, digest, size, origin, beside=beside)
+                    return self._add(received, name, digest, size, origin, keep_both)
         source.unlink()
         return duplicate
 
-    def _duplicate(self, digest: str, name: str, origin: str, *, beside: bool) -> Added | None:
-        """The file that has these bytes: that of this name or origin where there is one.
+    def _find_duplicate(self, digest: str, name: str, origin: str, keep_both: bool) -> Added | None:
+        """The file with these bytes, of this name or origin if there is one.
 
-        What was stopped, or is about to be, is queued again. So is what could not be read, unless this name is of another
-        kind: then it may be read under this one.
+        It is queued again if it was stopped, or could not be read. A failed file of another kind does not count: the bytes may
+        be readable under the new name.
         """
         with self.database.transaction() as db:
-            before = None if beside else _before(db, name, origin)
+            before = None if keep_both else _find_predecessor(db, name, origin)
             own = before["id"] if before is not None and before["path"] else ""
-            found = db.execute(
+            rows = db.execute(
                 f"SELECT id, name, stage, stop_asked FROM files WHERE hash = ?{' AND id = ?' if own else ''}"
                 " ORDER BY stage = 'failed'",
                 (digest, own) if own else (digest,),
             ).fetchall()
-            alike = (row for row in found if row["stage"] != "failed" or (not own and kind_of(row["name"]) == kind_of(name)))
+            alike = (row for row in rows if row["stage"] != "failed" or (not own and kind_of(row["name"]) == kind_of(name)))
             same = next(alike, None)
             if same is None:
                 return None
-            if not own and not beside:
+            if not own and not keep_both:
                 db.execute(
                     "INSERT INTO other_names (name, origin, file_id) VALUES (?, ?, ?)"
                     " ON CONFLICT (name, origin) DO UPDATE SET file_id = excluded.file_id",
@@ -158,16 +160,17 @@ class Files:
                 queue_row(db, same["id"], anew=same["stage"] == "failed")
             return Added(require_row(db, same["id"], self._clock()), "duplicate", name)
 
-    def _add(self, received: Received, name: str, digest: str, size: int, origin: str, *, beside: bool) -> Added:
+    def _add(self, received: Received, name: str, digest: str, size: int, origin: str, keep_both: bool) -> Added:
         with self.database.transaction() as db:
-            given, before = name, _without_bytes(db, name) if beside else _before(db, name, origin)
             db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (name, origin))
-            if before and not beside:
+            given, before = name, _find_predecessor(db, name, origin)
+            if keep_both:
+                origin = "" if before else origin
+                before = db.execute("SELECT id FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
+            elif before:
                 self._keep_under_other_name(db, before["id"])
             file_id = before["id"] if before else new_id()[:16]
-            if beside and origin and _before(db, name, origin):
-                origin = ""
-            if origin or beside:
+            if origin or keep_both:
                 name = _free_name(db, name, file_id)
             path = f"files/{file_id}/{digest[:12]}{PurePosixPath(name).suffix.lower()}"
             received.place(path)
@@ -187,27 +190,27 @@ class Files:
             return Added(require_row(db, file_id, self._clock()), "replaced" if before else "added", given)
 
     def _keep_under_other_name(self, db: Connection, file_id: str) -> None:
-        """The bytes of a file, which others are about to replace, in a row of their own: where they have another name."""
-        other = "SELECT name, origin FROM other_names WHERE file_id = ? ORDER BY name, origin LIMIT 1"
-        row = db.execute(other, (file_id,)).fetchone()
+        """Copy bytes that are about to be replaced into a row of their own, if they were added under a second name too."""
+        query = "SELECT name, origin FROM other_names WHERE file_id = ? ORDER BY name, origin LIMIT 1"
+        row = db.execute(query, (file_id,)).fetchone()
         if row is None:
             return
-        before, kept_id = require_row(db, file_id, self._clock()), new_id()[:16]
-        path = f"files/{kept_id}/{PurePosixPath(before.path).name}"
-        if not self.storage.copy(before.path, path):
+        before, copy_id = require_row(db, file_id, self._clock()).path, new_id()[:16]
+        path = f"files/{copy_id}/{PurePosixPath(before).name}"
+        if not self.storage.copy(before, path):
             db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
             return
         db.execute(
             "INSERT INTO files (id, name, origin, path, hash, size, lane, added, password, stage)"
             " SELECT ?, ?, ?, ?, hash, size, lane, ?, password, 'queued' FROM files WHERE id = ?",
-            (kept_id, _free_name(db, row["name"], kept_id), row["origin"], path, self._clock(), file_id),
+            (copy_id, _free_name(db, row["name"], copy_id), row["origin"], path, self._clock(), file_id),
         )
         db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (row["name"], row["origin"]))
-        db.execute("UPDATE other_names SET file_id = ? WHERE file_id = ?", (kept_id, file_id))
+        db.execute("UPDATE other_names SET file_id = ? WHERE file_id = ?", (copy_id, file_id))
 
     def refuse(self, name: str, size: int, error: RagError) -> FileRow:
-        """A row for a file that could not even be taken in, so that it is seen among the others; one for each name."""
-        file_id, name = new_id()[:16], kept_name(name)
+        """Add a failed row for a file that could not be added, so that it appears in the list; one row for each name."""
+        file_id, name = new_id()[:16], normalize_name(name)
         with self.database.transaction() as db:
             for row in db.execute("SELECT id FROM files WHERE name = ? AND path = ''", (name,)).fetchall():
                 forget_link(db, row["id"])
@@ -219,35 +222,31 @@ class Files:
             return require_row(db, file_id, self._clock())
 
     def all(self, *stages: Stage, limit: int | None = None) -> list[FileRow]:
-        """Newest first, at most `limit`; only those in `stages`, where some are given."""
-        of = f" WHERE stage IN ({', '.join('?' * len(stages))})" if stages else ""
+        """The files in these stages, or in any stage, newest first, at most `limit`."""
+        where = f" WHERE stage IN ({', '.join('?' * len(stages))})" if stages else ""
         most = "" if limit is None else f" LIMIT {int(limit)}"
         with self.database.snapshot() as db:
-            asked = f"SELECT {COLUMNS} FROM files{of} ORDER BY added DESC, id{most}"
-            rows = db.execute(asked, tuple(stage.value for stage in stages)).fetchall()
+            query = f"SELECT {COLUMNS} FROM files{where} ORDER BY added DESC, id{most}"
+            rows = db.execute(query, tuple(stage.value for stage in stages)).fetchall()
             costs, now = read_costs(db), self._clock()
         return [read_row(row, costs, now) for row in rows]
 
     def versions(self, *, active: bool = False) -> set[tuple[str, float]]:
-        """The files that are there, or those that are being worked on or wait for it, each as it is: by its id and by when it
-        was added, as what comes in its place was added later."""
-        of = f" WHERE stage IN ('queued', {WORKING_STAGES})" if active else ""
-        with self.database.snapshot() as db:
-            return {(row[0], row[1]) for row in db.execute(f"SELECT id, added FROM files{of}")}
+        """The id and time of all files, or of the active ones. The time changes when the bytes of a file are replaced."""
+        where = f" WHERE stage IN ('queued', {WORKING_STAGES})" if active else ""
+        return {(row[0], row[1]) for row in self._read(f"SELECT id, added FROM files{where}")}
 
     def tally(self) -> Counter[Stage]:
         """How many files are in each stage."""
-        with self.database.snapshot() as db:
-            stages = f"SELECT CASE WHEN {WAITING} THEN 'queued' ELSE stage END AS stage FROM files"
-            counted = f"SELECT stage, count(*) AS files FROM ({stages}) AS shown GROUP BY stage"
-            rows = db.execute(counted, silence(self._clock())).fetchall()
+        stages = f"SELECT CASE WHEN {WAITING} THEN 'queued' ELSE stage END AS stage FROM files"
+        query = f"SELECT stage, count(*) AS files FROM ({stages}) AS stages GROUP BY stage"
+        rows = self._read(query, *silence(self._clock()))
         return Counter({STAGES[row["stage"]]: int(row["files"]) for row in rows})
 
     def ready_names(self) -> dict[str, str]:
-        """Of the files that are ready, by their ids, newest first."""
-        with self.database.snapshot() as db:
-            rows = db.execute("SELECT id, name FROM files WHERE stage = 'ready' ORDER BY added DESC, id").fetchall()
-        return {row["id"]: row["name"] for row in rows}
+        """The names of the files that are ready, by id, newest first."""
+        query = "SELECT id, name FROM files WHERE stage = 'ready' ORDER BY added DESC, id"
+        return {row["id"]: row["name"] for row in self._read(query)}
 
     def get(self, file_id: str) -> FileRow | None:
         with self.database.snapshot() as db:
@@ -255,51 +254,45 @@ class Files:
 
     def ready_and_bytes(self) -> tuple[int, int]:
         """How many files are ready, and how many bytes all files have."""
-        with self.database.snapshot() as db:
-            ready, size = db.execute(
-                "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files WHERE path != ''"
-            ).fetchone()
+        ready, size = self._read_one(
+            "SELECT count(CASE WHEN stage = 'ready' THEN 1 END), coalesce(sum(size), 0) FROM files WHERE path != ''"
+        )
         return ready, int(size)
 
     def password(self, file_id: str) -> str | None:
-        with self.database.snapshot() as db:
-            row = db.execute("SELECT password FROM files WHERE id = ?", (file_id,)).fetchone()
+        row = self._read_one("SELECT password FROM files WHERE id = ?", file_id)
         return row["password"] if row else None
 
     def location(self, file: FileRow) -> Path:
-        """Where a program of this machine can read its bytes."""
+        """The local path of the file's bytes."""
         return self.storage.local(file.path)
 
     def remove(self, file_id: str) -> None:
-        """Forget the row and delete the file's bytes."""
-        with self.forgetting(file_id):
+        """Delete the row and the bytes of a file."""
+        with self.remove_with(file_id):
             pass
 
     @contextmanager
-    def forgetting(self, file_id: str, *, worker: str = "") -> Iterator[bool]:
-        """`remove`, in one transaction with what is done inside. The bytes go after it, or, if this process does not live to
-        see that, when they are next swept. Where a `worker` has done with the file, it stays, and the value is False, when its
-        work is no longer wanted, as for `ClaimedFiles.advance`."""
+    def remove_with(self, file_id: str, *, worker: str = "") -> Iterator[bool]:
+        """`remove`, in one transaction with the changes made inside. The bytes are deleted afterwards; if this process ends
+        before that, the next sweep deletes them. With a `worker` that may no longer work on the file, as for
+        `ClaimedFiles.advance`, the value is False and the file stays."""
         with self.database.transaction() as db:
-            forgotten = not worker or self.claimed.sign(file_id, worker)
-            if forgotten:
-                self._forget(db, file_id)
-            yield forgotten
-        if forgotten:
+            removed = not worker or self.claimed.sign(file_id, worker)
+            if removed:
+                db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+                forget_link(db, file_id)
+                drop_drafts(db, file_id)
+                drop_page_words(db, file_id)
+                db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
+                db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
+            yield removed
+        if removed:
             self.storage.drop(file_id)
 
-    @staticmethod
-    def _forget(db: Connection, file_id: str) -> None:
-        db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-        forget_link(db, file_id)
-        drop_drafts(db, file_id)
-        drop_page_words(db, file_id)
-        db.execute("DELETE FROM other_names WHERE file_id = ?", (file_id,))
-        db.execute("INSERT INTO removed_files (id) VALUES (?) ON CONFLICT (id) DO NOTHING", (file_id,))
-
     def sweep(self) -> None:
-        """Delete bytes that belong to no file, as a crash between two steps may leave them."""
-        with self.database.transaction() as db:  # nobody adds a file while this one holds the lock
+        """Delete bytes that belong to no file, which a crash between two steps may leave."""
+        with self.database.transaction() as db:  # no file is added while this transaction has the lock
             for row in db.execute("SELECT id FROM removed_files").fetchall():
                 self.storage.drop(row["id"])
             db.execute("DELETE FROM removed_files")
@@ -308,21 +301,22 @@ class Files:
             self.storage.sweep({row["path"]: row["added"] for row in rows})
 
 
-def kept_name(name: str) -> str:
-    """A file's name as its row has it: the same whether an accent and its letter are one character or two, as on macOS."""
-    return unicodedata.normalize("NFC", _told(name))
+def normalize_name(name: str) -> str:
+    """A file's name as stored: composed characters (NFC), although macOS has an accent and its letter as two."""
+    return unicodedata.normalize("NFC", _storable(name))
 
 
-def _told(text: str) -> str:
-    """What can be stored. Bytes that are no UTF-8 count as Western letters, so that two such names do not become one."""
+def _storable(text: str) -> str:
+    """The text without what a database rejects. Bytes that are not UTF-8 become Western letters, so that two names with
+    different bytes stay different."""
     return writable(_BYTES.sub(lambda byte: bytes([ord(byte[0]) - 0xDC00]).decode("cp1252", "replace"), text))
 
 
-_BYTES = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")  # as os.fsdecode gives them
+_BYTES = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")  # as os.fsdecode returns them
 
 
 def check_size(name: str, size: int, settings: IngestSettings) -> None:
-    """EmptyFileError, TooLargeError for a file that is not taken in."""
+    """EmptyFileError, TooLargeError for a file that cannot be added."""
     if size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Choose the file again, or check that it was saved.")
     if problem := too_large(name, size, settings.max_file_mb):
@@ -330,7 +324,7 @@ def check_size(name: str, size: int, settings: IngestSettings) -> None:
 
 
 def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
-    """Why a file of so many bytes is not taken in; None when it is. Asked before it is copied: a copy could fill the disk."""
+    """The error for a file that is too large, else None. Call it before copying: a copy could fill the disk."""
     if size <= max_mb * 1_000_000:
         return None
     return TooLargeError(
@@ -338,38 +332,29 @@ def too_large(name: str, size: int, max_mb: int) -> TooLargeError | None:
     )
 
 
-def file_hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _before(db: Connection, name: str, origin: str) -> Any:
-    """The row that a file of this name, or from this origin if it has one, takes the place of: one with bytes before others."""
+def _find_predecessor(db: Connection, name: str, origin: str) -> Any:
+    """The row that a file of this origin, or of this name if it has no origin, replaces; rows with bytes first."""
     column, value = ("origin", origin) if origin else ("name", name)
     return db.execute(f"SELECT id, path FROM files WHERE {column} = ? ORDER BY path DESC LIMIT 1", (value,)).fetchone()
 
 
-def _without_bytes(db: Connection, name: str) -> Any:
-    """The row of a file of this name that was not even taken in."""
-    return db.execute("SELECT id FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
-
-
 def _free_name(db: Connection, name: str, file_id: str) -> str:
-    """The name, or one with a number where a file other than `file_id` has it."""
-    stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
+    """The name, with a number added if a file other than `file_id` has it."""
+    path = PurePosixPath(name)
 
-    def named(number: int) -> str:
-        return f"{stem} ({number}){suffix}" if number > 1 else name
+    def number_name(number: int) -> str:
+        return f"{path.stem} ({number}){path.suffix}" if number > 1 else name
 
-    def taken(number: int) -> bool:
+    def is_used(number: int) -> bool:
         other = "SELECT id FROM files WHERE name = ? AND id != ? AND path != '' LIMIT 1"
-        return db.execute(other, (named(number), file_id)).fetchone() is not None
+        return db.execute(other, (number_name(number), file_id)).fetchone() is not None
 
+    # Double the number until it is free, then bisect: trying all numbers takes quadratic time for a thousand equal names.
     free = 1
-    while taken(free):
+    while is_used(free):
         free *= 2
-    below = free // 2  # is taken, where it is not 0: of a thousand namesakes each would ask for all that came before it
-    while free - below > 1:
-        between = (below + free) // 2
-        below, free = (between, free) if taken(between) else (below, between)
-    return named(free)
+    used = free // 2
+    while free - used > 1:
+        between = (used + free) // 2
+        used, free = (between, free) if is_used(between) else (used, between)
+    return number_name(free)

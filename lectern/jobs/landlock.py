@@ -1,6 +1,6 @@
-"""Landlock, by which a Linux process gives up every file but those it names, for itself and what it starts, and for good.
+"""Landlock confines a Linux process and its children to the files that it names. It cannot be undone.
 
-By its system calls, as libc has no functions for them: https://docs.kernel.org/userspace-api/landlock.html.
+libc has no functions for its system calls: https://docs.kernel.org/userspace-api/landlock.html.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _PathBeneath(ctypes.Structure):
 
 @cache
 def landlock_version() -> int:
-    """Of the kernel's Landlock; 0 where there is none."""
+    """The version of the kernel's Landlock; 0 without Landlock."""
     if sys.platform != "linux":
         return 0
     version: int = libc().syscall(CREATE_RULESET, None, 0, VERSION_FLAG)
@@ -51,17 +51,14 @@ def landlock_version() -> int:
 
 
 def restrict_signals() -> None:
-    """From here on this thread, and what it starts, sends no signal to a process before it, with version 6. OSError."""
+    """Forbid this thread and its children to send signals to earlier processes, with version 6. OSError."""
     if landlock_version() >= 6:
         _restrict(_Ruleset(0, 0, SCOPES), ())
 
 
 def restrict_files(rules: Iterable[tuple[Path, int]]) -> None:
-    """From here on this thread, and what it starts, has only these rights, each below its path, and no TCP; with version 6
-    it sends no signal to other processes, either. Paths that do not exist are left out. OSError.
-
-    Call it before another thread is started.
-    """
+    """Allow this thread and its children only these rights, each below its path, and no TCP; with version 6, also no signals
+    to other processes. Missing paths are ignored. Call it before another thread is started. OSError."""
     version = landlock_version()
     rights = ALL_RIGHTS.get(version, ALL_RIGHTS_SINCE_5)
     ruleset = _Ruleset(rights, TCP if version >= 4 else 0, SCOPES if version >= 6 else 0)

@@ -1,5 +1,5 @@
-"""Fetches what is at the links that wait. A link is a row among the files, and the job of fetching it, like any other file's:
-whoever gave it may be gone, and a process that ends in the middle of it leaves it to the next."""
+"""Fetches the files of queued links. A link is a row among the files, so its job survives the process that added it, and a
+process that fetches it and ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragcore.schema import new_id
 
 
 class Fetcher:
-    """One link at a time, apart from the worker, which a slow server would hold up."""
+    """Fetches one link at a time, in a thread of its own, because a slow server would delay the worker."""
 
     def __init__(self, files: Files, settings: Callable[[], IngestSettings]) -> None:
         self._files = files
@@ -28,7 +28,7 @@ class Fetcher:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="fetch")
 
     def run_once(self) -> bool:
-        """Fetch from the link that has waited longest; False when none waits."""
+        """Fetch the link that has waited longest; False if none is queued."""
         row = self._files.queue.claim(self._name, link=True)
         if row is not None:
             with record_end(self._files, row, self._name):
@@ -36,17 +36,17 @@ class Fetcher:
         return row is not None
 
     def _fetch(self, row: FileRow, lease: Lease) -> None:
-        """What is there becomes a file with a row of its own, and the row of the link goes."""
+        """Add the fetched file, with a row of its own, and delete the row of the link."""
         link = self._files.links.get(row.id)
         if link is None:  # deleted meanwhile
             raise Cancelled
         settings, folder = self._settings(), self._files.storage.incoming()
         allowed = AllowedSources(private_network=link.anywhere)
-        found = lease.run(
+        file = lease.run(
             lambda: from_link(link.address, folder, allowed, max_mb=settings.max_file_mb, progress=lease.report_reading)
         )
-        added = self._files.add(found.path, found.name, settings, origin=found.origin)
-        before = added.file.origin != found.origin or added.file.added < row.added
-        if added.outcome == "duplicate" and before:  # and not by a process that was killed before it could take the row away
+        added = self._files.add(file.path, file.name, settings, origin=file.origin)
+        # A newer duplicate is not an error: a process that was killed before it could delete this row has added it.
+        if added.outcome == "duplicate" and (added.file.origin != file.origin or added.file.added < row.added):
             raise AlreadyThereError(f"{added.file.name} is already in your library.", hint="There is nothing more to do.")
         self._files.remove(row.id)

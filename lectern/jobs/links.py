@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from lectern.db.tables import Tables
 from lectern.jobs.file_rows import OF_LINK, WORKING, FileRow, Lane, Stage, queue_row, require_row
 from ragcore.schema import new_id
-from ragcore.sql.base import Connection, Database, writable
+from ragcore.sql.base import Connection, writable
 
 LINKS_TABLE = """
 CREATE TABLE IF NOT EXISTS links (
-    file_id TEXT PRIMARY KEY,        -- of a row without bytes: what is at the link is to be fetched
+    file_id TEXT PRIMARY KEY,        -- of a row without bytes, whose file is to be fetched
     link TEXT NOT NULL,
-    anywhere INTEGER NOT NULL        -- 1 where it may lead to this machine and the network around it
+    anywhere INTEGER NOT NULL        -- 1 if it may lead to this machine and the local network
 );
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A web link whose file is to be fetched; `anywhere`: also from this machine and the network around it."""
+    """A web link whose file is to be fetched; `anywhere`: also from this machine and the local network."""
 
     address: str
     anywhere: bool
 
 
-class Links:
-    """The links that wait, in the tables of files."""
-
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
+class Links(Tables):
+    """The queued links, in the tables of files."""
 
     def add(self, link: Link) -> FileRow:
-        """Queue what is at a web link, in a row that is called by it: once fetched, it becomes a file with a row of its own.
-
-        A link that is given again while its row is there is fetched again.
-        """
+        """Queue a web link, in a row with the link as its name. The fetched file gets a row of its own. A link that is added
+        again while it has a row is fetched again."""
         name = writable(link.address)
         with self._database.transaction() as db:
             row = db.execute("SELECT id, stage, stop_asked FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
@@ -58,17 +52,16 @@ class Links:
             return require_row(db, file_id, self._clock())
 
     def get(self, file_id: str) -> Link | None:
-        """That of a row whose file is to be fetched; None for any other row."""
-        with self._database.snapshot() as db:
-            row = db.execute("SELECT link, anywhere FROM links WHERE file_id = ?", (file_id,)).fetchone()
+        """The link of a row; None for the row of a file."""
+        row = self._read_one("SELECT link, anywhere FROM links WHERE file_id = ?", file_id)
         return Link(row["link"], bool(row["anywhere"])) if row else None
 
 
 def forget_link(db: Connection, file_id: str) -> None:
-    """Of a row that is gone."""
+    """Delete the link of a row, in the caller's transaction."""
     db.execute("DELETE FROM links WHERE file_id = ?", (file_id,))
 
 
 def move_links(db: Connection) -> None:
-    """Into their lane: a library of an earlier version has them among its files."""
+    """Move links into their lane: a library of an earlier version has them in the lanes of files."""
     db.execute("UPDATE files SET lane = ? WHERE lane != ? AND id IN (SELECT file_id FROM links)", (Lane.LINK, Lane.LINK))

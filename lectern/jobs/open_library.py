@@ -1,5 +1,5 @@
-"""The parts of a library that its application and its workers share, opened where it is kept: in a folder, or on a PostgreSQL
-server that any number of machines share."""
+"""Opens the parts of a library that the application and its workers share: in a folder, or on a PostgreSQL server that any
+number of machines share."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """`name` says where they are, as a person may read it: without a password."""
+    """`name` is the place of the library, without a password."""
 
     name: str
     database: SQLiteDatabase | PostgresDatabase
     files: Files
     store: CurrentStore
     settings: KeptSettings
-    clock: Callable[[], float]  # seconds since the epoch, alike for all who share the library
+    clock: Callable[[], float]  # seconds since the epoch, the same for all machines that share the library
 
 
 def open_parts(where: Path | str, local: Path, *schemas: str) -> Parts:
-    """The parts of the library at `where`: a folder, or postgresql://user:password@host:port/database.
+    """Open the library at `where`: a folder, or postgresql://user:password@host:port/database.
 
-    `local` is the folder for what stays on this machine. `schemas`: further tables in the same database. ConfigError.
+    `local` is the folder for local files. `schemas`: further tables in the same database. ConfigError.
     """
     return _on_server(str(where), local, schemas) if on_server(where) else _in_folder(Path(where), schemas)
 

@@ -1,11 +1,12 @@
-"""Where the words of recognised pages stand, so that a citation of a scan or a photograph marks its place in the picture."""
+"""Positions of the words of recognised pages, with which a citation is highlighted in a scan or a photograph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lectern.db.tables import Tables
 from ragcore.readers.ocr.page_words import PageWords
-from ragcore.sql.base import Connection, Database
+from ragcore.sql.base import Connection
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS page_words (
@@ -17,11 +18,8 @@ CREATE TABLE IF NOT EXISTS page_words (
 """
 
 
-class PageWordsTable:
-    """The recognised pages of each file. A file that was read before there was this table has none."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class PageWordsTable(Tables):
+    """The recognised pages of each file. A file of an old library has none."""
 
     def replace(self, file_id: str, pages: Mapping[int, PageWords]) -> None:
         """All pages of the file, by their index."""
@@ -33,14 +31,13 @@ class PageWordsTable:
             )
 
     def of(self, file_id: str, page_indexes: Sequence[int]) -> dict[int, PageWords]:
-        """Those of these pages whose text was recognised."""
+        """The pages among these whose text was recognised."""
         marks = ", ".join("?" * len(page_indexes))
-        rows = f"SELECT page_index, words FROM page_words WHERE file_id = ? AND page_index IN ({marks})"
-        with self._database.snapshot() as db:
-            found = db.execute(rows, (file_id, *page_indexes)).fetchall()
-        return {row["page_index"]: PageWords.from_bytes(row["words"]) for row in found}
+        query = f"SELECT page_index, words FROM page_words WHERE file_id = ? AND page_index IN ({marks})"
+        rows = self._read(query, file_id, *page_indexes)
+        return {row["page_index"]: PageWords.from_bytes(row["words"]) for row in rows}
 
 
 def drop_page_words(db: Connection, file_id: str) -> None:
-    """Forget those of a file, in the caller's transaction."""
+    """Delete the words of a file, in the caller's transaction."""
     db.execute("DELETE FROM page_words WHERE file_id = ?", (file_id,))

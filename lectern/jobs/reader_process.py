@@ -1,7 +1,7 @@
-"""The parent's end of one process that reads files (`lectern.jobs.sandbox_process`).
+"""The parent's side of a process that reads files (`lectern.jobs.sandbox_process`).
 
-What comes from there is lines of bytes, and for each file one object of JSON and a text: nothing that it sends can become code
-here. Each order has a secret, which only its own answer repeats.
+The process sends lines of bytes, and for each file a JSON object and a text: nothing that it sends can become code here. Each
+order has a secret, and its answer must repeat it.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from lectern.jobs.scratch import Scratch
 from ragcore.errors import DamagedFileError, TooLargeError
 from ragcore.readers.ocr.tesseract import find_program
 
-LOOK_SECONDS = 0.1  # between two looks at the clock and at `cancelled`
-LONGEST = 40  # times `timeout`, however well it gets on: 2,000 scanned pages take four hours
-END_SECONDS = 1.0  # in which a process ends what read a file, or itself, and its last words come
-WATCHED = 64_000  # bytes of a parser's last words that are kept
-LINES = 100  # that wait for whoever reads them; then the process waits
+LOOK_SECONDS = 0.1  # between two checks of the clock and of `cancelled`
+LONGEST = 40  # Maximum time for a file with progress, in timeouts: 2,000 scanned pages take four hours.
+END_SECONDS = 1.0  # Maximum time for a process to end what read a file, or itself.
+STDERR_BYTES = 64_000  # of a parser's last output
+LINES = 100  # Maximum number of unread lines; then the process waits.
 BUFFER = 1 << 16  # bytes
 LINE = 1000  # bytes
-NOT_OURS = b"?"  # for a line that is too long, or announces too much
-CHAR_BYTES = 4  # of a character in UTF-8, at most
-# With -P, which leaves the current folder out: a module may lie there that nobody meant to import.
+INVALID = b"?"  # in place of a line that is too long, or announces too many bytes
+CHAR_BYTES = 4  # Maximum size of a character in UTF-8.
+# With -P, because the current folder may have a module of the same name.
 START = "import sys; sys.path.append(sys.argv[1]); from lectern.jobs.sandbox_process import serve; serve()"
 
 
 class Cancelled(Exception):
-    """The reading was stopped because the caller said so."""
+    """The caller cancelled the work."""
 
 
 class EndedBeforeError(Exception):
-    """The process was ended while it waited, and the file is not to blame."""
+    """The process ended while it was idle: the file is not at fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a file: an object of JSON, a text or an image in `body`, and a line of JSON for each recognised page."""
+    """The result for a file: a JSON object, a text or an image in `body`, and a line of JSON for each recognised page."""
 
     nonce: str
     head: bytes
@@ -61,15 +61,15 @@ class Answer:
 
 
 class ReaderProcess:
-    """Reads one file at a time. `beside`: a folder on the file system of the files."""
+    """Reads one file at a time. `parent`: a folder for its scratch folder, on the file system of the files."""
 
-    def __init__(self, beside: Path | None = None) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
         self.files = 0
-        self.waited = False
+        self.was_idle = False
         self.reusable = True
-        self.beside = beside
+        self.parent = parent
         self.tesseract = find_program()
-        self.scratch = Scratch(beside) if confines_files() else None
+        self.scratch = Scratch(parent) if confines_files() else None
         place = None if self.scratch is None else self.scratch.work
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", START, str(Path(lectern.__file__).parents[1])],
@@ -79,21 +79,21 @@ class ReaderProcess:
             stderr=subprocess.PIPE,
             env=environment(place),
             cwd=place,
-            # A group of its own: Ctrl+C is the parent's, and what is started there can be ended with it.
+            # A group of its own: Ctrl+C does not reach it, and its children can be ended with it.
             process_group=None if sys.platform == "win32" else 0,
         )
         assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr
         self._orders, self._body_bytes = self._process.stdin, 0
-        self._group = 0  # of what reads the file
+        self._group = 0  # of the process that reads the file
         self._lines: Queue[bytes | Answer] = Queue(LINES)  # b"" for their end
-        self._words = b""
-        threads = ((self._listen, self._process.stdout), (self._hear, self._process.stderr))
+        self._stderr = b""
+        threads = ((self._read_lines, self._process.stdout), (self._read_stderr, self._process.stderr))
         self._threads = [threading.Thread(target=each, args=(pipe,), daemon=True) for each, pipe in threads]
         for thread in self._threads:
             thread.start()
-        with suppress(OSError):  # it has ended already, as the first file will say
+        with suppress(OSError):  # it has ended already; reading the first file reports that
             self._send(
                 {
                     "inputs": self.scratch and str(self.scratch.inputs),
@@ -107,8 +107,8 @@ class ReaderProcess:
         return self._process.pid
 
     def input(self, path: Path) -> AbstractContextManager[Path]:
-        """Where the process finds the file, while this is open."""
-        return nullcontext(path) if self.scratch is None else self.scratch.holding(path)
+        """The path of the file for the process, inside the context."""
+        return nullcontext(path) if self.scratch is None else self.scratch.link(path)
 
     def read(
         self,
@@ -118,54 +118,52 @@ class ReaderProcess:
         on_progress: Callable[[int, int], None],
         cancelled: Callable[[], bool],
     ) -> Answer:
-        """What the process answers to the order, when whatever read the file has ended. `timeout` in seconds from the last
-        sign of progress.
+        """The answer to the order, after the process that read the file has ended. `timeout` in seconds since the last
+        progress.
 
-        EndedBeforeError where the process had ended before it began, or is no longer ours, and the errors of
+        EndedBeforeError if the process ended before, or was taken over, and the errors of
         `lectern.jobs.sandbox.read_isolated`.
         """
-        if not self._has_said_nothing():
+        if not self._is_silent():
             raise EndedBeforeError
         self.files += 1
-        nonce, end = secrets.token_hex(16), time.monotonic() + LONGEST * timeout
-        progress = _Progress(on_progress)
-        # It holds from the answer on, for whose line `_listen` waits already.
+        nonce, progress = secrets.token_hex(16), _Progress(on_progress, name, timeout)
         self._body_bytes = CHAR_BYTES * int(order["max_text_chars"])
-        with suppress(OSError):  # it has ended, as its lines will say
+        with suppress(OSError):  # it has ended; the end of its lines reports that
             self._send({**order, "nonce": nonce})
         while True:
             if cancelled():
                 raise Cancelled
-            _check_clock(name, timeout, progress.last, end)
+            progress.check_clock()
             try:
                 line = self._lines.get(timeout=LOOK_SECONDS)
             except Empty:
                 continue
             if isinstance(line, Answer):
                 if line.nonce != nonce:
-                    raise crashed(name)
+                    raise crash_error(name)
                 self._end_file()
                 return line
             if self._group and line and not line.startswith(DIED):
-                progress.take(line, name)
+                progress.take(line)
             elif line.startswith(BEGUN + b" " + nonce.encode("ascii")):
                 self._group = int(line.split()[2])
             elif line != READY:
-                if self.waited and not self._group:
+                if self.was_idle and not self._group:
                     raise EndedBeforeError
-                raise self._explain_end(line, name, LONGEST * timeout)
+                raise self._explain_end(line, name, timeout)
 
-    def _has_said_nothing(self) -> bool:
-        """Whether only READY is in the pipe, or nothing: else it is not known who wrote it."""
+    def _is_silent(self) -> bool:
+        """Whether nothing but READY is in the pipe. The origin of other lines would be unknown."""
         while True:
             try:
                 if self._lines.get_nowait() != READY:
-                    return not self.waited
+                    return not self.was_idle
             except Empty:
                 return True
 
     def _end_file(self) -> None:
-        """Have all ended that read the file. Where that is not confirmed, end the process, which is then not reusable."""
+        """End all processes that read the file. Without a confirmation, end this process, which is then not reusable."""
         nonce = secrets.token_hex(16).encode("ascii")
         try:
             self._orders.write(nonce + b"\n")
@@ -178,11 +176,11 @@ class ReaderProcess:
         self._group = 0
 
     def kill(self) -> None:
-        """End the process, and what it started, at once, and delete what it wrote."""
+        """End the process and its children at once, and delete its files."""
         self._end()
         while any(thread.is_alive() for thread in self._threads):
             with suppress(Empty):
-                self._lines.get(timeout=0.01)  # room for the last ones
+                self._lines.get(timeout=0.01)  # makes room in the queue, so that the threads can end
         with suppress(OSError):
             self._orders.close()
         if self.scratch is not None:
@@ -197,13 +195,13 @@ class ReaderProcess:
                     with suppress(psutil.NoSuchProcess):
                         child.kill()
         else:
-            with suppress(OSError):  # by which it knows that it is to end, and what reads the file with it
-                self._orders.close()
+            with suppress(OSError):
+                self._orders.close()  # tells it to end, with its children
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_SECONDS)
             if self._process.returncode != 0:
                 for group in {self._group, self.pid} - {0}:
-                    with suppress(ProcessLookupError, PermissionError):  # gone; macOS says the second
+                    with suppress(ProcessLookupError, PermissionError):  # already ended; macOS raises the second
                         os.killpg(group, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
@@ -212,19 +210,19 @@ class ReaderProcess:
         self._orders.write(json.dumps(order).encode("ascii") + b"\n")
         self._orders.flush()
 
-    def _listen(self, pipe: IO[bytes]) -> None:
+    def _read_lines(self, pipe: IO[bytes]) -> None:
         with pipe:
             while (line := pipe.readline(LINE)).endswith(b"\n"):
-                message = self._answer(pipe, line) if line.startswith(ANSWER) else line[:-1]
+                message = self._read_answer(pipe, line) if line.startswith(ANSWER) else line[:-1]
                 if message is None:
                     break
                 self._lines.put(message)
         if line:
-            self._lines.put(NOT_OURS)
+            self._lines.put(INVALID)
         self._lines.put(b"")
 
-    def _answer(self, pipe: IO[bytes], line: bytes) -> Answer | None:
-        """What an answer's line announces; None where it is no such line, or too much."""
+    def _read_answer(self, pipe: IO[bytes], line: bytes) -> Answer | None:
+        """The answer that this line announces; None if the line is invalid, or announces too many bytes."""
         try:
             nonce, *sizes = line.decode("ascii").split()[1:]
             head, body, words = map(int, sizes)
@@ -235,70 +233,69 @@ class ReaderProcess:
         answer = Answer(nonce, pipe.read(head), pipe.read(body), pipe.read(words))
         return answer if pipe.readline(LINE) == b"\n" else None
 
-    def _hear(self, pipe: IO[bytes]) -> None:
-        """Fetch what parsers print: a crash is explained by the last of it."""
+    def _read_stderr(self, pipe: IO[bytes]) -> None:
+        """Read the output of parsers; the end of it explains a crash."""
         with pipe:
-            while words := os.read(pipe.fileno(), WATCHED):
-                self._words = (self._words + words)[-WATCHED:]
+            while output := os.read(pipe.fileno(), STDERR_BYTES):
+                self._stderr = (self._stderr + output)[-STDERR_BYTES:]
 
     def _explain_end(self, line: bytes, name: str, timeout: float) -> Exception:
-        """Why there is no answer. `line` says how the process that read the file ended, or is empty, or not ours."""
+        """The reason why there is no answer. `line` is the end of the process that read the file, empty, or invalid."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0 if line else END_SECONDS)
         status = self._process.returncode
         self._end()
         self._threads[1].join(END_SECONDS)
         if line:
-            found = re.fullmatch(DIED + rb" (-?[0-9]{1,9})", line)
-            status = int(found[1]) if found else -signal.SIGABRT
-        words = self._words.decode("utf-8", "replace")
+            match = re.fullmatch(DIED + rb" (-?[0-9]{1,9})", line)
+            status = int(match[1]) if match else -signal.SIGABRT
+        output = self._stderr.decode("utf-8", "replace")
         if sys.platform != "win32" and status == -signal.SIGXCPU:
-            return _too_long(name, timeout)
-        killed = sys.platform != "win32" and status == -signal.SIGKILL  # by a system that has run out of memory
-        if killed or "MemoryError" in words or "bad_alloc" in words or "out of memory" in words.lower():
-            return _too_much_memory(name)
-        if status in (0, 1, 2):  # ours: a bad file is an error in its answer
-            return RuntimeError(f"The reading process ended with status {status}: {words[-2000:]}")
-        return crashed(name)
+            return _too_slow(name, LONGEST * timeout)
+        killed = sys.platform != "win32" and status == -signal.SIGKILL  # by a system without free memory
+        if killed or "MemoryError" in output or "bad_alloc" in output or "out of memory" in output.lower():
+            return _limit_error(f"Reading {name} needs more memory than is allowed, so it was stopped.")
+        if status in (0, 1, 2):  # a bug: for a bad file there is an answer with an error
+            return RuntimeError(f"The reading process ended with status {status}: {output[-2000:]}")
+        return crash_error(name)
 
 
 class _Progress:
-    """Hands progress on, and remembers when there was some for the `last` time."""
+    """Passes progress of one file on, and checks the time limits."""
 
-    def __init__(self, report: Callable[[int, int], None]) -> None:
+    def __init__(self, report: Callable[[int, int], None], name: str, timeout: float) -> None:
         self._report = report
+        self._name = name
+        self._timeout = timeout
         self._most = (0, 0)
-        self.last = time.monotonic()
+        self._began = self._last = time.monotonic()
 
-    def __call__(self, done: int, total: int) -> None:
-        if (done, total) > self._most:
-            self.last, self._most = time.monotonic(), (done, total)
-        self._report(done, total)
+    def check_clock(self) -> None:
+        now = time.monotonic()
+        if now > self._last + self._timeout:
+            raise _limit_error(f"Reading {self._name} made no progress for {_span(self._timeout)} and was stopped.")
+        if now > self._began + LONGEST * self._timeout:
+            raise _too_slow(self._name, LONGEST * self._timeout)
 
-    def take(self, line: bytes, name: str) -> None:
+    def take(self, line: bytes) -> None:
         try:
             done, total = map(int, line[:40].split())
-        except ValueError as error:  # the process is no longer ours
-            raise crashed(name) from error
-        self(done, total)
+        except ValueError as error:  # the process was taken over
+            raise crash_error(self._name) from error
+        if (done, total) > self._most:
+            self._last, self._most = time.monotonic(), (done, total)
+        self._report(done, total)
 
 
-def _check_clock(name: str, timeout: float, last: float, end: float) -> None:
-    if time.monotonic() > last + timeout:
-        raise _stopped(f"Reading {name} made no progress for {_span(timeout)} and was stopped.")
-    if time.monotonic() > end:
-        raise _too_long(name, LONGEST * timeout)
-
-
-def crashed(name: str) -> DamagedFileError:
+def crash_error(name: str) -> DamagedFileError:
     return DamagedFileError(
         f"{name} could not be read: it made the reader crash.",
         hint="Open it in the program it comes from and save it again, or print it to a PDF.",
     )
 
 
-def _too_long(name: str, timeout: float) -> TooLargeError:
-    return _stopped(f"{name} took longer than {_span(timeout)} to read and was stopped.")
+def _too_slow(name: str, timeout: float) -> TooLargeError:
+    return _limit_error(f"{name} took longer than {_span(timeout)} to read and was stopped.")
 
 
 def _span(seconds: float) -> str:
@@ -307,9 +304,5 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:g} seconds"
 
 
-def _too_much_memory(name: str) -> TooLargeError:
-    return _stopped(f"Reading {name} needs more memory than is allowed, so it was stopped.")
-
-
-def _stopped(what: str) -> TooLargeError:
+def _limit_error(what: str) -> TooLargeError:
     return TooLargeError(what, hint="Split it into several files, or raise the limit in Settings.")

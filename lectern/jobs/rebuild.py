@@ -1,8 +1,8 @@
-"""Makes an index anew with other settings, from the stored documents, while the current one answers.
+"""Builds an index with other settings from the stored documents, while the current index is searched.
 
-Document by document: each is a transaction of its own, so a worker that is killed or stopped goes on where it was. Files that
-come meanwhile go into the current index, and from there into the new one; the new one becomes current in a transaction that
-sees that both hold the same documents.
+Each document is a transaction of its own, so after a kill or a stop the work goes on where it was. New files go into the
+current index, and from there into the new one. The new one becomes current in a transaction that checks that both have the
+same documents.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from lectern.jobs.chunking import passages_of
@@ -18,11 +19,12 @@ from lectern.jobs.embed_passages import PassageEmbedder, Step
 from lectern.jobs.embedders import Embedders
 from lectern.jobs.embedding_drafts import drop_drafts, drop_drafts_below
 from lectern.jobs.files import Files
-from lectern.jobs.index_versions import CurrentStore, IndexVersion
-from lectern.jobs.lease import run_while_wanted
+from lectern.jobs.index_versions import CHUNKING, CurrentStore, IndexSettings, IndexVersion
+from lectern.jobs.lease import run_cancellable
 from lectern.jobs.sandbox import Cancelled
 from lectern.jobs.time_left import Costs
 from lectern.settings import IngestSettings, KeptSettings, SplitterName
+from ragcore.embeddings.base import Embedder
 from ragcore.errors import ConfigError, RagError, StoreError, UnknownDocumentError
 from ragcore.vector_stores.base import Store, StoredDocument
 
@@ -31,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RebuildPlan:
-    """What making the index anew would change and take, before it is done. Estimates; `seconds` with one worker."""
+    """What a rebuild changes, and estimates of what it takes; `seconds` with one worker."""
 
     changes: tuple[str, ...]
     passages_now: int
@@ -39,52 +41,39 @@ class RebuildPlan:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class MadeWith:
-    """What an index is made with: sizes in tokens, see IngestSettings; `embed_model` "" is the built-in one."""
-
-    chunk_size: int
-    chunk_overlap: int
-    splitter: SplitterName
-    embed_model: str
+SPLITTERS: dict[SplitterName, str] = {"sentence": "sentences", "token": "even lengths", "section": "headings"}
 
 
-SPLITTERS: dict[SplitterName, str] = {
-    "sentence": "sentences",
-    "token": "even lengths",
-    "section": "headings",
-}  # where each cuts
-
-
-def planned(store: Store, costs: Costs, before: MadeWith, after: MadeWith) -> RebuildPlan:
-    """What going from one to the other changes and takes. ConfigError for sizes that cannot work."""
-    old_size, old_overlap, old_model = before.chunk_size, before.chunk_overlap, before.embed_model
-    size, overlap, model = after.chunk_size, after.chunk_overlap, after.embed_model
+def plan_rebuild(store: Store, costs: Costs, before: IndexSettings, after: IndexSettings) -> RebuildPlan:
+    """ConfigError for sizes that cannot work."""
+    size, overlap = after.chunk_size, after.chunk_overlap
     if not 0 <= overlap < size:
         raise ConfigError(
             f"Passages of {size} tokens cannot overlap by {overlap}.", hint="Choose an overlap smaller than the passages."
         )
-    told = (("passage length", old_size, size), ("overlap", old_overlap, overlap))
-    changes = [f"{name}: {was} → {now} tokens" for name, was, now in told if was != now]
+    changes = []
+    if before.chunk_size != after.chunk_size:
+        changes.append(f"passage length: {before.chunk_size} → {after.chunk_size} tokens")
+    if before.chunk_overlap != after.chunk_overlap:
+        changes.append(f"overlap: {before.chunk_overlap} → {after.chunk_overlap} tokens")
     if before.splitter != after.splitter:
         changes.append(f"cut at: {SPLITTERS[before.splitter]} → {SPLITTERS[after.splitter]}")
-    if old_model != model:
-        changes.append(f"embedding model: {old_model or 'built-in'} → {model or 'built-in'}")
+    if before.embed_model != after.embed_model:
+        changes.append(f"embedding model: {before.embed_model or 'built-in'} → {after.embed_model or 'built-in'}")
     documents = store.documents()
     characters = sum(document.characters for document in documents)
-    ratio = (old_size - old_overlap) / (size - overlap)
+    ratio = (before.chunk_size - before.chunk_overlap) / (size - overlap)
     passages = sum(max(1, round(document.passages * ratio)) for document in documents if document.passages)
-    seconds = characters * _each(costs, size, overlap)
-    return RebuildPlan(tuple(changes), len(store), passages, seconds)
+    return RebuildPlan(tuple(changes), len(store), passages, characters * _seconds_per_character(costs, after))
 
 
-def _each(costs: Costs, size: int, overlap: int) -> float:
-    """Seconds for a character of a document: some are in more than one passage."""
-    return size / (size - overlap) * costs.of("embed")
+def _seconds_per_character(costs: Costs, settings: IndexSettings) -> float:
+    """For a character of a document. Characters in an overlap are embedded twice."""
+    return settings.chunk_size / (settings.chunk_size - settings.chunk_overlap) * costs.of("embed")
 
 
 class Rebuilds:
-    """What a person has done to the index: making it anew is planned and begun here; a worker does it, see `Rebuilder`."""
+    """Plans and starts a rebuild. A worker does it, see `Rebuilder`."""
 
     def __init__(self, files: Files, store: CurrentStore, settings: KeptSettings) -> None:
         self._files = files
@@ -99,11 +88,12 @@ class Rebuilds:
         embed_model: str | None = None,
         splitter: SplitterName | None = None,
     ) -> RebuildPlan:
-        """What `start` would change and take. What is not given is as in the settings, the embed_model as it is now.
+        """What `start` would change and take. The defaults are the library's settings and the current embed_model.
 
         ConfigError for an overlap (tokens) that is not smaller than the passages.
         """
-        return self._plan(self._complete(chunk_size, chunk_overlap, embed_model, splitter))
+        after = self._complete(chunk_size, chunk_overlap, embed_model, splitter)
+        return plan_rebuild(self._store, self._files.costs(), self.current_settings(), after)
 
     def start(
         self,
@@ -113,43 +103,41 @@ class Rebuilds:
         embed_model: str | None = None,
         splitter: SplitterName | None = None,
     ) -> RebuildPlan:
-        """Have the worker make the index anew from the stored documents, with other settings, which new files get too.
+        """Let the worker rebuild the index from the stored documents. The settings hold for new files too.
 
-        The current index answers until the new one is whole. See `IndexVersions.coming`. An `embed_model` is "" for the
+        The current index is searched until the new one is complete. See `IndexVersions.coming`. `embed_model`: "" for the
         built-in one, "hashing", or the name or folder of a sentence-transformers model. ConfigError as for `plan`.
         """
         after = self._complete(chunk_size, chunk_overlap, embed_model, splitter)
-        plan, settings = self._plan(after), self._settings.read()
-        size, overlap, cut = after.chunk_size, after.chunk_overlap, after.splitter
-        ingest = settings.ingest.model_copy(update={"chunk_size": size, "chunk_overlap": overlap, "splitter": cut})
-        self.remember_sizes(ingest)
+        plan = plan_rebuild(self._store, self._files.costs(), self.current_settings(), after)
+        settings = self._settings.read()
+        ingest = settings.ingest.model_copy(update={name: getattr(after, name) for name in CHUNKING})
+        self.record_settings(ingest)
         self._settings.write(settings.model_copy(update={"ingest": ingest}))
-        self._store.versions.begin(embed_model=after.embed_model, chunk_size=size, chunk_overlap=overlap, splitter=cut)
+        self._store.versions.begin(after)
         return plan
 
-    def made_with(self) -> MadeWith:
-        """The current index."""
-        versions, ingest = self._store.versions, self._settings.read().ingest
-        sizes = versions.sizes()
-        if sizes is None:
-            return MadeWith(ingest.chunk_size, ingest.chunk_overlap, ingest.splitter, versions.current().embed_model)
-        return MadeWith(*sizes, versions.splitter(), versions.current().embed_model)
+    def current_settings(self) -> IndexSettings:
+        """The settings of the current index."""
+        return self._store.versions.settings() or self._complete()
 
-    def remember_sizes(self, after: IngestSettings) -> None:
-        """Note what the current index was made with, before the settings become `after`."""
+    def record_settings(self, after: IngestSettings) -> None:
+        """Record the settings of the current index, before those of the library become `after`."""
         before = self._settings.read().ingest
-        was = (before.chunk_size, before.chunk_overlap, before.splitter)
-        if was != (after.chunk_size, after.chunk_overlap, after.splitter) and len(self._store):
-            self._store.versions.remember(chunk_size=was[0], chunk_overlap=was[1], splitter=was[2])
-
-    def _plan(self, after: MadeWith) -> RebuildPlan:
-        return planned(self._store, self._files.costs(), self.made_with(), after)
+        if any(getattr(before, name) != getattr(after, name) for name in CHUNKING) and len(self._store):
+            self._store.versions.remember(
+                chunk_size=before.chunk_size, chunk_overlap=before.chunk_overlap, splitter=before.splitter
+            )
 
     def _complete(
-        self, chunk_size: int | None, chunk_overlap: int | None, embed_model: str | None, splitter: SplitterName | None
-    ) -> MadeWith:
+        self,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        embed_model: str | None = None,
+        splitter: SplitterName | None = None,
+    ) -> IndexSettings:
         ingest, model = self._settings.read().ingest, self._store.versions.current().embed_model
-        return MadeWith(
+        return IndexSettings(
             ingest.chunk_size if chunk_size is None else chunk_size,
             ingest.chunk_overlap if chunk_overlap is None else chunk_overlap,
             ingest.splitter if splitter is None else splitter,
@@ -158,155 +146,139 @@ class Rebuilds:
 
 
 class Rebuilder:
-    """Works on the index that is to be made, in a worker."""
+    """Builds the new index, in a worker."""
 
     def __init__(self, files: Files, store: CurrentStore, embedders: Embedders, worker: str, threads: Executor) -> None:
-        self._files = files
-        self._store = store
+        self.files = files
+        self.store = store
         self._versions = store.versions
         self._embedders = embedders
-        self._worker = worker
-        self._threads = threads
+        self.worker = worker
+        self.threads = threads
 
     def run_once(self, interrupted: Callable[[], bool] = lambda: False) -> bool:
-        """Go on with the index that is to be made until it is done, or after the document at which `interrupted`, such as by
-        a file that waits; False when there is nothing to do."""
+        """Go on building until the index is complete or, after a document, `interrupted` is true; False if there is nothing
+        to do."""
         dropped = self._drop_old()
-        version = self._versions.claim(self._worker)
+        version = self._versions.claim(self.worker)
         if version is None:
             return dropped
         try:
-            making = _Making(self._files, self._store, self._embedders, version, self._worker, self._threads)
-            if making.documents(interrupted):
+            if _Build(self, version, self._embedders.of(version.embed_model)).add_documents(interrupted):
                 self._switch(version)
         except Cancelled:
-            pass  # stopped, given up, or taken over; what is made stays
+            pass  # stopped, given up, or claimed by another worker; the documents so far stay in the index
         except RagError as error:
             if isinstance(error, StoreError) and error.retryable:
                 raise  # the database is away, and comes back
-            self._versions.fail(version.name, self._worker, error)
+            self._versions.fail(version.name, self.worker, error)
         finally:
-            self._versions.release(version.name, self._worker)
+            self._versions.release(version.name, self.worker)
         return True
 
     def _switch(self, version: IndexVersion) -> None:
-        new = self._store.index(version.name)
-        with self._files.claimed.long_transaction() as db:
-            if missing(self._store, new):
-                return  # a file came in the meantime: the next time
-            there = {document.id_ for document in self._store.documents()}
+        new = self.store.index(version.name)
+        with self.files.claimed.long_transaction() as db:
+            if missing_documents(self.store, new):
+                return  # a file was added meanwhile; the next run adds it
+            ids = {document.id_ for document in self.store.documents()}
             for document in new.documents():
-                if document.id_ not in there:
+                if document.id_ not in ids:
                     new.delete(document.id_)
-            if not self._versions.switch(version.name, self._worker):
+            if not self._versions.switch(version.name, self.worker):
                 raise Cancelled
             drop_drafts_below(db, version.name)  # of documents that were deleted meanwhile
             for document in new.documents():
                 db.execute("UPDATE files SET passages = ? WHERE id = ?", (document.passages, document.id_))
-        self._store.reclaim()
+        self.store.reclaim()
 
     def _drop_old(self) -> bool:
         names = self._versions.old()
         for name in names:
-            with self._files.claimed.long_transaction() as db:
-                self._store.index(name).drop()
+            with self.files.claimed.long_transaction() as db:
+                self.store.index(name).drop()
                 drop_drafts_below(db, name)
                 self._versions.forget(name)
-            self._store.forget(name)
+            self.store.forget(name)
         if names:
-            self._store.reclaim()
+            self.store.reclaim()
         return bool(names)
 
 
-def missing(store: Store, new: Store) -> list[StoredDocument]:
-    """The documents that the new index does not have, or not as they are now."""
-    there = {document.id_: document.hash for document in new.documents()}
-    return [document for document in store.documents() if there.get(document.id_) != document.hash]
+def missing_documents(store: Store, new: Store) -> list[StoredDocument]:
+    """The documents that the new index does not have in their current version."""
+    hashes = {document.id_: document.hash for document in new.documents()}
+    return [document for document in store.documents() if hashes.get(document.id_) != document.hash]
 
 
-class _Making:
-    """Of one index, by one worker, for as long as nothing interrupts it."""
+class _Build:
+    """The work of one worker on one index, until it is interrupted."""
 
-    def __init__(
-        self,
-        files: Files,
-        store: CurrentStore,
-        embedders: Embedders,
-        version: IndexVersion,
-        worker: str,
-        threads: Executor,
-    ) -> None:
-        self._files = files
-        self._store = store
-        self._new = store.index(version.name)
-        self._version = version
-        self._worker = worker
-        self._threads = threads
-        self._passages = PassageEmbedder(embedders.of(version.embed_model))
-        self._same_embedder = store.versions.current().embed_model == version.embed_model
-        self._costs = files.costs()
-        self._left = self._total = 0  # characters, also those of the document at hand,
-        self._here = 0.0  # of which these are done
+    def __init__(self, rebuilder: Rebuilder, version: IndexVersion, embedder: Embedder) -> None:
+        self._files, self._store, self._threads = rebuilder.files, rebuilder.store, rebuilder.threads
+        self._sign_version = partial(self._store.versions.sign, version.name, rebuilder.worker)
+        self._new = self._store.index(version.name)
+        self._name, self._settings = version.name, version.settings
+        self._passages = PassageEmbedder(embedder)
+        self._same_embedder = self._store.versions.current().embed_model == version.embed_model
+        self._costs = self._files.costs()
+        self._remaining = self._total = 0  # characters; those of the document in work are remaining,
+        self._done = 0.0  # also the ones that are done
 
-    def documents(self, interrupted: Callable[[], bool]) -> bool:
-        """Whether all are in it."""
-        todo = missing(self._store, self._new)
+    def add_documents(self, interrupted: Callable[[], bool]) -> bool:
+        """Whether all documents are in the index now."""
+        todo = missing_documents(self._store, self._new)
         self._total = sum(document.characters for document in self._store.documents())
-        self._left = sum(document.characters for document in todo)
+        self._remaining = sum(document.characters for document in todo)
         self._sign()
         for document in todo:
             with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
-                self._document(document)
-            self._left, self._here = self._left - document.characters, 0.0
+                self._add_document(document)
+            self._remaining, self._done = self._remaining - document.characters, 0.0
             if interrupted():
                 return False
         return True
 
-    def _document(self, stored: StoredDocument) -> None:
-        version, owner, drafts = self._version, f"{self._version.name}/{stored.id_}", self._files.drafts
+    def _add_document(self, stored: StoredDocument) -> None:
+        settings, owner, drafts = self._settings, f"{self._name}/{stored.id_}", self._files.drafts
         document = self._store.document(stored.id_)
-        nodes = self._awaited(lambda: passages_of(document, version.chunk_size, version.chunk_overlap, version.splitter))
-        known = self._awaited(lambda: drafts.vectors(owner))
+        nodes = self._run(lambda: passages_of(document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
+        known = self._run(lambda: drafts.vectors(owner))
         if self._same_embedder:
-            known = self._awaited(lambda: self._passages.stored(self._store, stored.id_)) | known
+            known = self._run(lambda: self._passages.read_vectors(self._store, stored.id_)) | known
         length = 0
 
         def note(step: Step) -> None:
             nonlocal length
             length = length or max(step.characters_left, 1)
-            if step.made:
+            if step.vectors:
                 self._costs = self._costs.add("embed", step.seconds, step.characters)
             with self._files.transaction():
-                if step.made and step.characters_left:  # the last ones go into the index at once
-                    drafts.keep(owner, step.made)
-                self._here = stored.characters * (1 - step.characters_left / length)
+                if step.vectors and step.characters_left:  # the last ones go into the index at once
+                    drafts.keep(owner, step.vectors)
+                self._done = stored.characters * (1 - step.characters_left / length)
                 self._sign()
 
-        nodes = self._passages.embed(nodes, known, self._awaited, note)
-        put = self._awaited(lambda: self._new.prepared(document, nodes))
+        nodes = self._passages.embed(nodes, known, self._run, note)
+        put_document = self._run(lambda: self._new.prepared(document, nodes))
         with self._files.claimed.long_transaction() as db:
-            self._here = stored.characters
+            self._done = stored.characters
             self._sign()
             if self._store.document(stored.id_).hash != document.hash:
-                return  # replaced meanwhile: the next time
-            put()
+                return  # replaced meanwhile; the next run adds it
+            put_document()
             drop_drafts(db, owner)
 
-    def _awaited(self, work: Callable[[], T]) -> T:
-        return run_while_wanted(self._threads, work, self._unwanted)
-
-    def _unwanted(self) -> bool:
-        try:
-            self._sign()
-        except Cancelled:
-            return True
-        return False
+    def _run(self, work: Callable[[], T]) -> T:
+        return run_cancellable(self._threads, work, lambda: not self._is_signed())
 
     def _sign(self) -> None:
-        """Write down how far it is. Cancelled when the work is not wanted any more."""
-        left = max(self._left - self._here, 0.0)
-        fraction = 1 - left / self._total if self._total else 1.0
-        version = self._version
-        seconds = left * _each(self._costs, version.chunk_size, version.chunk_overlap)
-        if not self._store.versions.sign(version.name, self._worker, fraction=fraction, left=seconds):
+        """Record progress. Cancelled if the index is no longer to be built."""
+        if not self._is_signed():
             raise Cancelled
+
+    def _is_signed(self) -> bool:
+        characters = max(self._remaining - self._done, 0.0)
+        fraction = 1 - characters / self._total if self._total else 1.0
+        seconds = characters * _seconds_per_character(self._costs, self._settings)
+        return self._sign_version(fraction=fraction, seconds_left=seconds)

@@ -1,12 +1,12 @@
-"""What runs in a process that reads files: it reaches what `lectern.jobs.confinement` leaves it, and ends when its parent has.
+"""The main function of a process that reads files. It is confined (`lectern.jobs.confinement`), and ends with its parent.
 
-It gets its orders as lines on its standard input. Each file is read by a process that it forks for it, with so much memory,
-processor time and disk, and ends afterwards: what a file may have taken over sees no other file. Where a system cannot fork,
-it reads the files itself.
+It gets orders as lines on its standard input. For each file it forks a process with limits of memory, processor time and disk,
+which ends afterwards, so a file that takes a process over sees no other file. On a system without fork, it reads the files
+itself.
 
-On what was its standard output come lines: `ready` once, and for each order `begun`, progress such as `3 10`, and `answer`,
-with the sizes of what follows it: an object of JSON, a text or an image, and the words of recognised pages, a line for each.
-An order ends with another line, which is repeated behind `ended`. What parsers print goes to standard error.
+It writes lines to its standard output: `ready` once, and for each order `begun`, progress such as `3 10`, and `answer` with the
+sizes of what follows: a JSON object, a text or an image, and the words of recognised pages, a line for each page. An order ends
+with another line, which is repeated after `ended`. The output of parsers goes to standard error.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     from ragcore.readers.ocr.page_words import PageWords
 
 READY, BEGUN, ANSWER, DIED, ENDED = b"ready", b"begun", b"answer", b"died", b"ended"
-HEAD_BYTES = 16_000_000  # of the JSON of an answer; its objects need up to 27 times as much
-WORDS_BYTES = 100_000_000  # of the words of all recognised pages of a file
+HEAD_BYTES = 16_000_000  # Maximum size of the JSON of an answer; its objects need up to 27 times as much.
+WORDS_BYTES = 100_000_000  # Maximum size of the words of all recognised pages of a file.
 SIGNAL_SECONDS = 0.1  # between two reports of progress
-CPU_SECONDS_MORE = 2  # than the clock allows, for what runs in several threads
+CPU_SECONDS_MORE = 2  # in addition to the timeout, for several threads
 
-# Modules that every file, or every archive, makes Python load.
+# Modules that Python loads for every file, or every archive.
 _COMMON = ("resource", "encodings.utf_16_le", "encodings.utf_16_be", "encodings.cp437")
 
 _Send = Callable[[bytes], None]
-_Result = tuple[dict[str, Any], bytes, bytes]  # what `answer` announces
+_Result = tuple[dict[str, Any], bytes, bytes]  # the head, body and words of an answer
 
 
 def serve() -> None:
-    """Read the files that the parent orders, until it ends. The first line says what this process may reach."""
+    """Read the files that the parent orders, until it ends. The first line has the arguments of `confine`."""
     orders, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -77,14 +77,14 @@ def _serve_here(orders: IO[bytes], send: _Send, tesseract: str) -> None:
 
 
 def _listen(orders: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
-    """Take orders; when there can be no more, the parent has ended, and this process ends too."""
+    """Queue orders, and end this process when the parent has ended."""
     for order in orders:
         waiting.put(order)
     os._exit(1)
 
 
 def _serve_by_forks(orders: IO[bytes], send: _Send, tesseract: str) -> None:
-    """This process looks at nothing of a file, and has no second thread, which a fork would not have."""
+    """This process never looks at a file, and has a single thread, because a fork copies only one."""
     if sys.platform == "win32":
         return
     import gc
@@ -93,22 +93,22 @@ def _serve_by_forks(orders: IO[bytes], send: _Send, tesseract: str) -> None:
     while line := orders.readline():
         order = json.loads(line)
         _load_parsers(order["name"])
-        gc.freeze()  # what the collector marks would have to be copied
-        alive, held = os.pipe()  # until the other process ends
+        gc.freeze()  # else the garbage collector writes to all objects, and the fork has to copy them
+        read_end, write_end = os.pipe()  # closed when the other process ends
         process = os.fork()
         if not process:
             orders.close()
-            os.close(alive)
+            os.close(read_end)
             _read_and_exit(order, send, tesseract, parent)
-        os.close(held)
-        with suppress(OSError):  # as it does itself: whoever is first
+        os.close(write_end)
+        with suppress(OSError):  # it does the same itself, perhaps earlier
             os.setpgid(process, process)
-        asked = orders.fileno() in select.select([orders.fileno(), alive], [], [])[0]
-        with suppress(ProcessLookupError, PermissionError):  # gone; macOS says the second
+        has_order = orders.fileno() in select.select([orders.fileno(), read_end], [], [])[0]
+        with suppress(ProcessLookupError, PermissionError):  # already ended; macOS raises the second
             os.killpg(process, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        os.close(alive)
-        if status and not asked:
+        os.close(read_end)
+        if status and not has_order:
             send(DIED + b" %d" % status)
         if not (line := orders.readline()):
             break
@@ -117,23 +117,23 @@ def _serve_by_forks(orders: IO[bytes], send: _Send, tesseract: str) -> None:
 
 
 def _load_parsers(name: str) -> None:
-    """Of files that are called so: whoever is forked need not. For a text few are loaded, as all that is copied."""
+    """Load the parsers for this file name before the fork. For a text these are few, because a fork copies all memory."""
     from ragcore.readers.registry import reader_for
 
     for parser in (*_COMMON, *getattr(reader_for(name), "PARSERS", ())):
-        with suppress(Exception):  # as the reader will say
+        with suppress(Exception):  # the reader reports it
             importlib.import_module(parser)
 
 
 def _read_and_exit(order: dict[str, Any], send: _Send, tesseract: str, parent: int) -> None:
-    """In a process, and a group of processes, for this file alone."""
+    """Runs in the forked process."""
     status = 1
     try:
         confine_further(tesseract, parent)
         _carry_out(order, send)
         status = 0
-    except BaseException:  # noqa: BLE001 - whatever it is, the parent's frames must not go on here
-        sys.excepthook(*sys.exc_info())  # for the parent, on standard error
+    except BaseException:  # noqa: BLE001 - the parent's frames must not go on in this process
+        sys.excepthook(*sys.exc_info())
     finally:
         os._exit(status)
 
@@ -142,21 +142,23 @@ def _carry_out(order: dict[str, Any], send: _Send) -> None:
     send(BEGUN + b" %s %d" % (order["nonce"].encode("ascii"), os.getpid()))
     _limit(order)
     head, body, words = _answer(order, send)
-    packed = json.dumps(head, ensure_ascii=False).encode("utf-8", "replace")
-    if len(packed) > HEAD_BYTES:
-        packed, body, words = json.dumps(_as_json(_too_many_parts(order["name"]))).encode("ascii"), b"", b""
-    sizes = b" %s %d %d %d\n" % (order["nonce"].encode("ascii"), len(packed), len(body), len(words))
-    send(b"".join((ANSWER, sizes, packed, body, words)))
+    sizes = b" %s %d %d %d\n" % (order["nonce"].encode("ascii"), len(head), len(body), len(words))
+    send(b"".join((ANSWER, sizes, head, body, words)))
 
 
-def _answer(order: dict[str, Any], send: _Send) -> _Result:
-    """Do the `work` of the order on the file that it names; gives what came of it, or the error."""
-    from ragcore.errors import RagError
+def _answer(order: dict[str, Any], send: _Send) -> tuple[bytes, bytes, bytes]:
+    """The result of the order's `work`, or its error."""
+    from ragcore.errors import RagError, TooLargeError
 
     try:
-        return _WORK[order["work"]](order, send)
+        head, body, words = _WORK[order["work"]](order, send)
+        packed = json.dumps(head, ensure_ascii=False).encode("utf-8", "replace")
+        if len(packed) > HEAD_BYTES:
+            name = order["name"]
+            raise TooLargeError(f"{name} has too many parts to be read as one file.", hint="Split it into several files.")
+        return packed, body, words
     except RagError as error:
-        return _as_json(error), b"", b""
+        return json.dumps(_as_json(error), ensure_ascii=False).encode("utf-8", "replace"), b"", b""
 
 
 def _read(order: dict[str, Any], send: _Send) -> _Result:
@@ -176,7 +178,7 @@ def _read(order: dict[str, Any], send: _Send) -> _Result:
 
 
 class _Words:
-    """Those of recognised pages, as lines of JSON. Beyond WORDS_BYTES, which thousands of pages have, no more are sent."""
+    """The words of recognised pages, as lines of JSON, up to WORDS_BYTES: the words of thousands of pages."""
 
     def __init__(self) -> None:
         self.packed = bytearray()
@@ -210,14 +212,14 @@ def _find(order: dict[str, Any], send: _Send) -> _Result:
     from ragcore.readers.pdf.page_images import highlight_boxes
 
     path, password = Path(order["path"]), order["password"]
-    found = {
+    boxes = {
         name: [
             [astuple(box) for box in highlight_boxes(path, index, order["quote"], parts=parts, password=password)]
             for index in order["page_indexes"]
         ]
         for name, parts in (("boxes", None), ("parts", order["parts"]))
     }
-    return found, b"", b""
+    return boxes, b"", b""
 
 
 _WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {
@@ -232,20 +234,9 @@ def _as_json(error: RagError) -> dict[str, Any]:
     return {"error": type(error).__name__, "what": error.what, "hint": error.hint}
 
 
-def _too_many_parts(name: str) -> RagError:
-    from ragcore.errors import TooLargeError
-
-    return TooLargeError(f"{name} has too many parts to be read as one file.", hint="Split it into several files.")
-
-
 def _options(order: dict[str, Any], send: _Send) -> ReadOptions:
     from ragcore.readers.base import ReadOptions
 
-    return ReadOptions(order["name"], order["password"], _reporter(send), max_text_chars=order["max_text_chars"])
-
-
-def _reporter(send: _Send) -> Callable[[int, int], None]:
-    """Of progress."""
     last = 0.0
 
     def progress(done: int, total: int) -> None:
@@ -255,13 +246,13 @@ def _reporter(send: _Send) -> Callable[[int, int], None]:
             last = now
             send(b"%d %d" % (done, total))
 
-    return progress
+    return ReadOptions(order["name"], order["password"], progress, max_text_chars=order["max_text_chars"])
 
 
 def _limit(order: dict[str, Any]) -> None:
-    """For good, and for whatever it starts."""
+    """Limit this process and its children; it cannot be undone."""
     if sys.platform == "win32":
-        return  # it has no such limits; the parent's clock holds there too
+        return  # without such limits; the parent's clock works there too
     import resource
 
     def allow(kind: int, soft: int, more: int = 0) -> None:
@@ -273,7 +264,7 @@ def _limit(order: dict[str, Any]) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     allow(resource.RLIMIT_CORE, 0)
     allow(resource.RLIMIT_FSIZE, order["max_file_bytes"])
-    # At the first it is told by a signal, which says why it ended, and at the second it is ended.
+    # The soft limit sends a signal by which the parent knows the reason; the hard limit ends the process.
     allow(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + order["timeout"]) + CPU_SECONDS_MORE, 1)
     if sys.platform == "linux":  # macOS refuses it
         allow(resource.RLIMIT_AS, order["memory_mb"] * 1_000_000)

@@ -1,7 +1,7 @@
-"""The folder of a process that reads files: the file it reads lies there for as long as it is read, and what it writes.
+"""The folder of a process that reads files, with the file that it reads and the files that it writes.
 
-Where the file system can, the file is there by a second name, so that nothing is copied. A folder that a killed process
-left is deleted when the next one is made.
+If the file system can, the file is a hard link, so that nothing is copied. The folder of a killed process is deleted when the
+next folder is created.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from pathlib import Path
 from ragcore.errors import StoreError
 
 PREFIX = "lectern-reader-"
-NEW_SECONDS = 60.0  # in which a folder may not have been locked yet
+NEW_SECONDS = 60.0  # A folder this new may not be locked yet.
 
 
 class Scratch:
-    """`beside`: a folder on the file system of the files that are read."""
+    """`parent`: a folder on the file system of the files that are read."""
 
-    def __init__(self, beside: Path | None) -> None:
-        self.folder = _make_folder(beside)
+    def __init__(self, parent: Path | None) -> None:
+        self.folder = _make_folder(parent)
         self.inputs, self.work = self.folder / "in", self.folder / "out"
         self.inputs.mkdir()
         self.work.mkdir()
-        self._lock = _locked(self.folder)
+        self._lock = _lock(self.folder)
 
     @contextmanager
-    def holding(self, path: Path) -> Iterator[Path]:
-        """Where the process finds the file. Afterwards nothing of it is left, nor of what was written meanwhile."""
+    def link(self, path: Path) -> Iterator[Path]:
+        """The path of the file for the process. Afterwards it is deleted, and all files written meanwhile."""
         try:
-            yield _second_name(path.resolve(strict=True), self.inputs / path.name)
+            yield _link_or_copy(path.resolve(strict=True), self.inputs / path.name)
         finally:
             empty(self.inputs)
             empty(self.work)
@@ -47,7 +47,7 @@ class Scratch:
             self._lock = None
 
 
-def _second_name(path: Path, place: Path) -> Path:
+def _link_or_copy(path: Path, place: Path) -> Path:
     try:
         try:
             os.link(path, place)
@@ -64,7 +64,7 @@ def _second_name(path: Path, place: Path) -> Path:
 
 
 def empty(folder: Path) -> None:
-    """Delete what is in a folder."""
+    """Delete all files of a folder."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -73,26 +73,26 @@ def empty(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _make_folder(beside: Path | None) -> Path:
-    if beside is not None:
-        _sweep(beside)
-        with suppress(OSError):  # a library that may only be read
-            return Path(tempfile.mkdtemp(prefix=PREFIX, dir=beside))
+def _make_folder(parent: Path | None) -> Path:
+    if parent is not None:
+        _sweep(parent)
+        with suppress(OSError):  # a read-only library
+            return Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     _sweep(Path(tempfile.gettempdir()))
     return Path(tempfile.mkdtemp(prefix=PREFIX))
 
 
 def _sweep(folder: Path) -> None:
-    """Delete the folders here whose process has ended."""
-    for left in folder.glob(f"{PREFIX}*"):
+    """Delete the folders whose process has ended."""
+    for old in folder.glob(f"{PREFIX}*"):
         with suppress(OSError):
-            if left.stat().st_mtime < time.time() - NEW_SECONDS and (lock := _locked(left)) is not None:
-                shutil.rmtree(left, ignore_errors=True)
+            if old.stat().st_mtime < time.time() - NEW_SECONDS and (lock := _lock(old)) is not None:
+                shutil.rmtree(old, ignore_errors=True)
                 os.close(lock)
 
 
-def _locked(folder: Path) -> int | None:
-    """A lock that ends with this process; None where another one holds it."""
+def _lock(folder: Path) -> int | None:
+    """A lock that ends with this process; None if another process has it."""
     if sys.platform == "win32":
         return None
     import fcntl

@@ -1,6 +1,6 @@
-"""System calls that a process which reads files never needs, refused by the Linux kernel with EPERM: those that reach the
-network, other processes, their limits and priorities, memory and messages that processes share, and the modes, owners and times
-of files, which Landlock leaves alone.
+"""Makes the Linux kernel refuse system calls that a process which reads files never needs, with EPERM: calls for the network,
+other processes, their limits and priorities, shared memory and messages, and the modes, owners and times of files, which
+Landlock does not restrict.
 
 https://docs.kernel.org/userspace-api/seccomp_filter.html
 """
@@ -27,7 +27,7 @@ X32 = 0x4000_0000  # the numbers of a third set of calls begin here on x86-64
 
 @dataclass(frozen=True, slots=True)
 class _Processor:
-    """The number of the architecture and of calls. `refused` and `of_groups` are in the order of the comment below."""
+    """The numbers of the architecture and of calls. `refused` and `of_groups` are in the order of the comment below."""
 
     architecture: int
     seccomp: int
@@ -78,34 +78,34 @@ class _Program(ctypes.Structure):
 
 
 def can_refuse_calls() -> bool:
-    """Whether this system is one whose calls are known here."""
+    """Whether the numbers of this system's calls are known."""
     return sys.platform == "linux" and platform.machine() in _PROCESSORS and sys.maxsize > 2**32
 
 
 def refuse_calls() -> None:
-    """From here on this thread, and what it starts, is refused the calls. Call it before another thread is started. OSError."""
-    processor = _PROCESSORS[platform.machine()]
-    _install(_filter(processor, processor.refused))
+    """Refuse the calls in this thread and its children. Call it before another thread is started. OSError."""
+    _install(_PROCESSORS[platform.machine()].refused)
 
 
 def refuse_groups() -> None:
-    """As `refuse_calls`: this thread, and what it starts, stays in its group of processes."""
+    """As `refuse_calls`: this thread and its children stay in their group of processes."""
+    _install(_PROCESSORS[platform.machine()].of_groups)
+
+
+def _install(refused: tuple[int, ...]) -> None:
     processor = _PROCESSORS[platform.machine()]
-    _install(_filter(processor, processor.of_groups))
-
-
-def _install(code: bytes) -> None:
+    code = _filter(processor, refused)
     program = _Program(len(code) // 8, code)
     if libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc().syscall(
-        _PROCESSORS[platform.machine()].seccomp, SET_MODE_FILTER, SPEC_ALLOW, ctypes.byref(program)
+        processor.seccomp, SET_MODE_FILTER, SPEC_ALLOW, ctypes.byref(program)
     ):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def _filter(processor: _Processor, refused: tuple[int, ...]) -> bytes:
-    """Refused are the calls of another architecture, those of x32, those listed, and `prlimit64` of any process but the caller,
-    which it names 0; every other one is allowed."""
-    to_refuse = len(refused) + 1  # instructions from the one behind the first of `body` to the last of all
+    """Refuses the calls of another architecture, those of x32, those listed, and `prlimit64` of any process but the caller,
+    which is 0; allows all others."""
+    to_refuse = len(refused) + 1  # instructions from the second of `body` to the last of all
     limits = [
         (JUMP_EQUAL, 0, 4, processor.prlimit64),
         (LOAD, 0, 0, FIRST_ARGUMENT_AT),

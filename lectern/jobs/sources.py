@@ -1,7 +1,6 @@
-"""Where documents come from beside uploads: a link, pasted text, a folder of the server, a database, a cloud's storage.
+"""Sources of documents other than uploads: a link, pasted text, a folder of the server, a database, a cloud storage.
 
-Each gives files on this machine, which go the way of every file from then on (Intake.take). A file that may be given again has
-an `origin`: what comes from there later takes its place, whatever it is called by then.
+Each returns local files for `Intake.take`. A file may have an `origin`: a later file from there replaces it, whatever its name.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -33,17 +33,16 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 TITLE_CHARS = 60
-PLAIN_OPTIONS = frozenset({"charset", "sslmode"})  # of a database's address; others may name files and servers
-STORAGES = frozenset(
-    {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "memory"}
-)  # fsspec knows others, and files
+PLAIN_OPTIONS = frozenset({"charset", "sslmode"})  # Other options of a database's address may name files and servers.
+# fsspec knows other storages, and local files.
+STORAGES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "memory"})
 
 _QUOTED = re.compile(r"""'[^'\\]*'|"[^"\\]*\"""")
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A file to be taken in (it is moved); or why there is none, where `problem` says so."""
+    """A file to be added (it is moved), or the `problem` why there is none."""
 
     path: Path
     name: str
@@ -59,103 +58,84 @@ def from_link(
     max_mb: int,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Gathered:
-    """What is at a web link. InputError. `progress` hears of the bytes, in this thread; what it raises ends the fetching."""
+    """Fetch a web link. InputError. `progress` is called with bytes, in this thread; its exceptions end the download."""
     target = into / f"{new_id()}.part"
     limits = Limits(max_mb * 1_000_000, allows=anywhere if allowed.private_network else is_public)
-    try:
-        found = fetch(link, target, limits, progress)
-    except BaseException:  # half a file is of no use to anyone
-        target.unlink(missing_ok=True)
-        raise
-    return Gathered(found.path, found.name, found.link)
+    with _removed_on_error(target):
+        file = fetch(link, target, limits, progress)
+    return Gathered(file.path, file.name, file.link)
 
 
 def from_text(text: str, title: str, into: Path) -> Gathered:
-    """A text that was pasted; without a title it is called by its first words. InputError for none."""
+    """A pasted text; without a title its first words are its name. InputError for an empty text."""
     if not text.strip():
         raise InputError("There is no text in it.", hint="Paste or type the text, then add it.")
-    named = " ".join(title.split())[: 2 * TITLE_CHARS]
-    name = f"{plain_name(named or _first_words(text))}.txt"
+    title = " ".join(title.split())[: 2 * TITLE_CHARS]
+    first_words = " ".join(text.split())
+    if len(first_words) > TITLE_CHARS:
+        first_words = first_words[:TITLE_CHARS].rsplit(" ", 1)[0]
     target = into / f"{new_id()}.txt"
     target.write_text(text, "utf-8")
-    # Two texts may begin alike; one that was named is a new version of the one with its name.
-    return Gathered(target, name, "" if named else f"text:{hashlib.sha256(text.encode()).hexdigest()}")
+    # Two texts may begin with the same words, but a text with a title is a new version of the text with that title.
+    origin = "" if title else f"text:{hashlib.sha256(text.encode()).hexdigest()}"
+    return Gathered(target, f"{plain_name(title or first_words)}.txt", origin)
 
 
 def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
-    """The files in a folder of this machine and in those below that a reader takes; the last says which were passed over.
-    InputError where it may not be read."""
+    """All readable files in a folder of this machine and its subfolders. The last one lists the files that were passed over.
+    InputError for a folder that is not allowed."""
     root = _allowed_folder(folder, allowed)
 
     def is_readable(path: str) -> bool:
         try:
             if not Path(path).resolve(strict=True).is_relative_to(root):
-                return True  # and refused by its name
-            return _is_taken(path) or holds_text(Path(path))
+                return True  # `_copy` returns an error with its name
+            return _has_known_suffix(path) or holds_text(Path(path))
         except OSError:
             return True
 
     listing = readable_files(str(root), LocalFiles(), is_readable)
-    left = passed_over_error(root.name, listing.passed_over)
+    passed_over = passed_over_error(root.name, listing.passed_over)
     if not listing.paths:
         what = f"There are no documents in {folder}."
-        raise InputError(f"{what} {left.what}" if left else what, hint="Check the folder and its subfolders.")
+        raise InputError(f"{what} {passed_over.what}" if passed_over else what, hint="Check the folder and its subfolders.")
     for path in listing.paths:
-        yield _copied(Path(path), root, into, max_mb)
-    if left:
-        yield Gathered(root, root.name, problem=left)
+        yield _copy(Path(path), root, into, max_mb)
+    if passed_over:
+        yield Gathered(root, root.name, problem=passed_over)
 
 
 def from_file(path: Path, into: Path) -> Gathered:
-    """A copy of a file of this machine. What comes from the same place again takes its place, and no other file of its name.
-    NoRoomError on a full disk."""
+    """A copy of a file of this machine. Its path is its origin, so other files of its name are not replaced. NoRoomError."""
     copy = into / f"{new_id()}{path.suffix}"
     try:
-        shutil.copyfile(path, copy)
-    except BaseException as error:  # half a file is of no use to anyone
-        copy.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        with _removed_on_error(copy):
+            shutil.copyfile(path, copy)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NoRoomError(copy) from error
         raise
     return Gathered(copy, path.name, str(path.resolve()))
 
 
 def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> Gathered:
-    """The rows of a query, each of which says what its values are. InputError, ConfigError, MissingPackageError."""
+    """The rows of a query, each with the names of its columns. InputError, ConfigError, MissingPackageError."""
     if not re.match(r"\s*(?:SELECT|WITH|VALUES|TABLE)\b", query, re.I) or not _is_one_statement(query):
         raise InputError("Only queries that read data can be added.", hint="Write one that begins with SELECT.")
     reader = DatabaseReader(uri=address.strip())
     try:
-        keep_to(reader.engine, _place(reader.engine.url, allowed))
+        keep_to(reader.engine, _check_server(reader.engine.url, allowed))
         target = into / f"{new_id()}.txt"
-        try:
+        with _removed_on_error(target):
             _write_rows(reader, query, target, max_mb)
-        except BaseException:  # whatever broke it off, also a stop: nothing half written stays, and it goes on
-            target.unlink(missing_ok=True)
-            raise
         place = reader.engine.url.render_as_string(hide_password=True)
     finally:
         reader.engine.dispose()
     table = re.search(r"\bFROM\s+[\"'`\[]?([\w.]+)", query, re.I)
     database = PurePosixPath(reader.engine.url.database or "").stem or reader.engine.dialect.name
     name = plain_name(title) or (f"{table[1]} from {database}" if table else f"rows from {database}")
-    return Gathered(
-        target, f"{name}.txt", f"{place}#{hashlib.sha256(' '.join(query.split()).rstrip('; ').encode()).hexdigest()[:16]}"
-    )
-
-
-def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
-    """The file at an address of fsspec's, such as s3://reports/2024.pdf, or the files in a folder there."""
-    address = address.strip()
-    scheme = urlsplit(address).scheme
-    if scheme not in STORAGES or "::" in address:
-        raise InputError(f"{address} is not the address of a storage.", hint="Write it like s3://bucket/folder or gs://bucket.")
-    if ".." in address.split("/") or not any(_is_below(address, root) for root in allowed.storage):
-        raise InputError(
-            f"{address} may not be read here.",
-            hint="The administrator of this server can allow it, and chooses what, with LECTERN_STORAGE.",
-        )
-    yield from _stored(address, into, max_mb)
+    digest = hashlib.sha256(" ".join(query.split()).rstrip("; ").encode()).hexdigest()
+    return Gathered(target, f"{name}.txt", f"{place}#{digest[:16]}")
 
 
 def is_storage(address: str) -> bool:
@@ -163,65 +143,76 @@ def is_storage(address: str) -> bool:
     return urlsplit(address).scheme in STORAGES
 
 
-def _stored(address: str, into: Path, max_mb: int) -> Iterator[Gathered]:
+def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
+    """The file at an address of fsspec, such as s3://reports/2024.pdf, or the files in a folder there."""
+    address = address.strip()
+    if not is_storage(address) or "::" in address:
+        raise InputError(f"{address} is not the address of a storage.", hint="Write it like s3://bucket/folder or gs://bucket.")
+    roots = [root.rstrip("/") for root in allowed.storage]
+    if ".." in address.split("/") or not any(address == root or address.startswith(f"{root}/") for root in roots):
+        raise InputError(
+            f"{address} may not be read here.",
+            hint="The administrator of this server can allow it, and chooses what, with LECTERN_STORAGE.",
+        )
     try:
         import fsspec
     except ImportError as error:
         raise MissingPackageError("fsspec", extra="fsspec") from error
     try:
         fs, path = fsspec.core.url_to_fs(address)
-        listing = readable_files(path, fs, lambda each: _is_stored_text(fs, each)) if fs.isdir(path) else Listing([path], {})
-        paths = listing.paths
-        scheme = urlsplit(address).scheme
-        if not paths or not fs.exists(paths[0]):
+        listing = readable_files(path, fs, lambda each: _is_readable(fs, each)) if fs.isdir(path) else Listing([path], {})
+        if not listing.paths or not fs.exists(listing.paths[0]):
             raise InputError(f"There are no documents at {address}.", hint="Check the address.")
-        for each in paths:
-            yield _downloaded(fs, each, into, f"{scheme}://{each.lstrip('/')}", max_mb)
-        if left := passed_over_error(name_of(path.rstrip("/")) or address, listing.passed_over):
-            yield Gathered(into, name_of(path.rstrip("/")) or address, problem=left)
+        for each in listing.paths:
+            yield _download(fs, each, into, f"{urlsplit(address).scheme}://{each.lstrip('/')}", max_mb)
+        name = name_of(path.rstrip("/")) or address
+        if passed_over := passed_over_error(name, listing.passed_over):
+            yield Gathered(into, name, problem=passed_over)
     except ImportError as error:  # of the package for one kind of storage
         raise InputError(f"{address} cannot be read: {error}.", hint="Install the package that it names.") from error
     except RagError:
         raise
     except Exception as error:  # each kind of storage has errors of its own
-        raise _unread(address, error) from error
+        raise _read_error(address, error) from error
 
 
-def _unread(address: str, error: Exception) -> InputError:
+def _read_error(address: str, error: Exception) -> InputError:
     return InputError(
         f"{address} could not be read: {error}.", hint="Check the address, and that this server is allowed to read it."
     )
 
 
-def _downloaded(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gathered:
+def _download(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gathered:
     name = name_of(path)
     target = into / f"{new_id()}{suffix_of(name)}"
     try:
         if problem := too_large(name, fs.info(path).get("size") or 0, max_mb):
             return Gathered(target, name, origin, problem)
-        with fs.open(path, "rb") as source, target.open("wb") as file:
+        with _removed_on_error(target), fs.open(path, "rb") as source, target.open("wb") as file:
             shutil.copyfileobj(source, file)
     except Exception as error:  # noqa: BLE001 - each kind of storage has errors of its own
-        target.unlink(missing_ok=True)
-        return Gathered(target, name, origin, _unread(origin, error))
-    except BaseException:  # half a file is of no use to anyone
-        target.unlink(missing_ok=True)
-        raise
+        return Gathered(target, name, origin, _read_error(origin, error))
     return Gathered(target, name, origin)
 
 
-def _is_below(address: str, root: str) -> bool:
-    return address == root.rstrip("/") or address.startswith(f"{root.rstrip('/')}/")
+@contextmanager
+def _removed_on_error(target: Path) -> Iterator[None]:
+    """Delete an incomplete file."""
+    try:
+        yield
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
 
 
 def _allowed_folder(folder: str, allowed: AllowedSources) -> Path:
     try:
-        found = Path(folder.strip()).expanduser().resolve(strict=True)
+        path = Path(folder.strip()).expanduser().resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
-        found = None
-    if found is not None and found.is_dir() and any(found.is_relative_to(root.resolve()) for root in allowed.folders):
-        return found
-    # The same words for a folder that is not there, so that nobody learns what this machine has elsewhere.
+        path = None
+    if path is not None and path.is_dir() and any(path.is_relative_to(root.resolve()) for root in allowed.folders):
+        return path
+    # The same error for a folder that does not exist, so that nobody learns which folders this machine has.
     raise InputError(
         f"{folder.strip()[:200]} is not among the folders that may be added.",
         hint="These may, and what is in them: " + ", ".join(map(str, allowed.folders)) + "."
@@ -230,8 +221,8 @@ def _allowed_folder(folder: str, allowed: AllowedSources) -> Path:
     )
 
 
-def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
-    """A copy of the file, unless a link leads out of the folder."""
+def _copy(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
+    """A copy of the file, or an error if it is a link out of the folder."""
     target = into / f"{new_id()}{path.suffix}"
     origin = str(path)
     try:
@@ -254,16 +245,16 @@ def _copied(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
 
 
 def _is_one_statement(query: str) -> bool:
-    """Where there are semicolons, they are at its end, or in texts that every database takes for such: no comments, no other
-    quotes, nothing that is escaped."""
+    """Whether semicolons are only at the end, or in string literals that mean the same in every database: without comments,
+    other quotes and escapes."""
     query = query.rstrip("; \n")
     return ";" not in query or not re.search(r"[;`$#\\]|--|/\*", _QUOTED.sub("", query))
 
 
-def _place(url: URL, allowed: AllowedSources) -> str | None:
-    """Which address of the server to connect to; None where any may be, or there is none.
+def _check_server(url: URL, allowed: AllowedSources) -> str | None:
+    """The address of the server to connect to; None for any address, or for a file. InputError if it is not allowed.
 
-    A file counts as a file, a server as a link; and only what can be told to read and no more.
+    Files need `allowed.folders`, and private servers `allowed.private_network`. A database without a read-only mode is refused.
     """
     if url.get_backend_name() not in READ_ONLY:
         raise InputError(
@@ -280,7 +271,7 @@ def _place(url: URL, allowed: AllowedSources) -> str | None:
                 f"{url.database or 'This database'} is not among the files that may be read.",
                 hint="The administrator of this server can allow folders with LECTERN_FOLDERS.",
             )
-    elif not url.host or url.query.keys() - PLAIN_OPTIONS:  # which could make this machine open or send its files
+    elif not url.host or url.query.keys() - PLAIN_OPTIONS:  # other options could open or send files of this machine
         raise InputError(
             "The address of the database may contain a server, a user and a database, and nothing else.",
             hint="Write it like postgresql://name:password@server/database.",
@@ -296,7 +287,7 @@ def _place(url: URL, allowed: AllowedSources) -> str | None:
 
 
 def _write_rows(reader: DatabaseReader, query: str, target: Path, max_mb: int) -> None:
-    """A paragraph for each row. The names of the columns stand in each."""
+    """Write a paragraph for each row, with the names of the columns."""
     names: list[str] = []
 
     def cells() -> Iterator[list[str]]:
@@ -316,18 +307,12 @@ def _write_rows(reader: DatabaseReader, query: str, target: Path, max_mb: int) -
         raise InputError("The query returns no rows.", hint="Check what it asks for.")
 
 
-def _is_taken(path: str) -> bool:
-    """Whether the ending of a file alone says that it is taken in."""
+def _has_known_suffix(path: str) -> bool:
     return has_reader(path) or suffix_of(path) == ".zip"
 
 
-def _is_stored_text(fs: Any, path: str) -> bool:
-    if _is_taken(path):
+def _is_readable(fs: Any, path: str) -> bool:
+    if _has_known_suffix(path):
         return True
     with fs.open(path, "rb") as file:
         return is_text(file, fs.info(path).get("size") or 0)
-
-
-def _first_words(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= TITLE_CHARS else words[:TITLE_CHARS].rsplit(" ", 1)[0]

@@ -22,19 +22,19 @@ CREATE TABLE IF NOT EXISTS paces (
 );
 """
 
-# Costs before any was measured. Those of pictures include recognising their text.
+# Costs before the first measurement. Those of pictures include text recognition.
 GUESSES = {"read": 2e-7, "text": 1.0, "embed": 4e-5, "read.pdf": 2e-6, "text.pdf": 0.1, "text.docx": 0.3, "text.pptx": 0.05,
            "text.epub": 1.5, "text.html": 0.3, "text.xlsx": 0.5, "text.zip": 0.3, "read.png": 6e-6, "text.png": 0.002,
            "read.jpg": 6e-6, "text.jpg": 0.002}  # fmt: skip
 WINDOWS = {"read": 10_000_000, "text": 10_000_000, "embed": 150_000}  # bytes or characters; older work counts less and less
-GUESS_SHARE = 0.005  # of the window is what a guess counts for
-FILE_SECONDS = 0.1  # for even the smallest file
-USUAL_SHARE = 0.05  # of a file is what the usual pace counts for beside the pace so far
+GUESS_SHARE = 0.005  # weight of a guess, as a share of the window
+FILE_SECONDS = 0.1  # for the smallest file
+USUAL_SHARE = 0.05  # weight of the usual pace, as a share of the file
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Of the last files, by work: its cost, in seconds or characters, and the bytes or characters that this was for."""
+    """Costs of the last files. `sums` by work: seconds or characters, and the bytes or characters they were for."""
 
     sums: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -49,10 +49,10 @@ class Costs:
         return FILE_SECONDS + size * self.of(f"read.{kind}"), size * self.of(f"text.{kind}") * self.of("embed")
 
     def add(self, work: str, cost: float, amount: float) -> Costs:
-        """With some more work. Earlier work of this kind fades where all of it is more than the window."""
+        """The costs with more work added. Earlier work of this kind loses weight once the sum exceeds the window."""
         cost_before, before = self._sums(work)
-        kept = min(1.0, WINDOWS[work.split(".")[0]] / (before + amount))
-        return Costs({**self.sums, work: (kept * (cost_before + cost), kept * (before + amount))})
+        weight = min(1.0, WINDOWS[work.split(".")[0]] / (before + amount))
+        return Costs({**self.sums, work: (weight * (cost_before + cost), weight * (before + amount))})
 
     def _sums(self, work: str) -> tuple[float, float]:
         kind = work.split(".")[0]
@@ -70,7 +70,7 @@ def read_costs(db: Connection) -> Costs:
 
 
 def remember(db: Connection, work: str, cost: float, amount: float) -> None:
-    """Store what some work cost, in the caller's transaction. A cost or an amount of 0 changes nothing."""
+    """Store the cost of some work, in the caller's transaction. A cost or an amount of 0 changes nothing."""
     if amount > 0 and cost > 0:
         statement = "INSERT INTO paces (work, cost, amount) VALUES (?, ?, ?) ON CONFLICT (work)"
         values = read_costs(db).add(work, cost, amount).sums[work]
@@ -78,29 +78,29 @@ def remember(db: Connection, work: str, cost: float, amount: float) -> None:
 
 
 class TimeLeft:
-    """The time left of one file while it is read and embedded, and the `fraction` of the work that is done, which never falls
-    and stays below 1. `fraction` begins at what an earlier worker reached. `clock` gives seconds and never goes back."""
+    """Estimates the remaining time of a file while it is read and embedded. `fraction` of the work is done; it starts where an
+    earlier worker ended, never falls and stays below 1. `clock` returns seconds and never goes back."""
 
     def __init__(
         self, costs: Costs, name: str, size: int, fraction: float = 0.0, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._usual, self._later = costs.file(name, size)  # seconds: of reading, and of what comes after the step at hand
-        self._usual_share = USUAL_SHARE if size else 0.0  # the size of a file that is being fetched is not known
-        self._most = 0.99 if "embed" in costs.sums else 0.2  # of the bar for reading: embedding may take long
+        self._usual, self._later = costs.file(name, size)  # seconds: of reading, and of the steps after the current one
+        self._usual_share = USUAL_SHARE if size else 0.0  # The size of a file is unknown while it is fetched.
+        self._most = 0.99 if "embed" in costs.sums else 0.2  # of the bar for reading, because embedding may take long
         self._clock = clock
         self._began = self._progressed = clock()
-        self._step = self._usual  # seconds that were left of reading, or of embedding, at the last progress
+        self._step = self._usual  # seconds that the current step needed at the last progress
         self._characters, self._bar_before = 0, fraction
         self.fraction = fraction
 
     @property
-    def left(self) -> float:
-        """Seconds. While there is no progress, the step takes as long as expected, or half as long again as it has taken."""
+    def seconds_left(self) -> float:
+        """Without progress, the current step takes as long as expected, or half as long again as it has taken."""
         waited = self._clock() - self._progressed
         return max(self._step - waited, waited / 2) + self._later
 
-    def reading(self, done: int, total: int) -> None:
-        """`done` of `total` pages, rows or bytes are read or fetched; nothing changes where total is 0, which is unknown."""
+    def report_reading(self, done: int, total: int) -> None:
+        """`done` of `total` pages, rows or bytes are read or fetched. A total of 0 is unknown and changes nothing."""
         if total and done:
             self._progressed, share = self._clock(), done / total
             spent = self._progressed - self._began
@@ -108,8 +108,8 @@ class TimeLeft:
             self._step = whole * (1 - share)
             self._advance(min(whole * share / max(whole + self._later, 1e-9), self._most))
 
-    def embedding(self, characters_left: int, seconds_each: float) -> None:
-        """The file is read, and so many characters are left to embed, at so many seconds each."""
+    def report_embedding(self, characters_left: int, seconds_each: float) -> None:
+        """The file is read, and these characters are still to be embedded."""
         if not self._characters:
             self._bar_before = self.fraction
         self._progressed, self._characters = self._clock(), max(self._characters, characters_left, 1)

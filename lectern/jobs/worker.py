@@ -3,8 +3,8 @@ application stays quick and a file that breaks a parser breaks nothing else.
 
     python -m lectern.jobs.worker FOLDER
 
-works on the library in that folder, or on the server that LECTERN_DATABASE names, with the folder for what stays here.
-It ends when its standard input closes, which happens when the application ends, however it ends.
+works on the library in that folder, or on the server that LECTERN_DATABASE names, with the folder for local files.
+It ends when its standard input closes, which happens when the application ends for any reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -32,14 +32,13 @@ from lectern.jobs.embedding_drafts import drop_drafts
 from lectern.jobs.file_queue import process_name
 from lectern.jobs.file_rows import FILE_LANES, FileRow, Lane, Stage
 from lectern.jobs.files import Files, Outcome
-from lectern.jobs.index_versions import CurrentStore, Healable, IndexStore
+from lectern.jobs.index_versions import CurrentIndex, CurrentStore, Healable, IndexStore
 from lectern.jobs.lease import THREADS, Lease, record_end
 from lectern.jobs.link_fetcher import Fetcher
 from lectern.jobs.open_library import open_parts
-from lectern.jobs.read_file import ReadFile
 from lectern.jobs.rebuild import Rebuilder
 from lectern.jobs.sandbox import Cancelled, read_isolated, start_reader, unpack_isolated
-from lectern.jobs.time_left import read_costs, remember
+from lectern.jobs.time_left import FILE_SECONDS, kind_of, read_costs, remember
 from lectern.open_files import raise_open_files
 from lectern.settings import DATABASE, IngestSettings
 from ragcore.embeddings.base import Embedder
@@ -57,7 +56,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.file_listing import replaced_error
 from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.zip.archive import Unpacked
-from ragcore.schema import new_id
+from ragcore.schema import Document, TextNode, new_id
 from ragcore.sql.base import Database
 from ragcore.sql.sqlite import NoRoomError
 
@@ -69,16 +68,34 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FETCHERS = 3  # links at a time
-TOGETHER_CHARS = 24_000  # of files that are embedded together; a compressed one may have more
-HEAL_SECONDS = 600.0  # between two looks at whether the vectors are what was written
-AWAY_SECONDS = 0.5  # before a database server that is away is asked again; twice as long each time
-LONGEST_AWAY = 15.0
-MANY = 32  # passages, whose drafts and version before may have left much room in the database
+TOGETHER_CHARS = 24_000  # Files with up to so much text are embedded together.
+HEAL_SECONDS = 600.0  # between two checks for damaged vectors
+AWAY_SECONDS = 0.5  # First pause before an unreachable database is tried again. Each pause is twice as long.
+LONGEST_AWAY = 15.0  # seconds
+MANY = 32  # A file with more passages may free much space in the database.
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was read, on its way into the index. `left_out` and `words` (by page): see `ReadOptions`."""
+
+    file: FileRow
+    document: Document
+    nodes: list[TextNode]
+    left_out: list[RagError]
+    words: dict[int, PageWords]
+    seconds: float  # that reading took
+
+    @property
+    def paces(self) -> list[tuple[str, float, float]]:
+        """Arguments for `remember`: what reading this file cost."""
+        kind, size = kind_of(self.file.name), self.file.size
+        return [(f"read.{kind}", self.seconds - FILE_SECONDS, size), (f"text.{kind}", float(len(self.document.text)), size)]
 
 
 class Worker:
-    """Works through the queue of one library, or through some lanes of it. `embedder` is the built-in one, loaded when the
-    first passage needs it."""
+    """Works through the queue of a library, or through some lanes of it. `embedder` is the built-in one, loaded when first
+    needed."""
 
     def __init__(
         self,
@@ -98,33 +115,33 @@ class Worker:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="file")
 
     def run_once(self) -> bool:
-        """Take one file from the queue to its end, or several small ones together; False when none waits."""
+        """Process one queued file, or several small ones together; False if none is queued."""
         files = self._files.queue.claim_together(self._name, self._lanes)
         if files:
-            others_wait = partial(self._files.queue.waiting, self._lanes)
+            others_wait = partial(self._files.queue.has_waiting, self._lanes)
             self._ingest(Lease(self._files, files, self._name, self._threads, others_wait))
         return bool(files)
 
     def warm(self) -> None:
-        """Load the embedder of the current index. RagError where it cannot be."""
+        """Load the embedder of the current index. RagError."""
         self._embedders.of(self._store.versions.current().embed_model).embed_query("ready")
 
     def rebuild_once(self) -> bool:
-        """Go on with an index that is being made anew, until a file waits; False when there is none."""
+        """Continue a rebuild of the index until a file is queued; False if there is no rebuild."""
         rebuilder = Rebuilder(self._files, self._store, self._embedders, self._name, self._threads)
-        return rebuilder.run_once(self._files.queue.waiting)
+        return rebuilder.run_once(self._files.queue.has_waiting)
 
-    def damaged(self) -> list[str]:
-        """The documents whose vectors are not what was written. From then on search by words alone finds them."""
+    def find_damaged(self) -> list[str]:
+        """The documents with damaged vectors. From now on only a search by words finds them."""
         index = self._store.current
         return index.verify() if isinstance(index, Healable) else []
 
     def heal(self) -> int:
-        """Embed damaged documents anew, until a file waits; gives how many. Of one that is broken off, drafts are kept."""
+        """Embed damaged documents again until a file is queued; returns how many. An interrupted one leaves drafts."""
         name, embed_model = self._store.versions.current()
-        index, passages, healed = self._store.index(name), self._passages_by(embed_model), 0
+        index, passages, healed = self._store.index(name), self._passage_embedder(embed_model), 0
         with contextlib.suppress(Cancelled):
-            for document_id in self.damaged():
+            for document_id in self.find_damaged():
                 with contextlib.suppress(UnknownDocumentError):  # deleted meanwhile
                     self._heal(index, document_id, passages)
                     healed += 1
@@ -140,8 +157,8 @@ class Worker:
         def note(step: Step) -> None:
             with self._files.transaction():
                 index.document(document_id)
-                drafts.keep(document_id, step.made)
-            if step.characters_left and self._files.queue.waiting():
+                drafts.keep(document_id, step.vectors)
+            if step.characters_left and self._files.queue.has_waiting():
                 raise Cancelled
 
         nodes = passages.embed(list(index.passages(document_id)), drafts.vectors(document_id), lambda work: work(), note)
@@ -151,10 +168,10 @@ class Worker:
             drop_drafts(db, document_id)
 
     def _ingest(self, lease: Lease) -> None:
-        """Read the files one by one; embed and store together what was read, so that many small files cost little each."""
+        """Read the files one by one, but embed and store them together, which is faster for many small files."""
         reads: list[ReadFile] = []
         for file in lease.rows:
-            with self._recording_end(file):
+            with record_end(self._files, file, self._name):
                 lease.begin(file)
                 if file.kind == "ZIP":
                     self._unpack(file, lease)
@@ -165,42 +182,39 @@ class Worker:
                 reads = []
         self._store_reads(reads, lease)
 
-    def _recording_end(self, file: FileRow) -> contextlib.AbstractContextManager[None]:
-        return record_end(self._files, file, self._name)
-
     def _store_reads(self, reads: list[ReadFile], lease: Lease) -> None:
-        """Embed and store files together. When that fails, only one of them is at fault: each is then stored alone."""
+        """Embed and store files together. If that fails, store each alone, because only one of them is at fault."""
         if len(reads) > 1:
             try:
                 self._embed_and_store(reads, lease)
-            except Exception as error:  # of any kind: it comes again, and is recorded, where the file at fault is stored alone
+            except Exception as error:  # of any kind: it is raised again, and recorded, for the file at fault
                 if isinstance(error, StoreError) and error.retryable:
                     raise
             else:
                 return
         for read in reads:
-            with self._recording_end(read.file):
+            with record_end(self._files, read.file, self._name):
                 self._embed_and_store([read], lease)
 
     def _embed_and_store(self, reads: list[ReadFile], lease: Lease) -> None:
-        """The passages, rows and drafts of all files change together or not at all, and only in the current index. Files that
-        are not wanted any more are not stored."""
-        current = self._current(reads[0].document.text)
-        embedded = self._embed(reads, lease, current[1])
+        """The passages, rows and drafts of all files change in one transaction, and only in the current index. Files that were
+        stopped or deleted are not stored."""
+        current = self._choose_index(reads[0].document.text)
+        reads = self._embed(reads, lease, current.embed_model)
         lease.report(Stage.STORING, 0, 1)
-        index = self._store.index(current[0])
-        puts = lease.run(lambda: [index.prepared(read.document, read.nodes) for read in embedded])
+        index = self._store.index(current.name)
+        put_documents = lease.run(lambda: [index.prepared(read.document, read.nodes) for read in reads])
         with self._files.claimed.long_transaction():
             is_current = self._store.versions.current() == current
-            for put, read in zip(puts, embedded, strict=True):
-                if not self._files.claimed.sign(read.file.id, self._name):  # stopped, deleted or taken over
+            for put_document, read in zip(put_documents, reads, strict=True):
+                if not self._files.claimed.sign(read.file.id, self._name):  # stopped, deleted or another worker's
                     self._files.claimed.halt(read.file.id, self._name)
                 elif is_current:
-                    put()
+                    put_document()
                     self._finish(read)
                 else:
                     self._files.queue.restart(read.file.id)
-        if any(len(read.nodes) > MANY for read in embedded):
+        if any(len(read.nodes) > MANY for read in reads):
             self._store.reclaim()
 
     def _finish(self, read: ReadFile) -> None:
@@ -215,14 +229,14 @@ class Worker:
         )
         self._files.page_words.replace(read.file.id, read.words)
 
-    def _current(self, text: str) -> tuple[str, str]:
-        """The index that a document goes into, and its embed_model, which the first document decides."""
+    def _choose_index(self, text: str) -> CurrentIndex:
+        """The current index. The language of its first document decides its embed_model."""
         if not len(self._store) and (embed_model := self._embedders.for_text(text)):
             self._store.choose(embed_model)
         return self._store.versions.current()
 
     def _read(self, file: FileRow, lease: Lease) -> ReadFile:
-        """The file without passages."""
+        """Read the file; it has no passages yet."""
         began, settings = time.monotonic(), self._settings()
         left_out: list[RagError] = []
         words: dict[int, PageWords] = {}
@@ -238,66 +252,66 @@ class Worker:
             ),
             timeout=settings.read_timeout,
             memory_mb=settings.read_memory_mb,
-            cancelled=lease.unwanted,
+            cancelled=lease.is_lost,
             scratch=self._files.storage.scratch(),
         )
         metadata = {**document.metadata, "file_name": file.name, "file_id": file.id, "path": file.path}
         if file.origin:
             metadata["url"] = file.origin
-        hidden = tuple(metadata)
         document = replace(
             document,
             id_=file.id,
             metadata=metadata,
-            excluded_embed_metadata_keys=list(hidden),
-            excluded_llm_metadata_keys=list(hidden),
+            excluded_embed_metadata_keys=list(metadata),
+            excluded_llm_metadata_keys=list(metadata),
         )
         return ReadFile(file, document, [], left_out, words, time.monotonic() - began)
 
     def _split(self, read: ReadFile, lease: Lease) -> ReadFile:
-        """The file with its passages. NoTextError where there are none."""
+        """Add the passages. NoTextError if there are none."""
         lease.estimate_embedding(len(read.document.text))
         lease.report(Stage.SPLITTING, 0, 1)
         settings = self._settings()
-        size, overlap, splitter = settings.chunk_size, settings.chunk_overlap, settings.splitter
-        nodes = lease.run(lambda: passages_of(read.document, size, overlap, splitter))
+        nodes = lease.run(lambda: passages_of(read.document, settings.chunk_size, settings.chunk_overlap, settings.splitter))
         if not nodes:
             name = read.file.name
             raise NoTextError(f"{name} contains no text.", hint="If it is a scan, have its text recognised first (OCR).")
         return replace(read, nodes=nodes)
 
     def _embed(self, reads: list[ReadFile], lease: Lease, embed_model: str) -> list[ReadFile]:
-        """With their vectors: those of an earlier attempt and of the version before, and the others from the embedder. What a
-        large file has by then is kept as drafts."""
+        """Add the vectors. Those of an earlier attempt, or of the same passages in the index, are not computed again. The
+        vectors of a large file are stored as drafts meanwhile."""
         nodes, drafts = [node for read in reads for node in read.nodes], self._files.drafts
+        passages = self._passage_embedder(embed_model)
 
         def note(step: Step) -> None:
             with self._files.transaction() as db:
-                remember(db, "embed", step.seconds, step.characters)  # at once: the files that wait are told by it
+                remember(db, "embed", step.seconds, step.characters)  # at once, for the estimates of queued files
                 lease.estimate_embedding(step.characters_left, read_costs(db))
-                if step.made and step.characters_left and len(reads) == 1:  # the last ones go into the store at once
-                    drafts.keep(reads[0].file.id, step.made)
+                if step.vectors and step.characters_left and len(reads) == 1:  # the last ones go into the store at once
+                    drafts.keep(reads[0].file.id, step.vectors)
                 lease.report(Stage.EMBEDDING, step.done, len(nodes))
 
-        def known() -> dict[str, Vector]:
+        def read_known() -> dict[str, Vector]:
+            known: dict[str, Vector] = {}
             with self._files.database.snapshot():
-                each = (passages.stored(self._store, read.file.id) | drafts.vectors(read.file.id) for read in reads)
-                return {content: vector for vectors in each for content, vector in vectors.items()}
+                for read in reads:
+                    known |= passages.read_vectors(self._store, read.file.id) | drafts.vectors(read.file.id)
+            return known
 
-        passages = self._passages_by(embed_model)
-        embedded = iter(passages.embed(nodes, lease.run(known), lease.run, note))
+        embedded = iter(passages.embed(nodes, lease.run(read_known), lease.run, note))
         return [replace(read, nodes=list(islice(embedded, len(read.nodes)))) for read in reads]
 
-    def _passages_by(self, embed_model: str) -> PassageEmbedder:
+    def _passage_embedder(self, embed_model: str) -> PassageEmbedder:
         return self._passages.setdefault(embed_model, PassageEmbedder(self._embedders.of(embed_model)))
 
     def _unpack(self, file: FileRow, lease: Lease) -> None:
-        """A zip becomes the files in it, each with a row of its own, and its own row goes."""
+        """Replace a zip by the files in it, each with a row of its own."""
         settings = self._settings()
         path = lease.run(lambda: self._files.location(file))
-        for left in path.parent.glob("unpacked-*"):  # by workers that were killed
-            shutil.rmtree(left, ignore_errors=True)
-        into = path.parent / f"unpacked-{new_id()[:8]}"  # where no worker that has lost the zip deletes it
+        for old in path.parent.glob("unpacked-*"):  # of workers that were killed
+            shutil.rmtree(old, ignore_errors=True)
+        into = path.parent / f"unpacked-{new_id()[:8]}"  # A worker that has lost the zip cannot delete this folder.
         try:
             members = unpack_isolated(
                 path,
@@ -305,7 +319,7 @@ class Worker:
                 ReadOptions(name=file.name, password=self._files.password(file.id), progress=lease.report_reading),
                 timeout=settings.read_timeout,
                 memory_mb=settings.read_memory_mb,
-                cancelled=lease.unwanted,
+                cancelled=lease.is_lost,
                 scratch=self._files.storage.scratch(),
             )
             outcomes = []
@@ -314,8 +328,8 @@ class Worker:
                 outcomes.append(self._add_member(file, lease, member, settings))
         finally:
             shutil.rmtree(into, ignore_errors=True)
-        with self._files.forgetting(file.id, worker=lease.worker) as forgotten:  # who waits sees the zip or what is said
-            if not forgotten:
+        with self._files.remove_with(file.id, worker=lease.worker) as removed:  # in one transaction with the notes about it
+            if not removed:
                 raise Cancelled  # stopped, deleted or replaced at the last moment
             notes = [member.error for member in members if isinstance(member.error, PassedOverError)]
             if earlier := [member.name for member, outcome in zip(members, outcomes, strict=True) if outcome == "replaced"]:
@@ -323,11 +337,11 @@ class Worker:
             if notes:
                 self._files.refuse(file.name, 0, PassedOverError(" ".join(note.what for note in notes), hint=notes[0].hint))
             if not any(outcome in ("added", "replaced") for outcome in outcomes):
-                said = f"Everything in {file.name} is already in your library."
-                self._files.refuse(file.name, 0, AlreadyThereError(said, hint="There is nothing more to do."))
+                nothing_new = f"Everything in {file.name} is already in your library."
+                self._files.refuse(file.name, 0, AlreadyThereError(nothing_new, hint="There is nothing more to do."))
 
     def _add_member(self, file: FileRow, lease: Lease, member: Unpacked, settings: IngestSettings) -> Outcome | None:
-        """What became of this file of a zip; None where it was passed over."""
+        """Add a file of a zip. None if the file was passed over."""
         try:
             if member.error is not None:
                 raise member.error
@@ -338,15 +352,15 @@ class Worker:
                 return None
             self._files.refuse(member.name, 0, error)
             return "added"
-        # What came after the archive is from it: it was begun before.
+        # A duplicate that is newer than the archive was added by an earlier attempt to unpack it.
         return "added" if added.outcome == "duplicate" and added.file.added >= file.added else added.outcome
 
 
 def tidy(files: Files, store: CurrentStore) -> None:
-    """Remove what crashes may have left: bytes of no file, passages of files that were deleted, and vectors of no index."""
+    """Delete the remains of a crash: bytes without a file, passages of deleted files, and vectors without an index."""
     files.sweep()
     for stored in store.documents():
-        with contextlib.suppress(UnknownDocumentError):  # deleted by others meanwhile
+        with contextlib.suppress(UnknownDocumentError):  # deleted by another process meanwhile
             if files.get(stored.id_) is None and store.document(stored.id_).metadata.get("file_id") == stored.id_:
                 store.delete(stored.id_)
     store.reclaim()
@@ -361,7 +375,7 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     folder = Path(sys.argv[1])
-    where = os.environ.pop(DATABASE, folder)  # taken out: it may hold a password, and what reads files inherits the rest
+    where = os.environ.pop(DATABASE, folder)  # removed, because processes that read files must not inherit a password
     parts = open_parts(where, folder)
     embedder = HuggingFaceEmbedding()
     small, worker, stuck = (
@@ -374,39 +388,35 @@ def main() -> None:
     fetchers = (Fetcher(parts.files, lambda: parts.settings.read().ingest) for _ in range(FETCHERS))
     for run_once in (small.run_once, stuck.run_once, *(fetcher.run_once for fetcher in fetchers)):
         threading.Thread(target=run_forever, args=(run_once, parts.database), daemon=True).start()
-    retry_while_away(worker.damaged)
+    retry_while_away(worker.find_damaged)
     changes, healed = Changes(parts.database), -HEAL_SECONDS
     while True:
         if retry_while_away(worker.run_once) or retry_while_away(worker.rebuild_once):
             continue
         if time.monotonic() - healed > HEAL_SECONDS:
             healed = time.monotonic()
-            _heal(worker)
-        parts.store.close()  # what others delete meanwhile is not kept open here
+            try:
+                retry_while_away(worker.heal)
+            except RagError as error:  # files must still be read; the next check tries again
+                logger.warning("damaged vectors could not be made anew: %s", error.what)
+        parts.store.close()  # An open file that another process deletes would still use disk space.
         retry_while_away(changes.wait)
 
 
 def run_forever(run_once: Callable[[], bool], database: Database) -> None:
-    """Do this for as long as the process lives, and wait for a change where there is nothing to do."""
+    """Call `run_once` until the process ends. When it has nothing to do, wait for a change of the database."""
     changes = Changes(database)
     while True:
         try:
             if not retry_while_away(run_once):
                 retry_while_away(changes.wait)
-        except StoreError as error:  # it waits until somebody has mended it
+        except StoreError as error:  # until a person repairs the database
             logger.warning("Nothing can be read: %s", error.what)
             time.sleep(LONGEST_AWAY)
 
 
-def _heal(worker: Worker) -> None:
-    try:
-        retry_while_away(worker.heal)
-    except RagError as error:  # nobody waits for it, and files must still be read: the next time
-        logger.warning("damaged vectors could not be made anew: %s", error.what)
-
-
 def retry_while_away(work: Callable[[], T]) -> T:
-    """The result of `work`, which is done again as long as the database's server is away or the disk is full."""
+    """The result of `work`, which is called again while the database cannot be reached or the disk is full."""
     pause = AWAY_SECONDS
     while True:
         try:
@@ -421,7 +431,7 @@ def retry_while_away(work: Callable[[], T]) -> T:
 
 def _end_with_parent() -> None:
     sys.stdin.read()
-    os._exit(0)  # at any moment: what is not finished is taken up again, and the process that reads for this one ends with it
+    os._exit(0)  # Safe at any moment: unfinished work is claimed again, and the processes that read files end with this one.
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The worker process of an open library: it reads what is added, and another takes its place where it dies."""
+"""The worker process of an open library. It reads added files, and is started again when it dies."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ragcore.errors import StoreError, UnreadableFileError
 
 logger = logging.getLogger(__name__)
 
-RESTART_SECONDS = 1.0  # before a worker that died is replaced; twice as long each time when it dies young
+RESTART_SECONDS = 1.0  # First pause before a restart. It doubles each time a worker dies within YOUNG_SECONDS.
 LONGEST_RESTART = 60.0  # seconds
 YOUNG_SECONDS = 30.0
-CLOSE_SECONDS = 5.0  # that a worker gets to end by itself
-DEATHS = 3  # of workers over the same file, before the file is given up
-LOG_BYTES = 1_000_000  # of the worker's log, before another is begun
+CLOSE_SECONDS = 5.0  # for a worker to end by itself
+DEATHS = 3  # of workers with the same file, before the file is given up
+LOG_BYTES = 1_000_000  # Maximum size of a worker's log file.
 
 
 class WorkerProcess:
-    """`where` is the library: its folder, or the address of its server. `folder` has the worker's log, on this machine."""
+    """`where` is the library: its folder, or the address of its server. `folder` is the local folder for the worker's log."""
 
     def __init__(self, where: Path | str, folder: Path, files: Files) -> None:
         self._where = where
@@ -41,11 +41,10 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process's number; None while there is no process."""
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """See to it that a worker reads what is added, until this is closed. A library that is read-only needs none."""
+        """Start a worker, and restart it until this is closed. A read-only library needs none."""
         with self._lock:
             if self._process is None and not self._closed and (on_server(self._where) or os.access(self._folder, os.W_OK)):
                 self._process = self._spawn()
@@ -59,18 +58,18 @@ class WorkerProcess:
         if process is None:
             return
         if process.stdin:
-            process.stdin.close()  # which it takes for the end
+            process.stdin.close()  # tells it to end
         try:
             process.wait(CLOSE_SECONDS)
         except subprocess.TimeoutExpired:
             process.terminate()
             process.wait()
-        with contextlib.suppress(StoreError):  # then the next worker waits until this one's silence is long enough
+        with contextlib.suppress(StoreError):  # its files are claimed again after SILENT_SECONDS
             self._files.queue.release(process_name(process.pid))
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         path = self._folder / "worker.log"
-        with contextlib.suppress(OSError):  # not there yet, or held open by another worker
+        with contextlib.suppress(OSError):  # it does not exist yet, or is open in another worker
             if path.stat().st_size > LOG_BYTES:
                 path.replace(path.with_suffix(".old.log"))
         with path.open("ab") as log:
@@ -83,7 +82,7 @@ class WorkerProcess:
             )
 
     def _keep_alive(self) -> None:
-        """Put another worker in the place of one that has died."""
+        """Restart the worker each time it dies."""
         pause = RESTART_SECONDS
         while (process := self._process) is not None:
             began = time.monotonic()
@@ -96,7 +95,7 @@ class WorkerProcess:
             try:
                 self._release(process_name(process.pid))
             except StoreError:
-                logger.exception("what the worker held waits until its silence is long enough")
+                logger.exception("the files of the worker are claimed again after some seconds")
             pause = min(2 * pause, LONGEST_RESTART) if time.monotonic() - began < YOUNG_SECONDS else RESTART_SECONDS
             time.sleep(pause)
             with self._lock:
@@ -107,9 +106,9 @@ class WorkerProcess:
                         logger.exception("the worker cannot be started; another attempt follows")
 
     def _release(self, process: str) -> None:
-        """Queue what a dead worker held, unless it is what workers die of."""
+        """Queue the files of a dead worker. A file that several workers died of fails."""
         for file in self._files.queue.release(process):
-            self._files.queue.leave_others(file.id)
+            self._files.queue.isolate(file.id)
             self._deaths[file.id] += 1
             if self._deaths[file.id] >= DEATHS:
                 del self._deaths[file.id]
@@ -124,6 +123,7 @@ class WorkerProcess:
 
 
 def environment_for(where: Path | str) -> dict[str, str]:
-    """Of a process that works on the library: where that is, if on a server. No argument, as those are for all to see."""
+    """The environment of a process that works on the library, with the address of its server. An argument would be visible to
+    all users of the machine."""
     others = {name: value for name, value in os.environ.items() if name != DATABASE}
     return {**others, DATABASE: str(where)} if on_server(where) else others

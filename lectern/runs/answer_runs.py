@@ -1,6 +1,6 @@
-"""Answers being given. Each has a thread of this process that writes it to the library as it grows; screens only follow it.
+"""Writes answers. Each has a thread of this process that stores it in the library as it grows; screens only follow it.
 
-So a reload, a closed tab or a second one loses nothing, and Stop keeps what was said.
+So a reload, a closed tab or a second one loses nothing, and after Stop the text so far stays.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from ragcore.sql.sqlite import NoRoomError
 
 logger = logging.getLogger(__name__)
 
-QUESTION_CHARS = 8000  # a longer question is a document: it belongs in the library
+QUESTION_CHARS = 8000  # Maximum length of a question. A longer text should be a document.
 ANSWERED = ("done", "stopped", "interrupted")
-WRITE_SECONDS = 1.0  # between two writings of a growing answer
-LATER_SECONDS = 15.0  # at most between two attempts to write the end of an answer
+WRITE_SECONDS = 1.0  # between two writes of a growing answer
+LATER_SECONDS = 15.0  # Maximum pause between two attempts to store the end of an answer.
 
 
 class AlreadyAnsweringError(InputError):
@@ -44,7 +44,7 @@ class AlreadyAnsweringError(InputError):
 
 
 class Run:
-    """One answer being given. `text` grows; `finished` once nothing more will come."""
+    """Writes one answer. `text` grows until `finished`."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class Run:
         self.conversation_id = message.conversation_id
         self.message_id = message.id
         self.text = ""
-        self._attributed = ""  # the finished text, with its citations checked; only `text` grows on the screens
+        self._attributed = ""  # the finished text with checked citations
         self._outcome: Outcome = "answer"
         self.sources: tuple[Source, ...] = ()
         threading.Thread(target=self._run_thread, name=f"answer-{self.message_id}", daemon=True).start()
-        threading.Thread(target=self._keep_written, name=f"write-{self.message_id}", daemon=True).start()
+        threading.Thread(target=self._write_forever, name=f"write-{self.message_id}", daemon=True).start()
 
     @property
     def finished(self) -> bool:
@@ -89,33 +89,33 @@ class Run:
 
     @property
     def progress(self) -> Progress | None:
-        """How far it has come, where that can be told before its first word."""
+        """The progress before the first word, if it is known."""
         return self._answering.progress() if self._answering else None
 
     @property
     def call(self) -> CallInFlight | None:
-        """The call to the language model that is under way."""
+        """The current call to the language model."""
         return self._watch.look() if self._watch else None
 
     @property
     def rows(self) -> tuple[FileAnswer, ...]:
-        """What each document said so far, where each is asked on its own."""
+        """The answers for each document so far, if each is asked separately."""
         return self._answering.rows if isinstance(self._answering, AnswerPerDocument) else ()
 
     def stop(self) -> None:
-        """Keep what was said and end. Returns at once, even while the model is silent; its server is free for others."""
+        """End the answer with its text so far. Returns at once, and cancels the call of the model."""
         self._end("stopped")
         self._cancellation.cancel()
 
     def follow(self, hz: float = 20.0) -> Iterator[str]:
-        """Pieces of the text from its beginning, at most `hz` a second; "" when nothing came for half a second."""
-        shown = 0
+        """Pieces of the text from its beginning, at most `hz` a second; "" after half a second without text."""
+        position = 0
         while True:
             with self._changed:
-                if len(self.text) == shown and not self.finished:
+                if len(self.text) == position and not self.finished:
                     self._changed.wait(timeout=0.5)
-                piece, finished = self.text[shown:], self.finished
-            shown += len(piece)
+                piece, finished = self.text[position:], self.finished
+            position += len(piece)
             yield piece
             if finished:
                 return
@@ -128,42 +128,38 @@ class Run:
 
     def _run_thread(self) -> None:
         with cancellable(self._cancellation):
-            self._answer_or_fail()
+            try:
+                self._stream_answer()
+                self._end("done")
+            except RagError as error:
+                self._fail(Problem.of(error))
+            except Exception:  # a bug must end the answer, or the screen waits forever
+                logger.exception("answer %s failed", self.message_id)
+                self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
         if self._state == "stopped" and self._answering is not None and self._answering.trace is not None:
-            try:  # only now have its steps ended
-                self._library.conversations.keep_trace(self.message_id, self._answering.trace)
+            try:  # its steps have ended only now
+                self._library.conversations.save_trace(self.message_id, self._answering.trace)
             except StoreError as error:
                 logger.warning("the trace of answer %s could not be written: %s", self.message_id, error)
 
-    def _answer_or_fail(self) -> None:
-        try:
-            self._stream_answer()
-            self._end("done")
-        except RagError as error:
-            self._fail(Problem.of(error))
-        except Exception:  # nobody must be left waiting for a thread that has died; the log has the trace of our bug
-            logger.exception("answer %s failed", self.message_id)
-            self._fail(Problem("The answer could not be finished.", "Try again. If it happens again, please report it."))
-
     def _stream_answer(self) -> None:
-        """Say all of the answer, or less where it is stopped."""
-        # Asked now: by the time the answer is finished, the settings may name another model.
-        llm = self._library.llm(extractive=self._ask.extractive)
+        """Append pieces to the text until the answer ends or is stopped."""
+        llm = self._library.llm(extractive=self._ask.extractive)  # now, because the settings may change during the answer
         self._model, self._watch = llm.metadata, CallWatch(llm, self._read_prompts)
         if self._same is not None:
-            self._ask = self._same.chosen_for(self._ask)
-            self._library.conversations.note_ask(self.message_id, self._ask)
+            self._ask = self._same.add_to(self._ask)
+            self._library.conversations.save_ask(self.message_id, self._ask)
         self._unread = count_unread(self._library.files, self._ask)
-        self._unready = self._library.embedder_loader.state == "loading"  # which the question waits for
+        self._unready = self._library.embedder_loader.state == "loading"
         with self._watch.follow():
             answer = self._answering = self._library.answer(self._ask, self._history)
         with closing(answer):
             sources = tuple(build_sources(answer.source_nodes))
             with self._changed:
-                if self.finished:  # stopped while the passages were looked for
+                if self.finished:  # stopped during retrieval
                     return
                 self.sources = sources
-                self._changed.notify_all()  # they are shown before the first word
+                self._changed.notify_all()  # screens draw them before the first word
             for piece in answer:
                 with self._changed:
                     if self.finished:
@@ -172,19 +168,19 @@ class Run:
                     self.text += piece
                     self._changed.notify_all()
             with self._changed:
-                self._cite(answer.source_nodes)  # an agent's are known only now
+                self._cite(answer.source_nodes)  # those of an agent are known only now
                 self._outcome = answer.outcome
         self._check_citations()
 
     def _check_citations(self) -> None:
-        """Cite the passage that supports each sentence of a written answer, and note the sentences that none supports."""
+        """Cite the passage that supports each sentence of a model's answer, and record the unsupported sentences."""
         if self._model is None or self._model.is_extractive or self.rows or not self._ask.reads_documents:
             return
         passages = [Passage(source.text, source.number, source.place) for source in self.sources]
         question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
         try:
             answer = self._library.answer_check.check(question, self.text, passages)
-        except RagError as error:  # the answer is whole; Check sentences tries again
+        except RagError as error:  # the answer is complete, and Check sentences tries again
             logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
             return
         try:
@@ -196,32 +192,25 @@ class Run:
                 self._attributed, self._outcome = answer.text, answer.outcome
 
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
-        """Sources that the answer has come to cite while it grows."""
+        """Add the new sources of a growing answer."""
         known = len(self.sources)
         self.sources += tuple(build_sources(nodes[known:], known + 1))
 
-    def _keep_so_far(self) -> None:
-        """Of an answer that is stopped before its first word, what its steps have said."""
-        if self._answering is not None and not self.text:
-            self.text, nodes = self._answering.so_far()
-            self._cite(nodes)
-
-    def _note(self, state: State) -> None:
-        """Facts of the answer as far as it has come; the trace only once it is whole."""
+    def _collect_facts(self, state: State) -> None:
+        """The facts of the answer so far; the trace only at its end."""
         trace, model = self._answering.trace if self._answering else None, self._model
         if trace is None or model is None:
             return
         calls = trace.named("llm")
         self._read_prompts.add(trace)
         condensed = condensed_question(trace)
-        meant = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
+        corrected = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
-        mode = ask.mode
         spent, price = trace.total_tokens(), self._library.settings.price
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
-            mode=mode,
-            mode_label=mode.replace("_", " "),
+            mode=ask.mode,
+            mode_label=ask.mode.replace("_", " "),
             calls=len(calls),
             seconds=time.perf_counter() - self._began,
             passages_used=len(read),
@@ -231,7 +220,7 @@ class Run:
             extractive=model.is_extractive,
             model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
-            meant=meant,
+            meant=corrected,
             money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
             currency=price.currency,
             expected=self._expected,
@@ -255,10 +244,11 @@ class Run:
             if self.finished:
                 return
             try:
-                if state == "stopped":
-                    self._keep_so_far()
+                if state == "stopped" and self._answering is not None and not self.text:
+                    self.text, nodes = self._answering.so_far()  # the texts of its steps
+                    self._cite(nodes)
                 self.sources = locate_quotes(self._library.store, self.sources, self._attributed or self.text)
-                self._note(state)
+                self._collect_facts(state)
                 self._write(state)
             except StoreError as error:
                 logger.exception("the end of answer %s could not be written", self.message_id)
@@ -266,28 +256,28 @@ class Run:
                 if _may_pass(error):
                     threading.Thread(target=self._write_later, args=(state,), daemon=True).start()
             finally:
-                self._state = state  # only now: whoever sees that it is finished finds it written
+                self._state = state  # after it was stored, so that followers can read it from the library
                 self._changed.notify_all()
 
-    def _keep_written(self) -> None:
+    def _write_forever(self) -> None:
         while not self.wait(WRITE_SECONDS):
             with self._changed:
                 if self.finished:
                     return
                 try:
                     if self.rows:
-                        self._note("writing")
-                    there = self._write("writing")
-                except StoreError as error:
+                        self._collect_facts("writing")
+                    exists = self._write("writing")
+                except StoreError as error:  # the next write may succeed
                     logger.warning("answer %s could not be written: %s", self.message_id, error)
-                    continue  # the database was busy; it will be written the next time
-                if not there:  # deleted, or stopped from elsewhere: nobody wants the answer
+                    continue
+                if not exists:  # deleted, or stopped by another process
                     self._state = "stopped"
                     self._changed.notify_all()
                     self._cancellation.cancel()
 
     def _write_later(self, state: State) -> None:
-        """The end of an answer, once the disk has room or the database's server is back."""
+        """Store the end of an answer once the disk has space or the database can be reached."""
         pause = WRITE_SECONDS
         while True:
             time.sleep(pause)
@@ -325,64 +315,64 @@ class Run:
 
 
 def _may_pass(error: StoreError) -> bool:
-    """Whether what could not be written may be, later: the disk is full, or the database's server away."""
+    """Whether a later write may succeed: the disk is full, or the database cannot be reached."""
     return error.retryable or isinstance(error, NoRoomError)
 
 
 class SharedPassages:
-    """The passages that all answers of a comparison are made from: looked for once, by whichever answer comes first."""
+    """The passages that all answers of a comparison use. The first answer retrieves them."""
 
     def __init__(self, library: Library, conversation_id: str) -> None:
         self._library = library
         self._conversation_id = conversation_id
         self._lock = threading.Lock()
-        self._found: Future[tuple[str, ...]] = Future()
+        self._node_ids: Future[tuple[str, ...]] = Future()
 
-    def chosen_for(self, ask: Ask) -> Ask:
-        """The ask with exactly these passages. RagError, the same for each answer, when they cannot be looked for."""
+    def add_to(self, ask: Ask) -> Ask:
+        """The ask with exactly these passages. A RagError of the retrieval is raised for each answer."""
         with self._lock:
-            if not self._found.done():
+            if not self._node_ids.done():
                 try:
-                    self._found.set_result(self._kept() or self._looked_for(ask))
+                    self._node_ids.set_result(tuple(source.node_id for source in self._read() or self._retrieve(ask)))
                 except RagError as error:
-                    self._found.set_exception(error)
-        return replace(ask, node_ids=self._found.result())
+                    self._node_ids.set_exception(error)
+        return replace(ask, node_ids=self._node_ids.result())
 
-    def _kept(self) -> tuple[str, ...]:
+    def _read(self) -> Sequence[Source]:
         question = self._library.conversations.messages(self._conversation_id)[:1]
-        return tuple(source.node_id for message in question for source in message.sources)
+        return [source for message in question for source in message.sources]
 
-    def _looked_for(self, ask: Ask) -> tuple[str, ...]:
+    def _retrieve(self, ask: Ask) -> Sequence[Source]:
         sources = build_sources(self._library.passages(ask))
-        self._library.conversations.note_found(self._conversation_id, sources)
-        return tuple(source.node_id for source in sources)
+        self._library.conversations.save_sources(self._conversation_id, sources)
+        return sources
 
 
 class AnswerRuns:
-    """The runs of this process. A conversation is answered by one process at a time, and once; in a comparison that is so of
-    each answer."""
+    """The runs of this process. A conversation has at most one run, in all processes; in a comparison, each answer has at most
+    one."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = threading.Lock()
-        self._runs: dict[str, Run] = {}  # by the message that is being written
+        self._runs: dict[str, Run] = {}  # by message
         self._read_prompts = ReadPrompts()
 
     def start(self, conversation_id: str, ask: Ask, *, expected: Price | None = None) -> Run:
-        """Ask, and begin to answer. QuestionError, AlreadyAnsweringError; nothing is noted then. `expected` is the price that
-        was shown before."""
+        """Ask, and start the answer. `expected` is the price that the screen has displayed. QuestionError,
+        AlreadyAnsweringError."""
         check_question(ask.question)
         conversations = self._library.conversations
         with self._lock:
             with self._library.database.transaction():
                 self._must_be_free(conversation_id)
                 history, message = self.history(conversation_id), conversations.begin(conversation_id, ask)
-            return self._begun(message, history, expected)
+            return self._begin(message, history, expected)
 
     def compare(self, asks: Sequence[Ask], *, expected: Sequence[Price | None] = ()) -> str:
-        """Answer one question in several ways at the same time, from the same passages, in a conversation of its own.
+        """Answer one question with several settings at the same time, from the same passages, in a conversation of its own.
 
-        Gives the conversation's id. The first of `asks` says how the passages are found. QuestionError.
+        Returns the conversation's id. The first of `asks` determines the retrieval. QuestionError.
         """
         check_question(asks[0].question)
         conversations = self._library.conversations
@@ -392,16 +382,13 @@ class AnswerRuns:
                 messages = conversations.begin_several(conversation_id, asks)
             same = SharedPassages(self._library, conversation_id)
             for message, price in zip(messages, expected or [None] * len(asks), strict=True):
-                self._begun(message, [], price, same)
+                self._begin(message, [], price, same)
         return conversation_id
 
     def retry(
         self, message_id: str, *, extractive: bool | None = None, ask: Ask | None = None, expected: Price | None = None
     ) -> Run:
-        """Answer the same question once more, in the place of the answer that is there; `ask`: in another way.
-
-        What was thought of the answer before goes with it.
-        """
+        """Replace an answer by a new one to the same question, perhaps with other settings: `ask`. Its rating is deleted."""
         message = self._library.conversations.message(message_id)
         if message is None or message.ask is None:
             raise InputError("This answer no longer exists.", hint="Ask the question again.")
@@ -413,18 +400,18 @@ class AnswerRuns:
                 history, same = self._before(message)
                 message = conversations.begin_again(message_id, ask)
                 self._library.feedback.take_back(message_id)
-            return self._begun(message, history, expected, same)
+            return self._begin(message, history, expected, same)
 
     def get(self, conversation_id: str) -> Run | None:
-        """The run of a conversation that is being answered now."""
+        """The current run of a conversation."""
         return next(iter(self.all(conversation_id)), None)
 
     def all(self, conversation_id: str) -> list[Run]:
-        """The runs of a comparison that are not finished."""
+        """The current runs of a comparison."""
         return [run for run in list(self._runs.values()) if run.conversation_id == conversation_id and not run.finished]
 
     def stop(self, message_id: str) -> None:
-        """End an answer that another process may be writing; what it has noted of it is kept."""
+        """Stop an answer, of this or another process, with its text so far."""
         run = self._runs.get(message_id)
         if run is not None:
             run.stop()
@@ -433,15 +420,15 @@ class AnswerRuns:
 
     @property
     def answering(self) -> bool:
-        """Whether any answer is being given."""
+        """Whether any run is not finished."""
         return any(not run.finished for run in list(self._runs.values()))
 
     def stop_all(self) -> None:
-        """End every answer; what was said is kept."""
+        """Stop every answer of this process, with its text so far."""
         for run in list(self._runs.values()):
             run.stop()
 
-    def _begun(
+    def _begin(
         self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None = None
     ) -> Run:
         self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
@@ -449,27 +436,27 @@ class AnswerRuns:
         return run
 
     def _run(self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None) -> Run:
-        """The run that answers; another kind where a recording of the answer is played (`recorded_demo`)."""
+        """Start a run. `recorded_demo` overrides it."""
         return Run(self._library, message, history, expected, same, self._read_prompts)
 
     def _before(self, message: Message) -> tuple[list[ChatMessage], SharedPassages | None]:
-        """What an answer that is given again goes on from, once it is sure that nobody else is giving it."""
+        """The history before an answer, or the passages of its comparison. AlreadyAnsweringError."""
         conversation = self._library.conversations.get(message.conversation_id)
         if conversation is None or conversation.kind != "compare":
             self._must_be_free(message.conversation_id)
             return self.history(message.conversation_id, before=message.id), None
-        noted = self._library.conversations.message(message.id)
-        if noted is not None and noted.state == "writing":
+        stored = self._library.conversations.message(message.id)
+        if stored is not None and stored.state == "writing":
             raise AlreadyAnsweringError
         return [], SharedPassages(self._library, message.conversation_id)
 
     def _must_be_free(self, conversation_id: str) -> None:
-        """In the transaction that begins the next answer, so that no other process begins one too."""
+        """AlreadyAnsweringError. Call it in the transaction that begins the next answer, so that no other process does too."""
         if self.get(conversation_id) is not None or self._library.conversations.being_answered(conversation_id):
             raise AlreadyAnsweringError
 
     def history(self, conversation_id: str, before: str | None = None) -> list[ChatMessage]:
-        """The turns that were answered, wholly or until stopped. What was never answered is not remembered."""
+        """The turns with an answer, also an incomplete one."""
         history: list[ChatMessage] = []
         question: Message | None = None
         for message in self._library.conversations.messages(conversation_id):

@@ -1,4 +1,4 @@
-"""What an answer waits for that has no words yet: the call to its language model that is under way."""
+"""The call to the language model that an answer without words waits for."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ragcore.llms.call_stages import CallStage
 from ragcore.observe import Listener, Span, add_listener
 
 STAGES = tuple(CallStage)  # in their order
-REMEMBERED = 8  # prompts; a server has few slots to remember one each
+REMEMBERED = 8  # prompts, because a server has few slots for one prompt each
 
 
 @dataclass(frozen=True, slots=True)
 class CallInFlight:
-    """`prompt_tokens` are those that the server has to read: without those that it remembers, where that is known.
-    `seconds_left` is None where the model's speed is not known, before it reads, and once it takes longer than it should."""
+    """`prompt_tokens` that the server has to read, without those in its cache. `seconds_left` is None if the model's speed is
+    unknown, before it reads, and once it takes longer than estimated."""
 
     stage: CallStage
     prompt_tokens: int
@@ -30,26 +30,26 @@ class CallInFlight:
 
 
 class ReadPrompts:
-    """The prompts that models read last, of servers that say how much of a prompt they remembered. Threads may share it."""
+    """The last prompts of models, for servers that report how much of a prompt was in their cache. Threads may share it."""
 
     def __init__(self) -> None:
         self._read: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)  # model and prompt
 
     def add(self, trace: Span) -> None:
-        """Those of the calls that have ended."""
+        """Add the prompts of the calls that have ended."""
         for call in trace.named("llm"):
             if "cached_tokens" in call.facts and (prompt := (str(call.facts["model"]), _prompt(call))) not in self._read:
                 self._read.append(prompt)
 
     def unread(self, call: Span) -> str:
-        """What follows in the prompt of a call on the longest beginning that its model has read before."""
+        """The prompt of a call without its longest beginning that the model has read before."""
         prompt, model = _prompt(call), call.facts["model"]
         known = [prompt for reader, prompt in self._read.copy() if reader == model]
         return prompt[max((len(commonprefix((prompt, each))) for each in known), default=0) :]  # noqa: RUF071 - of characters
 
 
 class CallWatch(Listener):
-    """Looks at the calls of one answer, for one thread. Each prompt is counted once."""
+    """Watches the calls of one answer, for one thread. Each prompt is counted once."""
 
     def __init__(self, llm: LLM, read_prompts: ReadPrompts) -> None:
         self._llm = llm
@@ -60,8 +60,7 @@ class CallWatch(Listener):
 
     @contextmanager
     def follow(self) -> Iterator[None]:
-        """The calls of the trace that this thread begins inside, also while it is still begun: a follow-up is condensed by a
-        call of its own before its passages can be found."""
+        """Watch the trace that this thread starts inside, from its first call: the one that condenses a follow-up question."""
         self._thread = threading.get_ident()
         remove = add_listener(self)
         try:
@@ -74,8 +73,7 @@ class CallWatch(Listener):
             self._trace = step
 
     def look(self) -> CallInFlight | None:
-        """The call that has come farthest of those that have not ended; None where there is none, as with the reader that
-        quotes, which is no model to wait for."""
+        """The call in the latest stage of those that have not ended; None without a call, and for the extractive reader."""
         if self._trace is None or self._llm.metadata.is_extractive:
             return None
         calls = [call for call in self._trace.named("llm") if call.seconds < 0]
@@ -92,12 +90,12 @@ class CallWatch(Listener):
     def _count(self, call: Span) -> int:
         if self._counted[0] is not call:
             unread = self._llm.count_tokens(self._read_prompts.unread(call))
-            self._counted = call, max(unread, 1)  # of what it remembers whole, a server reads the end again
+            self._counted = call, max(unread, 1)  # of a prompt that is in its cache, a server reads the end again
         return self._counted[1]
 
 
 def _stage(call: Span) -> CallStage:
-    """A server whose queue and runtime are not ours begins to read at once, as far as can be known."""
+    """READING for a server with an unknown queue."""
     return CallStage(call.stage.name) if call.stage else CallStage.READING
 
 

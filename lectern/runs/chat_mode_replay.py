@@ -1,8 +1,7 @@
-"""A conversation asked once more in other ways of chatting, side by side: the same questions in order, each way with the
-history of its own answers.
+"""Asks the questions of a conversation again in other chat modes, side by side. Each mode has the history of its own answers.
 
-Each way is a lane: a conversation of kind "replay", hidden from the lists and deleted together with the one it replays. So its
-answers have passages, facts and traces as any others, are written down while they grow, and outlive a reload.
+Each mode is a lane: a conversation of kind "replay", which is not in the lists and is deleted with the replayed conversation.
+So its answers have passages, facts and traces like others, are stored while they grow, and survive a reload.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from ragcore.schema import new_id
 logger = logging.getLogger(__name__)
 
 MODES: tuple[ChatMode, ...] = get_args(ChatMode)
-AT_ONCE = 3  # lanes that are asked at the same time
+AT_ONCE = 3  # Maximum number of lanes that are asked at the same time.
 
 Lack = Literal["model", "functions"]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool that was called; `arguments` are JSON as the model wrote them."""
+    """A call of a tool; `arguments` are the model's JSON."""
 
     tool: str
     arguments: str
@@ -43,21 +42,17 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What was done for an answer. `rewritten`: the question as it was looked up, where a call made another of it.
+    """The steps of an answer."""
 
-    `passages`: how many were found, each counted once; None when the documents were not searched. `worked_as`: the mode that
-    answered, which for "best" is another. "" while it is not known.
-    """
-
-    rewritten: str | None = None
-    passages: int | None = None
+    rewritten: str | None = None  # the question of the retrieval, if it is another one
+    passages: int | None = None  # number of different passages; None without a search
     tools: tuple[ToolUse, ...] = ()
-    worked_as: str = ""
+    worked_as: str = ""  # the mode that answered, which differs for "best"; "" while unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A question answered in one mode. `steps` are None until the answer is whole, and of one that failed or was stopped."""
+    """An answer in one mode. `steps` is None for an incomplete answer."""
 
     message_id: str
     question: str
@@ -71,7 +66,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One mode: its answers so far, in the order of the questions."""
+    """The answers of one mode, in the order of the questions."""
 
     mode: str
     conversation_id: str
@@ -83,7 +78,6 @@ class Lane:
 
     @property
     def tokens(self) -> int:
-        """Read and written."""
         return sum(cell.facts.prompt_tokens + cell.facts.completion_tokens for cell in self.cells if cell.facts)
 
     @property
@@ -92,13 +86,13 @@ class Lane:
 
     @property
     def is_broken(self) -> bool:
-        """Whether its last answer is not whole and is not being written: what comes after it was not asked."""
+        """Whether its last answer failed or was stopped, so that the next questions were not asked."""
         return bool(self.cells) and self.cells[-1].state in ("failed", "stopped", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """What is to be asked in a lane, in order; first the answer `again`, if any, is given once more."""
+    """The questions to ask in a lane, in order, after a retry of the answer `again`, if any."""
 
     lane_id: str
     asks: Sequence[Ask]
@@ -107,7 +101,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """`questions` are the rows, `lanes` the columns. A lane that has fewer answers was not asked further, or not yet."""
+    """`questions` are the rows, `lanes` the columns. A lane may have fewer answers than there are questions."""
 
     questions: tuple[str, ...]
     lanes: tuple[Lane, ...]
@@ -115,7 +109,7 @@ class Replay:
 
 
 def lacking(mode: str, model: LLMMetadata) -> Lack | None:
-    """What `mode` needs that this model, or the extractive reader, is not; None when it can be asked."""
+    """What `mode` needs and this model does not have; None if nothing."""
     if mode == "simple" and model.is_extractive:
         return "model"
     if mode == "openai" and not (model.is_function_calling_model or model.is_extractive):
@@ -124,35 +118,34 @@ def lacking(mode: str, model: LLMMetadata) -> Lack | None:
 
 
 def steps_of(trace: Span) -> Steps:
-    """Read from the trace of a whole answer."""
-    found = {hit["id"] for step in trace.named("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
+    """The steps in the trace of a complete answer."""
+    ids = {hit["id"] for step in trace.named("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
     condensed = condensed_question(trace)
     return Steps(
         rewritten=condensed if condensed != trace.facts.get("question") else None,
-        passages=len(found) if trace.named("retrieve") else None,
+        passages=len(ids) if trace.named("retrieve") else None,
         tools=tuple(ToolUse(str(step.facts["tool"]), str(step.facts["arguments"])) for step in trace.named("tool")),
         worked_as=str(trace.facts.get("mode", "")),
     )
 
 
 def _in_mode(ask: Ask, mode: str) -> Ask:
-    """By the model that is set, also where one of the answers was given without it."""
     return replace(ask, chat_mode=mode, extractive=False, reading="best")
 
 
 class Replays:
-    """The replays of this process, and those that are kept. A conversation has one; a new one takes its place."""
+    """The replays of a library, and those that run in this process. A new replay of a conversation replaces the old one."""
 
     def __init__(self, library: Library, runs: AnswerRuns) -> None:
         self._library = library
         self._runs = runs
         self._lock = threading.Lock()
-        self._stops: dict[str, threading.Event] = {}  # by the conversation that is being replayed
-        self._priced: tuple[Hashable, dict[tuple[str, str], Price]] = (None, {})  # by message and mode, for one basis
-        self._steps: dict[str, Steps] = {}  # by message; a whole answer of a replay is never made anew
+        self._stops: dict[str, threading.Event] = {}  # by conversation
+        self._prices: tuple[Hashable, dict[tuple[str, str], Price]] = (None, {})  # by message and mode, for one basis
+        self._steps: dict[str, Steps] = {}  # by message, because a complete answer of a replay does not change
 
     def questions(self, conversation_id: str) -> tuple[Ask, ...]:
-        """What was asked in a conversation and got an answer, or part of one."""
+        """The questions of a conversation that have an answer."""
         return tuple(message.ask for message in self._answers(conversation_id) if message.ask)
 
     def _answers(self, conversation_id: str) -> list[Message]:
@@ -160,30 +153,24 @@ class Replays:
         return [message for message in messages if message.ask is not None and message.ask.chat_mode is not None]
 
     def price(self, conversation_id: str, modes: Sequence[str]) -> Price:
-        """About what replaying would take. The first question is priced, and of the others the middle one for all of them, as
-        what is remembered grows evenly."""
+        """An estimate of a replay. Of the questions after the first, the middle one counts for all, because the history grows
+        evenly."""
         answers, now = self._answers(conversation_id), basis(self._library)
-        if self._priced[0] != now:
-            self._priced = now, {}
-        priced = self._priced[1]
-        return together([each for mode in modes for each in self._prices(answers, mode, priced)])
+        if self._prices[0] != now:
+            self._prices = now, {}
+        first, later = answers[:1], answers[1:]
+        counted = [*first, *[later[len(later) // 2]] * len(later)] if later else first
+        return together([self._price(message, mode) for mode in modes for message in counted])
 
-    def _prices(self, answers: Sequence[Message], mode: str, priced: dict[tuple[str, str], Price]) -> list[Price]:
-        if not answers:
-            return []
-        first, others = answers[0], answers[1:]
-        later = [self._price(others[len(others) // 2], mode, priced)] * len(others) if others else []
-        return [self._price(first, mode, priced), *later]
-
-    def _price(self, message: Message, mode: str, priced: dict[tuple[str, str], Price]) -> Price:
-        known = (message.id, mode)
-        if known not in priced and message.ask is not None:
+    def _price(self, message: Message, mode: str) -> Price:
+        prices, key = self._prices[1], (message.id, mode)
+        if key not in prices and message.ask is not None:
             ask = _in_mode(message.ask, mode)
-            priced[known] = at_most(self._library, ask, self._runs.history(message.conversation_id, before=message.id))
-        return priced[known]
+            prices[key] = at_most(self._library, ask, self._runs.history(message.conversation_id, before=message.id))
+        return prices[key]
 
     def start(self, conversation_id: str, modes: Sequence[str]) -> None:
-        """Ask in each of `modes`, and forget the replay before. InputError without a question or a mode, or while one runs."""
+        """Replay in each of `modes`, and delete the old replay. InputError without a question or a mode, or during a replay."""
         asks = self.questions(conversation_id)
         if not asks or not modes:
             raise InputError(
@@ -192,50 +179,49 @@ class Replays:
             )
         conversations = self._library.conversations
         with self._lock:
-            if conversation_id in self._stops:
-                raise _running()
+            self._must_be_idle(conversation_id)
             stopped = self._stops[conversation_id] = threading.Event()
         try:
             for lane in self._lanes(conversation_id):
                 conversations.delete(lane.id)
             ordered = [mode for mode in MODES if mode in modes]
-            name = new_id()[:8]  # so that whoever still writes the one before writes into nothing
-            made = [conversations.create("replay", id_=f"{conversation_id}.{name}.{mode}").id for mode in ordered]
+            name = new_id()[:8]  # new, because another process may still write to the old replay
+            ids = [conversations.create("replay", id_=f"{conversation_id}.{name}.{mode}").id for mode in ordered]
         except RagError:
             del self._stops[conversation_id]
             raise
-        self._begin(
-            conversation_id,
-            [Turns(id_, [_in_mode(ask, mode) for ask in asks]) for id_, mode in zip(made, ordered, strict=True)],
-            stopped,
-        )
+        turns = [Turns(id_, [_in_mode(ask, mode) for ask in asks]) for id_, mode in zip(ids, ordered, strict=True)]
+        self._begin(conversation_id, turns, stopped)
 
     def go_on(self, conversation_id: str, mode: str) -> None:
-        """Give the last answer of this lane, which failed or was broken off, once more, and ask the questions after it.
-        InputError while a replay runs, or where nothing is to be done."""
+        """Retry the last answer of this lane, which failed or was stopped, and ask the next questions. InputError during a
+        replay, or if there is nothing to do."""
         with self._lock:
-            if conversation_id in self._stops:
-                raise _running()
-            left = self._left(conversation_id, mode)
+            self._must_be_idle(conversation_id)
+            turns = self._remaining_turns(conversation_id, mode)
             stopped = self._stops[conversation_id] = threading.Event()
-        self._begin(conversation_id, [left], stopped)
+        self._begin(conversation_id, [turns], stopped)
 
-    def _left(self, conversation_id: str, mode: str) -> Turns:
-        """What a lane lacks. Where the conversation has changed since, no more than the one answer."""
+    def _must_be_idle(self, conversation_id: str) -> None:
+        if conversation_id in self._stops:
+            raise InputError("This conversation is already being replayed.", hint="Wait for it, or stop it.")
+
+    def _remaining_turns(self, conversation_id: str, mode: str) -> Turns:
+        """If the conversation has changed since the replay, only the retry."""
         replay = self.get(conversation_id)
         lane = next((lane for lane in replay.lanes if lane.mode == mode), None) if replay else None
         if lane is None or not lane.is_broken:
             raise InputError("There is nothing to try again.", hint="Replay the conversation again.")
-        asks, there = self.questions(conversation_id), len(lane.cells)
-        same = [ask.question for ask in asks[:there]] == [cell.question for cell in lane.cells]
-        return Turns(lane.conversation_id, [_in_mode(ask, mode) for ask in asks[there:] if same], lane.cells[-1].message_id)
+        asks, count = self.questions(conversation_id), len(lane.cells)
+        same = [ask.question for ask in asks[:count]] == [cell.question for cell in lane.cells]
+        return Turns(lane.conversation_id, [_in_mode(ask, mode) for ask in asks[count:] if same], lane.cells[-1].message_id)
 
     def _begin(self, conversation_id: str, lanes: Sequence[Turns], stopped: threading.Event) -> None:
         play = (conversation_id, deque(lanes), stopped)
         threading.Thread(target=self._play, args=play, name="replay", daemon=True).start()
 
     def stop(self, conversation_id: str) -> None:
-        """Keep what there is. Returns at once."""
+        """Stop a replay. Its answers so far stay. Returns at once."""
         stopped = self._stops.get(conversation_id)
         if stopped is not None:
             stopped.set()
@@ -246,33 +232,30 @@ class Replays:
 
     @property
     def busy(self) -> bool:
-        """Whether any conversation is being replayed, also between two of its answers."""
+        """Whether a replay runs in this process."""
         return bool(self._stops)
 
     def stop_all(self) -> None:
-        """Ask nothing more, in any replay. The answers being given are those of the runs."""
+        """Ask no more questions in any replay. `AnswerRuns.stop_all` stops the current answers."""
         for stopped in list(self._stops.values()):
             stopped.set()
 
     def get(self, conversation_id: str) -> Replay | None:
-        """As far as it has come; None when the conversation was never replayed."""
-        kept = self._lanes(conversation_id)
-        if not kept:
+        """The replay of a conversation so far, or None."""
+        conversations = self._lanes(conversation_id)
+        if not conversations:
             return None
-        here = conversation_id in self._stops
-        lanes = tuple(Lane(lane.id.rpartition(".")[2], lane.id, self._cells(lane.id)) for lane in kept)
-        asked = max((tuple(cell.question for cell in lane.cells) for lane in lanes), key=len)
-        coming = tuple(ask.question for ask in self.questions(conversation_id)) if here else ()
+        running = conversation_id in self._stops
+        lanes = tuple(Lane(lane.id.rpartition(".")[2], lane.id, self._cells(lane.id)) for lane in conversations)
+        questions = max((tuple(cell.question for cell in lane.cells) for lane in lanes), key=len)
+        if running:
+            questions += tuple(ask.question for ask in self.questions(conversation_id))[len(questions) :]
         writing = any(cell.state == "writing" for lane in lanes for cell in lane.cells)
         order: dict[str, int] = {mode: place for place, mode in enumerate(MODES)}
-        return Replay(
-            questions=(*asked, *coming[len(asked) :]),
-            lanes=tuple(sorted(lanes, key=lambda lane: order.get(lane.mode, len(order)))),
-            running=here or writing,
-        )
+        return Replay(questions, tuple(sorted(lanes, key=lambda lane: order.get(lane.mode, len(order)))), running or writing)
 
     def _lanes(self, conversation_id: str) -> list[Conversation]:
-        return self._library.conversations.belonging_to(conversation_id)
+        return self._library.conversations.list_replays(conversation_id)
 
     def _cells(self, lane_id: str) -> tuple[Cell, ...]:
         run = self._runs.get(lane_id)
@@ -305,7 +288,7 @@ class Replays:
         return self._steps.get(message.id)
 
     def _play(self, conversation_id: str, waiting: deque[Turns], stopped: threading.Event) -> None:
-        """Ask lane after lane, several at a time, until none waits."""
+        """Ask all lanes, AT_ONCE at a time."""
         threads = [
             threading.Thread(target=self._take, args=(waiting, stopped), name="replay-lane", daemon=True)
             for _ in range(min(AT_ONCE, len(waiting)))
@@ -322,27 +305,23 @@ class Replays:
         while waiting and not stopped.is_set():
             try:
                 turns = waiting.popleft()
-            except IndexError:  # another thread was quicker
+            except IndexError:  # another thread took the last one
                 return
             try:
                 self._ask(turns, stopped)
-            except RagError as error:  # the conversation was deleted, or the database is away: what there is stays
+            except RagError as error:  # the conversation was deleted, or the database cannot be reached
                 logger.warning("the replay %s ended early: %s", turns.lane_id, error)
 
     def _ask(self, turns: Turns, stopped: threading.Event) -> None:
-        """One question after another; what stands on an answer that failed or was stopped is not asked."""
-        begin = [partial(self._runs.retry, turns.again)] if turns.again else []
-        for begun in [*begin, *(partial(self._runs.start, turns.lane_id, ask) for ask in turns.asks)]:
+        """Ask one question after another, until an answer fails or is stopped."""
+        retry = [partial(self._runs.retry, turns.again)] if turns.again else []
+        for begin in [*retry, *(partial(self._runs.start, turns.lane_id, ask) for ask in turns.asks)]:
             if stopped.is_set():
                 return
-            run = begun()
-            if stopped.is_set():  # only now, when whoever stops did not see the run yet
+            run = begin()
+            if stopped.is_set():  # `stop` was called before it could see this run
                 run.stop()
             run.wait()
             message = self._library.conversations.message(run.message_id)
             if message is None or message.state != "done":
                 return
-
-
-def _running() -> InputError:
-    return InputError("This conversation is already being replayed.", hint="Wait for it, or stop it.")

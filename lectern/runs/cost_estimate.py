@@ -1,7 +1,7 @@
-"""What answering would take, said before it is asked for: calls, tokens, seconds by the model's measured speed or by this
-library's own history, and money where tokens have a price.
+"""Estimates an answer before it is written: calls, tokens, seconds by the model's measured speed or this library's history, and
+money if tokens have a price.
 
-The answer is made for real, with the passages that would be found, by a model that only pretends to answer.
+The estimate runs the real code with the real passages, and a model that only pretends to answer.
 """
 
 from __future__ import annotations
@@ -32,78 +32,71 @@ from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, QueryBundle,
 
 T = TypeVar("T")
 
-ANSWER_TOKENS = 150  # of a model that has not answered yet
-LATEST = 100  # answers that a model's habits are learned from
-ALIKE = 3  # answers in one way that make the others uninteresting
-WRITING = 10.0  # times as long for a token written as for one read, before there is anything to learn from
-TRUST = 0.3  # how much that counts beside what was learned; an answer counts 1
-SOME = 800  # of more passages so many stand for all, spread evenly; where each has a call of its own, fewer
-SOME_CALLS = 100
+ANSWER_TOKENS = 150  # Estimate before the first answer of a model.
+LATEST = 100  # Maximum number of answers from which habits are estimated.
+ALIKE = 3  # With so many answers in one mode, the answers in other modes are ignored.
+WRITING = 10.0  # Prior for the time to write a token, in times to read one.
+TRUST = 0.3  # Weight of this prior; an answer has weight 1.
+SOME = 800  # Maximum number of passages in an estimate. A sample stands for more passages.
+SOME_CALLS = 100  # The same if each passage has its own call.
 SOME_FILES = 25
 SOME_QUESTIONS = 3
-JUDGES = 2  # calls that judge an answer; each reads what an answer is made from
-CLOSELY = 1200  # tokens of a call that the built-in reader weighs sentence by sentence; of more it only compares words
-SKIMS = 0.16  # times as long for a token beyond; between 0.1 and 0.25 where everything was read
-SLACK = 1.3  # a passage with its number and place, in sizes of a passage
+JUDGES = 2  # Calls that judge an answer; each reads about as much as the answer's calls.
+CLOSELY = 1200  # The extractive reader compares the tokens of a call after these only by words.
+SKIMS = 0.16  # Relative time for such a token. With all passages, it is between 0.1 and 0.25.
+SLACK = 1.3  # Size of a passage with its number and place, in sizes of a passage.
 
 _ONE_EACH = (ResponseMode.REFINE, ResponseMode.ACCUMULATE)
-_SAME_CALLS = (ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION, ResponseMode.NO_TEXT)  # however many passages
+_SAME_CALLS = (ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION, ResponseMode.NO_TEXT)  # for any number of passages
 
 
 def price(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
-    """What answering after `history` would take. The passages are looked up, the model is not asked; nothing is noted.
+    """The price of an answer after `history`. It retrieves the passages, does not call the model, and stores nothing.
 
-    Calls and tokens are exact if each reply is as long as the model's replies were of late, but for agents, which are
-    supposed to use a tool once, and beyond SOME passages, where a part of them stands for all. QuestionError,
-    ContextWindowError where answering would raise them.
+    Calls and tokens are exact if the reply is as long as the model's last replies, except for agents, which are expected to
+    use one tool, and for more than SOME passages. Raises QuestionError and ContextWindowError like the answer.
     """
     with under(Span("price")):
         if ask.reading == "each_file":
-            return _of_each_file(library, ask)
-        return _priced(library, ask, history, [] if ask.without_documents else library.passages(ask))
+            sample, times = _sample(list(list_asked(library.files, ask)), SOME_FILES)
+            alone = replace(ask, reading="best", chat_mode=None)
+            return _multiply(together([price(library, replace(alone, file_ids=(id_,))) for id_ in sample]), times)
+        return _simulate(library, ask, history, [] if ask.without_documents else library.passages(ask))
 
 
 def at_most(library: Library, ask: Ask, history: Sequence[ChatMessage] = ()) -> Price:
-    """Hardly less than what answering would take, without looking for passages: as many as asked for, at their greatest
-    length. For an ask of the best passages of all."""
-    size = (library.store.versions.sizes() or (library.settings.ingest.chunk_size, 0))[0]
+    """An upper estimate without retrieval, for `top_k` passages of the greatest length."""
+    size = library.rebuilds.current_settings().chunk_size
     text = " ".join(["word"] * round(size * SLACK))
     with under(Span("price")):
-        return _priced(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
+        return _simulate(library, ask, history, [NodeWithScore(TextNode(text=text)) for _ in range(ask.top_k)])
 
 
 def of_measuring(library: Library, questions: Sequence[str], asks: Sequence[Ask]) -> Price:
-    """What answering these questions as each of the asks says, and judging the answers, would take; SOME_QUESTIONS of them
-    stand for all. Raises as `price` does."""
-    chosen, times = _some(questions, SOME_QUESTIONS)
-    answers = [price(library, replace(ask, question=asked, chat_mode=None)) for ask in asks for asked in chosen]
-    return _many(together([_many(one, (one.calls + JUDGES) / one.calls) if one.calls else one for one in answers]), times)
+    """The price to answer these questions with each of the asks, and to judge the answers. Raises as `price` does."""
+    sample, times = _sample(questions, SOME_QUESTIONS)
+    answers = [price(library, replace(ask, question=question, chat_mode=None)) for ask in asks for question in sample]
+    judged = [_multiply(one, (one.calls + JUDGES) / one.calls) if one.calls else one for one in answers]
+    return _multiply(together(judged), times)
 
 
 def basis(library: Library) -> Hashable:
-    """All that a price depends on beside the ask and its history: while it is the same, so is the price."""
-    latest = tuple(library.conversations.latest_facts(1))  # an answer more is a better guess of the time
+    """All that a price depends on, except the ask and its history."""
+    latest = tuple(library.conversations.latest_facts(1))  # each answer improves the estimate of the time
     index = library.store.versions.current(), len(library.store)
     return library.name, index, library.settings.model_dump_json(), latest, repr(library.prompts.current()), _speed(library)
 
 
 def _speed(library: Library) -> tuple[str, ...]:
-    """Of the model, with two digits: it is measured anew with each call."""
+    """The speed of the model, with two digits, because each call changes it a little."""
     try:
         speed = library.llm().speed
-    except RagError:  # the price says that there is no model
+    except RagError:  # `price` raises it too
         return ()
     return () if speed is None else (f"{speed.prompt_tokens_per_second:.2g}", f"{speed.completion_tokens_per_second:.2g}")
 
 
-def _of_each_file(library: Library, ask: Ask) -> Price:
-    """So many of the documents stand for all."""
-    chosen, times = _some(list(list_asked(library.files, ask)), SOME_FILES)
-    alone = replace(ask, reading="best", chat_mode=None)
-    return _many(together([price(library, replace(alone, file_ids=(id_,))) for id_ in chosen]), times)
-
-
-def _many(one: Price, times: float) -> Price:
+def _multiply(one: Price, times: float) -> Price:
     return Price(
         round(one.calls * times),
         round(one.prompt_tokens * times),
@@ -113,17 +106,17 @@ def _many(one: Price, times: float) -> Price:
     )
 
 
-def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
+def _simulate(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: list[NodeWithScore]) -> Price:
     model, settings = library.llm(extractive=ask.extractive), library.settings
     learned = habits(library.conversations.latest_facts(LATEST), model.metadata.model_name, ask.mode)
     if (speed := model.speed) and (settings.llm.on_this_computer or learned.reading is None):
-        # The history has answers that shared a computer with others. Elsewhere it knows which calls a server makes at once.
+        # On one computer, parallel answers have slowed each other. On a server, the history includes its parallel calls.
         learned = learned.at(speed)
     mode = ResponseMode(ask.response_mode)
     most = len(nodes) if mode in _SAME_CALLS else SOME_CALLS if mode in _ONE_EACH else SOME
-    shown, times = _some(nodes, most)
+    sample, times = _sample(nodes, most)
     pretender = _Pretender(model, learned.answer_tokens)
-    plan, wording = RetrievalPlan(_Found(shown)), library.prompts.current()
+    plan, wording = RetrievalPlan(_FixedRetriever(sample)), library.prompts.current()
     system_prompt = settings.answers.system_prompt
     answer(ask, history, llm=pretender, plan=plan, system_prompt=system_prompt, wording=wording).whole()
     calls, read, written = (round(number * times) for number in (pretender.calls, pretender.read, pretender.written))
@@ -132,7 +125,7 @@ def _priced(library: Library, ask: Ask, history: Sequence[ChatMessage], nodes: l
 
 
 def together(prices: Sequence[Price]) -> Price:
-    """Of several answers, one after another. No time, or no money, where that of one is not known."""
+    """The price of several answers, one after another. Without a time if that of one is unknown."""
     seconds = [each.seconds for each in prices if each.seconds is not None]
     money = [each.money for each in prices if each.money is not None]
     return Price(
@@ -145,13 +138,13 @@ def together(prices: Sequence[Price]) -> Price:
 
 
 def calls_at_full_speed(settings: LLMSettings) -> int:
-    """How many calls at once the model's server works on as fast as on one. Those on one computer share its speed."""
+    """How many parallel calls are as fast as one. A single computer shares its speed between calls."""
     return 1 if settings.on_this_computer else settings.calls_at_once or REMOTE_CALLS
 
 
 def at_once(prices: Sequence[Price], full_speed: int) -> list[Price]:
-    """Of several answers that are begun at the same time: `seconds` until each ends. `full_speed` calls are as fast as one.
-    More share that speed evenly, so that an answer waits for as much of each other one as it takes itself."""
+    """The prices of parallel answers, with the `seconds` until each ends. `full_speed` calls are as fast as one. More calls
+    share that speed evenly, so an answer waits for as much of each other one as it takes itself."""
     alone = [each.seconds for each in prices if each.seconds is not None]
     if len(alone) < len(prices):
         return [replace(each, seconds=None) for each in prices]
@@ -160,28 +153,28 @@ def at_once(prices: Sequence[Price], full_speed: int) -> list[Price]:
 
 
 def together_at_once(prices: Sequence[Price], full_speed: int) -> Price:
-    """Of several answers that are begun at the same time, until the last one ends."""
+    """The price of parallel answers, with the `seconds` until the last one ends."""
     ends = [each.seconds for each in at_once(prices, full_speed) if each.seconds is not None]
     return replace(together(prices), seconds=max(ends) if ends else None)
 
 
-def is_over(found: Price, settings: PriceSettings) -> bool:
-    """Whether the person is to be asked first."""
+def is_over(price: Price, settings: PriceSettings) -> bool:
+    """Whether the price needs a confirmation."""
     calls, tokens = settings.ask_above_calls, settings.ask_above_tokens
-    return bool((calls and found.calls > calls) or (tokens and found.tokens > tokens))
+    return bool((calls and price.calls > calls) or (tokens and price.tokens > tokens))
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How a model has answered on this machine: seconds for a token read and for one written, None before its first answer;
-    and the usual length of its replies in tokens."""
+    """The last answers of a model: seconds to read and to write a token, None before its first answer, and the usual length of
+    a reply in tokens."""
 
     reading: float | None = None
     writing: float | None = None
     answer_tokens: int = ANSWER_TOKENS
 
     def at(self, speed: Speed) -> Habits:
-        """With a speed that was measured."""
+        """The same with a measured speed."""
         return replace(self, reading=1 / speed.prompt_tokens_per_second, writing=1 / speed.completion_tokens_per_second)
 
     def seconds(self, prompt_tokens: float, completion_tokens: float) -> float | None:
@@ -191,34 +184,33 @@ class Habits:
 
 
 def _effort(prompt_tokens: float, *, extractive: bool) -> float:
-    """What reading the prompt of a call takes, in tokens of a short one: the built-in reader skims long ones."""
+    """The time to read a prompt, in tokens of a short one. The extractive reader is faster after CLOSELY tokens."""
     return min(prompt_tokens, CLOSELY) + SKIMS * max(prompt_tokens - CLOSELY, 0) if extractive else prompt_tokens
 
 
 def habits(facts: Sequence[AnswerFacts], model: str, mode: str) -> Habits:
-    """Learned from this model's answers in this mode, or in any where there are fewer than ALIKE; not from recordings, which
-    may be of another machine, and not from those that waited for the embedder."""
-    of_here = [each for each in facts if each.recorded is None and not each.unready]
-    given = [each for each in of_here if each.calls and each.seconds > 0 and each.prompt_tokens]
-    by_model = [each for each in given if each.model == model]
+    """Estimated from this model's answers in this mode, or in all modes if there are fewer than ALIKE. Recordings do not count,
+    because they may be of another machine, nor do answers that waited for the embedder."""
+    here = [each for each in facts if each.recorded is None and not each.unready]
+    measured = [each for each in here if each.calls and each.seconds > 0 and each.prompt_tokens]
+    by_model = [each for each in measured if each.model == model]
     alike = [each for each in by_model if each.mode == mode]
     known = alike if len(alike) >= ALIKE else by_model
     if not known:
         return Habits()
-    reading, writing = _speeds([(_reading(each), each.completion_tokens, each.seconds) for each in known])
+    # As if all calls of an answer had the same length.
+    efforts = [each.calls * _effort(each.prompt_tokens / each.calls, extractive=each.extractive) for each in known]
+    reading, writing = _speeds(
+        [(effort, each.completion_tokens, each.seconds) for effort, each in zip(efforts, known, strict=True)]
+    )
     length = round(median(each.completion_tokens / each.calls for each in known))
     return Habits(reading, writing, max(1, length))
 
 
-def _reading(facts: AnswerFacts) -> float:
-    """Of all calls of an answer, as if they were alike."""
-    return facts.calls * _effort(facts.prompt_tokens / facts.calls, extractive=facts.extractive)
-
-
 def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
-    """Seconds a token (read, written), not negative: in the ratio that gives the least squares of the relative errors, and so
-    that half of the answers took longer. One more equation says that writing takes WRITING times as long as reading, as
-    answers that are all alike cannot tell the two apart."""
+    """Seconds to read and to write a token, not negative. Their ratio minimizes the squares of the relative errors; they are
+    scaled so that half of the answers took longer. One more equation says that writing takes WRITING times as long as reading,
+    because answers that are all alike do not determine the ratio."""
     rows = [(read / seconds, written / seconds) for read, written, seconds in answers]
     scale = TRUST * sum(read + WRITING * written for read, written in rows) / len(rows) / (1 + WRITING * WRITING)
     known = [*((read, written, 1.0) for read, written in rows), (WRITING * scale, -scale, 0.0)]
@@ -234,13 +226,13 @@ def _speeds(answers: Sequence[tuple[float, int, float]]) -> tuple[float, float]:
     return reading * longer, writing * longer
 
 
-def _some(all_: Sequence[T], most: int) -> tuple[list[T], float]:
-    """At most so many, evenly spread, that stand for all of them, and for how many each."""
-    return spread(all_, most), max(len(all_) / most, 1.0)
+def _sample(items: Sequence[T], most: int) -> tuple[list[T], float]:
+    """At most so many items, evenly spread, and how many items each stands for."""
+    return spread(items, most), max(len(items) / most, 1.0)
 
 
-class _Found(BaseRetriever):
-    """Finds what was found before."""
+class _FixedRetriever(BaseRetriever):
+    """Always returns the same passages."""
 
     name = "found"
 
@@ -253,8 +245,8 @@ class _Found(BaseRetriever):
 
 
 class _Pretender(LLM):
-    """Has the window and the tokens of another model, and answers nothing in particular at the given length. It repeats the
-    question that it is to condense, and as an agent calls the first tool once. Threads may share it."""
+    """Has the window and the tokenizer of another model, and writes answers of a fixed length without meaning. It repeats a
+    question instead of condensing it, and as an agent calls the first tool once. Threads may share it."""
 
     def __init__(self, llm: LLM, answer_tokens: int) -> None:
         self._llm = llm

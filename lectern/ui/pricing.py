@@ -105,8 +105,10 @@ def run_within_limits(
 
 
 def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
-    """A callback that runs `run` if this price is within the limits, and otherwise opens a dialog first. Quotes alone need no
-    consent."""
+    """A callback that runs `run` if this price is within the limits, and otherwise opens a dialog first.
+
+    Quotes call no model, so they need no consent.
+    """
     if calls_a_model() and is_over(price, resources.library().settings.price):
         session().confirm = Confirm(price, answers, run, cancelled)
     else:

@@ -202,7 +202,7 @@ class Agent(ChatEngine):
         return kind(tools=tools, llm=self._llm, system_prompt=self._system_prompt).run(user_msg, **options)
 
     def chat(
-        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
     ) -> AgentChatResponse:
         """`tool_choice`, for the first round: "auto", "none", "required" or a tool's name. QuestionError, LLMErrors.
 
@@ -211,7 +211,7 @@ class Agent(ChatEngine):
         return self.stream_chat(message, chat_history, tool_choice).whole_reply()
 
     def stream_chat(
-        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
     ) -> StreamingAgentChatResponse:
         """The answer in pieces; while tools are at work the pieces are "". Words before a call of a tool are pieces too, and
         no part of `response`. A stream closed early leaves no call of a tool in the conversation."""

@@ -14,7 +14,7 @@ from itertools import repeat
 
 from ragcore.agent.base import Agent, Call, Task
 from ragcore.agent.function_calling import read_call
-from ragcore.agent.react_reply import Act, UnreadableReplyError, answer_so_far, read_reply, thought_in
+from ragcore.agent.react_reply import ActionReasoningStep, UnreadableReplyError, answer_so_far, read_reply, thought_in
 from ragcore.extractive.fixed_replies import NOT_LOOKED_UP, in_language_of
 from ragcore.llms.base import Generation, LLMCall, Stream
 from ragcore.llms.text_tool_calls import calls_in, may_be_calls
@@ -53,12 +53,12 @@ class ReActAgent(Agent):
             read = read_reply(generation.text, task.tools)
         except UnreadableReplyError as error:
             return [Call("", problem=unreadable(str(error)))]
-        if isinstance(read, Act):
-            return [Call(read.tool, dict(read.arguments))]
+        if isinstance(read, ActionReasoningStep):
+            return [Call(read.action, dict(read.action_input))]
         if not _must_look_first(task):
-            return read.text
+            return read.response
         if any(LOOK_FIRST in result for done in task.rounds for result in done.observed):
-            return f"{read.text}\n\n{in_language_of(task.message, NOT_LOOKED_UP)}"
+            return f"{read.response}\n\n{in_language_of(task.message, NOT_LOOKED_UP)}"
         return [Call("", problem=LOOK_FIRST)]
 
     def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:

@@ -10,30 +10,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ragcore.text.json_replies import read_json
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ActionReasoningStep:
     thought: str
-    tool: str
-    arguments: Mapping[str, Any]
+    action: str  # name of a tool
+    action_input: Mapping[str, Any]
+    written_input: str = field(default="", compare=False)  # as the model wrote it
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ResponseReasoningStep:
     thought: str
-    text: str
+    response: str
 
 
 class UnreadableReplyError(ValueError):
     """Neither an action nor an answer; the message says what is wrong, in words for the model."""
 
 
-def read_reply(reply: str, tools: Collection[str] = ()) -> Act | Answer:
+def read_reply(reply: str, tools: Collection[str] = ()) -> ActionReasoningStep | ResponseReasoningStep:
     """`tools` are the names of those there are, by which marks that belong to a name are told from Markdown's.
 
     UnreadableReplyError, also where an action's arguments cannot be read with certainty.
@@ -44,10 +45,37 @@ def read_reply(reply: str, tools: Collection[str] = ()) -> Act | Answer:
         return _unlabelled(reply, labels)
     thought = _thought(reply[: decisive.start()])
     if _kind(decisive) == "answer":
-        return Answer(thought, _filled(_answer(reply, decisive)))
+        return ResponseReasoningStep(thought, _filled(_answer(reply, decisive)))
     later = (label.start() for label in labels if label.start() > decisive.start() and _kind(label) != "action input")
-    written, arguments = _action(reply, decisive.end(), next(later, len(reply)))
-    return Act(thought, _name(written, tools), arguments)
+    name, arguments, written = _action(reply, decisive.end(), next(later, len(reply)))
+    return ActionReasoningStep(thought, _name(name, tools), arguments, written)
+
+
+parse_action_reasoning_step = read_reply
+
+
+def extract_tool_use(input_text: str) -> tuple[str, str, str]:
+    """The thought, the name of the tool and its arguments as JSON. UnreadableReplyError where the reply calls no tool.
+
+    >>> extract_tool_use('Thought: I add. Action: add\\nAction: add\\nAction Input: {"a": 1}')[1:]
+    ('add', '{"a": 1}')
+    """
+    step = read_reply(input_text)
+    if not isinstance(step, ActionReasoningStep):
+        raise UnreadableReplyError("there is no Action:")
+    return step.thought, step.action, step.written_input
+
+
+def extract_final_response(input_text: str) -> tuple[str, str]:
+    """The thought and the answer. UnreadableReplyError where there is no answer.
+
+    >>> extract_final_response("Thought: I know it.\\nAnswer: 2")
+    ('I know it.', '2')
+    """
+    step = read_reply(input_text)
+    if not isinstance(step, ResponseReasoningStep):
+        raise UnreadableReplyError("there is no Answer:")
+    return step.thought, step.response
 
 
 def thought_in(reply: str) -> str:
@@ -74,8 +102,8 @@ def answer_so_far(text: str) -> str:
     return "" if _FENCE.fullmatch(shown) else shown
 
 
-def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any]]:
-    """The tool's name as written, which stands at `start`, and its arguments, the label of which stands before `end`."""
+def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any], str]:
+    """The name of the tool, which is at `start`, its arguments, and their text. The label of the arguments is before `end`."""
     label = _INPUT.search(reply, start, end)
     head = reply[start : label.start() if label else end]
     name = re.split(r"[(\[{\n]", head.strip(), maxsplit=1)[0]
@@ -87,7 +115,8 @@ def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any]]:
     if begin is None:
         raise UnreadableReplyError("what stands behind Action Input: is not a JSON object")
     try:
-        return name, read_json(reply, begin.end())[0]
+        arguments, finish = read_json(reply, begin.end())
+        return name, arguments, reply[begin.end() : finish]
     except ValueError as error:
         raise UnreadableReplyError(f"what stands behind Action Input: cannot be read as JSON ({error})") from error
 
@@ -102,13 +131,13 @@ def _name(written: str, tools: Collection[str]) -> str:
     return next(known, plain if marked else bare)
 
 
-def _unlabelled(reply: str, labels: list[re.Match[str]]) -> Answer:
+def _unlabelled(reply: str, labels: list[re.Match[str]]) -> ResponseReasoningStep:
     if not labels:
-        return Answer("", _filled(reply))
+        return ResponseReasoningStep("", _filled(reply))
     inline = _INLINE_ANSWER.search(reply)
     if inline is None or _kind(labels[0]) != "thought":
         raise UnreadableReplyError("there is neither an Action: nor an Answer:")
-    return Answer(_thought(reply[: inline.start()]), _filled(_answer(reply, inline)))
+    return ResponseReasoningStep(_thought(reply[: inline.start()]), _filled(_answer(reply, inline)))
 
 
 def _answer(reply: str, label: re.Match[str], *, growing: bool = False) -> str:

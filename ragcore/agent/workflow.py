@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from ragcore.agent.react_reply import Act, UnreadableReplyError, read_reply
+from ragcore.agent.react_reply import ActionReasoningStep, UnreadableReplyError, read_reply
+from ragcore.agent.structured_response import generate_structured_response
 from ragcore.agent.workflow_events import (
     AgentInput,
     AgentOutput,
@@ -33,7 +35,9 @@ from ragcore.agent.workflow_events import (
 from ragcore.errors import ConfigError, RagError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.prompts.prompt import Passage
+from ragcore.prompts.mixin import PromptMixin, PromptMixinType
+from ragcore.prompts.prompt import Passage, Prompt
+from ragcore.prompts.templates import PromptTemplate
 from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
@@ -62,21 +66,23 @@ class _Called(ToolCallResult):
     """A tool of this round has given its result."""
 
 
-class AgentWorkflow(Workflow):
+class AgentWorkflow(PromptMixin, Workflow):
     """Agents that hand over to each other, beginning with `root_agent`; each has a name and a description.
 
     >>> AgentWorkflow.from_tools_or_functions([abs]).root_agent
     'Agent'
     """
 
+    prompt_attributes: ClassVar = {name: name for name in ("handoff_prompt", "handoff_output_prompt", "state_prompt")}
+
     def __init__(
         self,
         agents: Sequence[BaseWorkflowAgent],
         initial_state: Mapping[str, Any] | None = None,
         root_agent: str | None = None,
-        handoff_prompt: str = HANDOFF_PROMPT,
-        handoff_output_prompt: str = HANDOFF_OUTPUT,
-        state_prompt: str = STATE_PROMPT,
+        handoff_prompt: str | PromptTemplate = HANDOFF_PROMPT,
+        handoff_output_prompt: str | PromptTemplate = HANDOFF_OUTPUT,
+        state_prompt: str | PromptTemplate = STATE_PROMPT,
         timeout: float | None = None,
         output_cls: type[BaseModel] | None = None,
         structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
@@ -95,9 +101,15 @@ class AgentWorkflow(Workflow):
         if self.root_agent not in self.agents:
             raise ValueError(f"root_agent is {root_agent!r}; there are {list(self.agents)}")
         self.initial_state = dict(initial_state or {})
-        self.handoff_prompt, self.handoff_output_prompt, self.state_prompt = handoff_prompt, handoff_output_prompt, state_prompt
+        texts = (handoff_prompt, handoff_output_prompt, state_prompt)
+        self.handoff_prompt, self.handoff_output_prompt, self.state_prompt = (
+            PromptTemplate(text) if isinstance(text, str) else text for text in texts
+        )
         self.output_cls, self.structured_output_fn = output_cls, structured_output_fn
         self.early_stopping_method = early_stopping_method
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {name: agent for name, agent in self.agents.items() if agent is not self}
 
     @classmethod
     def from_tools_or_functions(
@@ -105,17 +117,12 @@ class AgentWorkflow(Workflow):
         tools_or_functions: Sequence[BaseTool | Callable[..., Any]],
         llm: LLM | None = None,
         system_prompt: str | None = None,
-        state_prompt: str = STATE_PROMPT,
-        initial_state: Mapping[str, Any] | None = None,
-        output_cls: type[BaseModel] | None = None,
-        timeout: float | None = None,
-        verbose: bool = False,
+        **options: Any,
     ) -> AgentWorkflow:
-        """One agent with these tools: one that calls functions where the model can, else a ReActAgent."""
+        """One agent with these tools: one that calls functions where the model can, else a ReActAgent. `options` as above."""
         model = services(llm).llm
         kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
-        agent = kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)
-        return cls([agent], initial_state, state_prompt=state_prompt, output_cls=output_cls, timeout=timeout, verbose=verbose)
+        return cls([kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)], **options)
 
     def run(  # type: ignore[override]  # what a run of agents takes
         self,
@@ -251,8 +258,7 @@ class AgentWorkflow(Workflow):
             made = self.structured_output_fn(await memory.aget())
             output.structured_response = await made if hasattr(made, "__await__") else made
         elif self.output_cls is not None:
-            model = agent.llm.as_structured_llm(self.output_cls)
-            output.structured_response = (await model.achat(await memory.aget())).raw.model_dump()
+            output.structured_response = await generate_structured_response(await memory.aget(), agent.llm, self.output_cls)
         if output.structured_response is not None:
             ctx.write_event_to_stream(AgentStreamStructuredOutput(output=output.structured_response))
         return StopEvent(result=output)
@@ -282,6 +288,8 @@ class AgentWorkflow(Workflow):
 class BaseWorkflowAgent(AgentWorkflow):
     """One agent, and the workflow of it alone. Subclasses say how the model is asked."""
 
+    prompt_attributes: ClassVar = {}
+
     def __init__(
         self,
         name: str = "Agent",
@@ -292,7 +300,7 @@ class BaseWorkflowAgent(AgentWorkflow):
         can_handoff_to: Sequence[str] | None = None,
         llm: LLM | None = None,
         initial_state: Mapping[str, Any] | None = None,
-        state_prompt: str = STATE_PROMPT,
+        state_prompt: str | PromptTemplate = STATE_PROMPT,
         output_cls: type[BaseModel] | None = None,
         structured_output_fn: Callable[[list[ChatMessage]], Any] | None = None,
         streaming: bool = True,
@@ -395,7 +403,15 @@ class ReActAgent(BaseWorkflowAgent):
     'abs'
     """
 
-    prompt: ClassVar[Any] = REACT
+    prompt: Prompt = REACT
+    prompt_attributes: ClassVar = {"react_header": "prompt"}
+
+    def _update_prompts(self, prompts: Mapping[str, Any]) -> None:
+        """A template of one message is the system's message, behind the system prompt."""
+        super()._update_prompts(prompts)
+        if len(self.prompt.messages) == 1 and self.prompt.messages[0].role is not MessageRole.SYSTEM:
+            text = "{system_prompt}\n\n" + self.prompt.get_template()
+            self.prompt = replace(self.prompt, messages=(ChatMessage(MessageRole.SYSTEM, text),))
 
     async def take_step(
         self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
@@ -405,6 +421,7 @@ class ReActAgent(BaseWorkflowAgent):
         variables = {
             "system_prompt": system,
             "tools": cards,
+            "tool_desc": cards,
             "tool_names": ", ".join(card.name for card in cards),
             "query_str": await ctx.store.get("user_msg_str"),
             "observations": tuple(Passage(each.content) for each in scratchpad if each.role is MessageRole.USER),
@@ -420,10 +437,10 @@ class ReActAgent(BaseWorkflowAgent):
         except UnreadableReplyError as error:
             retry = [message, ChatMessage(MessageRole.USER, unreadable(str(error)))]
             return AgentOutput(response=message, current_agent_name=self.name, retry_messages=retry)
-        if isinstance(read, Act):
-            call = ToolSelection(new_id(), read.tool, read.arguments)
+        if isinstance(read, ActionReasoningStep):
+            call = ToolSelection(new_id(), read.action, read.action_input)
             return AgentOutput(response=message, tool_calls=[call], current_agent_name=self.name)
-        return AgentOutput(response=ChatMessage(MessageRole.ASSISTANT, read.text), current_agent_name=self.name)
+        return AgentOutput(response=ChatMessage(MessageRole.ASSISTANT, read.response), current_agent_name=self.name)
 
     def observed(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         return [ChatMessage(MessageRole.USER, f"Observation: {each.tool_output.content}") for each in results]
@@ -447,7 +464,7 @@ async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context)
         given = checked(tool.metadata, arguments)
     except ArgumentsError as error:
         return ToolOutput(f"Error: {error}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
-    if (name := getattr(tool, "context_param", None)) is not None:
+    if (name := getattr(tool, "ctx_param_name", None)) is not None:
         given[name] = ctx
     try:
         return await tool.acall(**given)

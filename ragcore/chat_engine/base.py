@@ -1,7 +1,6 @@
-"""What all chat engines share: a turn reads the conversation when it begins and adds question and answer when it ends.
+"""The base of all chat engines: a turn reads the conversation when it begins and adds question and answer when it ends.
 
-So two threads may use one engine at once: each turn sees the conversation as it was when it began, and the messages of one
-turn stay together.
+So two threads may use one engine at once: the messages of one turn stay together.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from ragcore.llms.base import LLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.memory.chat_memory import limit_for
 from ragcore.observe import Span, finish, span, start, stream_in, under
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Prompt, Variables
 from ragcore.prompts.wording import CONDENSE_QUESTION
-from ragcore.query_engine.base import logged
-from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.response_synthesizers.synthesizer import tallied
-from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, outcome_of
+from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, QueryBundle, outcome_of
 from ragcore.tools import ToolOutput
 
 __all__ = ["AgentChatResponse", "ChatEngine", "End", "Reply", "StreamingAgentChatResponse", "condense"]
@@ -37,12 +36,12 @@ class End(str, Enum):
 
     ANSWERED = "answered"  # the model answered
     RETURNED = "returned"  # the result of a tool is the answer
-    LIMIT = "limit"  # the rounds were used up, and the answer is made from what had been found by then
+    LIMIT = "limit"  # the rounds were used up, and the answer is from the results so far
 
 
 @dataclass(frozen=True, slots=True)
 class AgentChatResponse:
-    """An answer, what tools gave for it, in order, and the trace of how. Citation [n] is `source_nodes[n - 1]`."""
+    """An answer, the results of tools in order, and the trace. Citation [n] is `source_nodes[n - 1]`."""
 
     response: str
     sources: tuple[ToolOutput, ...] = ()
@@ -60,10 +59,10 @@ class AgentChatResponse:
 
 @dataclass(slots=True, eq=False)
 class Reply:
-    """An answer that has not begun. What an agent finds on the way is put in as it comes.
+    """An answer that has not begun. An agent adds its results as it works.
 
-    An answer that is not `remembered` leaves the conversation as it was. `answer` is the answer itself, where the pieces may
-    hold more: words said before a tool was called. `between` are messages to remember between question and answer.
+    An answer that is not `remembered` leaves the conversation as it was. `answer` is the answer itself, if the pieces also
+    include words before a call of a tool. `between` are messages to remember between question and answer.
     """
 
     pieces: Generator[str, None, object]
@@ -76,9 +75,9 @@ class Reply:
 
 
 class StreamingAgentChatResponse(AnswerStream):
-    """An AnswerStream in a conversation: when it ends, early or not, what was said is remembered.
+    """An AnswerStream in a conversation: when it ends, early or not, the text so far is remembered.
 
-    An agent's `sources` and `source_nodes` grow as it works, and are whole when the pieces are.
+    An agent's `sources` and `source_nodes` grow as it works.
     """
 
     def __init__(self, pieces: Generator[str, None, object], reply: Reply, *, trace: Span | None = None) -> None:
@@ -97,9 +96,9 @@ class StreamingAgentChatResponse(AnswerStream):
 
     @property
     def response(self) -> str:
-        """The answer; what is still missing is waited for."""
-        said = str(self)
-        return said if self._reply.answer is None else self._reply.answer
+        """The answer; waits for its end."""
+        text = str(self)
+        return text if self._reply.answer is None else self._reply.answer
 
     def whole_reply(self) -> AgentChatResponse:
         """The answer once it is finished."""
@@ -107,7 +106,7 @@ class StreamingAgentChatResponse(AnswerStream):
         return AgentChatResponse(answer, self.sources, self.source_nodes, self.trace, self._reply.end)
 
 
-class ChatEngine(ABC):
+class ChatEngine(PromptMixin, ABC):
     """Answers messages of one conversation. With `verbose` it logs the trace of each."""
 
     verbose: bool = False
@@ -115,24 +114,26 @@ class ChatEngine(ABC):
     span_name: ClassVar[str] = "chat"
 
     def __init__(self, memory: ChatMemoryBuffer, prefix_messages: Sequence[ChatMessage] = ()) -> None:
-        """`prefix_messages` stand before the conversation whenever the model sees it; they are no part of it."""
+        """The model reads `prefix_messages` before the conversation, of which they are no part."""
         self._memory = memory
         self._prefix = tuple(prefix_messages)
         self._prefix_tokens = memory.cost(self._prefix)
 
     @abstractmethod
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
-        """Find the passages, and prepare the answer to `message`. `history` is what fits of the conversation before it."""
+        """Finds the passages, and prepares the answer to `message`. `history` is the part of the conversation that fits."""
 
-    def chat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
-        """`chat_history`, even an empty one, takes the place of the conversation so far. QuestionError, LLMErrors."""
+    def chat(self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None) -> AgentChatResponse:
+        """`chat_history`, even an empty one, replaces the conversation so far. QuestionError, LLMErrors."""
         return self.stream_chat(message, chat_history).whole_reply()
 
-    def stream_chat(self, message: str, chat_history: Sequence[ChatMessage] | None = None) -> StreamingAgentChatResponse:
-        """The passages are found before this returns; the answer comes in pieces.
+    def stream_chat(
+        self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None
+    ) -> StreamingAgentChatResponse:
+        """Returns when the passages are found; the answer comes in pieces.
 
-        When the stream is closed early or breaks, what was said so far is remembered with the mark STOPPED; when nothing was
-        said yet, nothing is remembered, not even the question.
+        When the stream is closed early or fails, the text so far is remembered with the mark STOPPED; without any text nothing
+        is remembered, not even the question.
         """
         return self._turn(message, chat_history, self._reply)
 
@@ -149,55 +150,52 @@ class ChatEngine(ABC):
 
     def _turn(
         self,
-        message: str,
+        message: str | QueryBundle,
         chat_history: Sequence[ChatMessage] | None,
         prepare: Callable[[str, list[ChatMessage]], Reply],
     ) -> StreamingAgentChatResponse:
+        message = str(message)
         refuse_empty(message)
-        given = None if chat_history is None else tuple(chat_history)
+        chat_history = None if chat_history is None else tuple(chat_history)
         step = start(self.span_name, mode=self.mode, question=message)
         try:
             with under(step):
-                history = self._history(given)
+                history = self._history(chat_history)
                 step.note(history=len(history))
                 reply = prepare(message, history)
-        except BaseException as error:  # whatever it was, it is noted and goes on
+        except BaseException as error:  # noted, whatever it is, and raised again
             finish(step, error)
             raise
-        pieces = stream_in(step, self._remembering(message, given, reply, tallied(step, reply.pieces)))
-        if self.verbose:
-            pieces = logged(step, pieces)
-        return StreamingAgentChatResponse(pieces, reply, trace=step)
+        pieces = stream_in(step, self._remember_pieces(message, chat_history, reply, tallied(step, reply.pieces)))
+        return StreamingAgentChatResponse(log_trace(step, pieces, self.verbose), reply, trace=step)
 
-    def _history(self, given: Sequence[ChatMessage] | None) -> list[ChatMessage]:
-        if given is None:
+    def _history(self, chat_history: Sequence[ChatMessage] | None) -> list[ChatMessage]:
+        if chat_history is None:
             return self._memory.get(self._prefix_tokens)
-        return self._memory.fitting(given, self._prefix_tokens)
+        return self._memory.fitting(chat_history, self._prefix_tokens)
 
-    def _remembering(
-        self, message: str, given: Sequence[ChatMessage] | None, reply: Reply, pieces: Generator[str, None, None]
+    def _remember_pieces(
+        self, message: str, chat_history: Sequence[ChatMessage] | None, reply: Reply, pieces: Generator[str, None, None]
     ) -> Generator[str, None, None]:
-        said: list[str] = []
+        text = ""
         whole = False
         try:
             for piece in pieces:
-                said.append(piece)
+                text += piece
                 yield piece
             whole = True
         finally:
             pieces.close()
             if whole and reply.answer is not None:
-                self._remember(given, reply, as_turn(message, reply.answer, reply.between))
-            elif answer := "".join(said):
-                self._remember(given, reply, as_turn(message, answer, whole=whole))
+                self._remember(chat_history, reply, as_turn(message, reply.answer, reply.between))
+            elif text:
+                self._remember(chat_history, reply, as_turn(message, text, whole=whole))
 
-    def _remember(self, given: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
-        if not reply.remembered:
-            return
-        if given is None:
+    def _remember(self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
+        if reply.remembered and chat_history is None:
             self._memory.put(*turn)
-        else:
-            self._memory.set((*given, *turn))
+        elif reply.remembered:
+            self._memory.set((*(chat_history or ()), *turn))
 
 
 def refuse_empty(message: str) -> None:
@@ -220,7 +218,7 @@ def memory_for(
     chat_history: Sequence[ChatMessage] | None,
     token_limit: int | None = None,
 ) -> ChatMemoryBuffer:
-    """The memory given, with the history given; where there is none, a new one of three quarters of the model's window."""
+    """`memory` with `chat_history`; without a memory, a new one of three quarters of the model's window."""
     if memory is None:
         return ChatMemoryBuffer(token_limit or limit_for(llm), chat_history)
     if chat_history is not None:
@@ -231,16 +229,16 @@ def memory_for(
 def system_and_prefix(
     system_prompt: str | None, prefix_messages: Sequence[ChatMessage] | None
 ) -> tuple[str, tuple[ChatMessage, ...]]:
-    """The system prompt, given as such or as the system messages among others, and those others. ValueError for both."""
+    """The system prompt, or that of the system messages, and the other messages. ValueError for both arguments."""
     if system_prompt is not None and prefix_messages is not None:
         raise ValueError("give system_prompt or prefix_messages, not both")
-    given = tuple(prefix_messages or ())
-    system = "\n".join(message.content for message in given if message.role is MessageRole.SYSTEM)
-    return system_prompt or system, tuple(message for message in given if message.role is not MessageRole.SYSTEM)
+    messages = tuple(prefix_messages or ())
+    system = "\n".join(message.content for message in messages if message.role is MessageRole.SYSTEM)
+    return system_prompt or system, tuple(message for message in messages if message.role is not MessageRole.SYSTEM)
 
 
 def condense(llm: LLM, question: str, history: Sequence[ChatMessage], prompt: Prompt = CONDENSE_QUESTION) -> str:
-    """`question` so that it can be understood without the conversation: one call, none where nothing was said before."""
+    """`question` as one that can be understood without the conversation: one call, none for an empty conversation."""
     talk = tuple(message for message in history if message.role is not MessageRole.TOOL and message.content)
     if not talk:
         return question

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for
 from ragcore.extractive.fixed_replies import NOTHING_FOUND
@@ -17,9 +18,11 @@ from ragcore.tools import ToolOutput
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """Remembers the message as it was written, not the question it became; no turn in which nothing was found."""
+    """Remembers the message as it was written, not the condensed question, and no turn without passages."""
 
     mode = "condense_question"
+    prompt_attributes: ClassVar = {"condense_question_prompt": "_condense_prompt"}
+    prompt_parts: ClassVar = {"query_engine": "_query_engine"}
 
     def __init__(
         self, query_engine: QueryEngine, llm: LLM, memory: ChatMemoryBuffer, *, condense_prompt: Wording = CONDENSE_QUESTION
@@ -39,7 +42,7 @@ class CondenseQuestionChatEngine(ChatEngine):
         llm: LLM | None = None,
         verbose: bool = False,
     ) -> CondenseQuestionChatEngine:
-        """`llm` condenses; how the question then is answered, system prompt included, is the query engine's own."""
+        """`llm` condenses; the query engine answers, with its own system prompt."""
         chosen = services(llm).llm
         prompt = condense_question_prompt or CONDENSE_QUESTION
         engine = cls(query_engine, chosen, memory_for(chosen, memory, chat_history), condense_prompt=prompt)
@@ -53,6 +56,6 @@ class CondenseQuestionChatEngine(ChatEngine):
         source = ToolOutput(found, "query_engine", {"query": question}, answer.source_nodes)
         return Reply(answer.pieces, answer.source_nodes, (source,))
 
-    def _remember(self, given: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
+    def _remember(self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:
         if turn[-1].content not in NOTHING_FOUND.values():
-            super()._remember(given, reply, turn)
+            super()._remember(chat_history, reply, turn)

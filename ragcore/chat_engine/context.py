@@ -1,14 +1,14 @@
-"""Conversations in which the passages found for each message stand before the model together with what was said.
+"""Chat engines whose model reads the conversation and the passages for each message.
 
-`context` looks up the message as it is: one call a turn. `condense_plus_context` first makes it a question that stands alone,
-from the second turn on with a call of its own, and looks that up; a model that writes still sees the message as it was.
+`context` searches for the message as it is: one call per turn. `condense_plus_context` first condenses it, with a call of its
+own from the second turn on, and searches for the condensed question; the model still reads the message as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import ClassVar, Self
 
 from ragcore.chat_engine.base import ChatEngine, Reply, condense, memory_for, system_and_prefix
 from ragcore.llms.base import LLM
@@ -25,11 +25,11 @@ from ragcore.tools import ToolOutput
 
 CHAT_PROMPTS = Prompts(text_qa=CONTEXT_CHAT, refine=CHAT_REFINE, summary=CHAT_SUMMARIZE, simple=SIMPLE_CHAT)
 
-WITHOUT_HISTORY = 256  # tokens of the model's window that the conversation leaves to the rest at least
+WITHOUT_HISTORY = 256  # tokens of the model's window that the conversation never takes
 
 
 def room_for_talk(llm: LLM) -> int:
-    """The tokens that a memory may send along with passages; the packer makes both fit."""
+    """The tokens of a conversation that is sent with passages; the packer makes both fit."""
     return max(1, llm.metadata.context_window - WITHOUT_HISTORY)
 
 
@@ -37,6 +37,7 @@ class ContextChatEngine(ChatEngine):
     """When passages and history do not fit one call, the synthesizer's mode says how several make one answer."""
 
     mode = "context"
+    prompt_attributes: ClassVar = {"context_template": "_context_prompt"}
 
     def __init__(
         self,
@@ -63,43 +64,52 @@ class ContextChatEngine(ChatEngine):
         node_postprocessors: Sequence[NodePostprocessor] | None = None,
         context_template: Wording | None = None,
     ) -> Self:
-        """`context_template`, of one message, is what is said of the passages, {context_str}, before the question;
-        several messages are said as they are. ValueError when both a system prompt and prefix messages are given."""
+        """A `context_template` of one message, with {context_str}, comes before the question; several messages are sent as
+        they are. ValueError for both a system prompt and prefix messages."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
-        prompts = CHAT_PROMPTS
-        if context_template is not None:
-            prompts = replace(prompts, text_qa=_about_the_passages(in_place_of(CONTEXT_CHAT, context_template, chosen)))
-        synthesizer = Synthesizer(chosen, prompts=prompts, system_prompt=system)
+        synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
         remembered = memory_for(chosen, memory, chat_history, room_for_talk(chosen))
-        return cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
+        engine = cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
+        if context_template is not None:
+            engine._context_prompt = in_place_of(CONTEXT_CHAT, context_template, chosen)
+        return engine
+
+    @property
+    def _llm(self) -> LLM:
+        return self._synthesizer.llm
+
+    @property
+    def _context_prompt(self) -> Prompt:
+        return self._synthesizer.prompts.text_qa
+
+    @_context_prompt.setter
+    def _context_prompt(self, prompt: Prompt) -> None:
+        """A prompt of one message comes behind the system prompt, with the question at its end."""
+        if len(prompt.messages) == 1:
+            text = prompt.get_template() + ("" if "query_str" in prompt.variables else "\n\n{query_str}")
+            system = ChatMessage(MessageRole.SYSTEM, "{system_prompt}")
+            prompt = replace(prompt, messages=(system, ChatMessage(MessageRole.USER, text)))
+        self._synthesizer.prompts = replace(self._synthesizer.prompts, text_qa=prompt)
 
     def _question(self, message: str, history: list[ChatMessage]) -> str:
-        """What to look up."""
+        """The question to search for."""
         return message
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         bundle = QueryBundle(self._question(message, history))
         nodes = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
-        # A reader that only quotes makes nothing of the conversation: it needs the question that stands alone.
-        asked = bundle.query_str if self._synthesizer.llm.metadata.is_extractive else message
-        answer = self._synthesizer.stream(asked, nodes, (*self._prefix, *history))
+        # A model that only quotes ignores the conversation: it needs the condensed question.
+        question = bundle.query_str if self._llm.metadata.is_extractive else message
+        answer = self._synthesizer.stream(question, nodes, (*self._prefix, *history))
         source = ToolOutput("\n\n".join(found.text for found in nodes), "retriever", {"query": bundle.query_str}, nodes)
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 
 
-def _about_the_passages(prompt: Prompt) -> Prompt:
-    if len(prompt.messages) > 1:
-        return prompt
-    said = prompt.get_template()
-    if "query_str" not in prompt.variables:
-        said += "\n\n{query_str}"
-    return replace(prompt, messages=(ChatMessage(MessageRole.SYSTEM, "{system_prompt}"), ChatMessage(MessageRole.USER, said)))
-
-
 class CondensePlusContextChatEngine(ContextChatEngine):
     mode = "condense_plus_context"
-    condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are looked up as they are
+    prompt_attributes: ClassVar = {"context_prompt": "_context_prompt", "condense_prompt": "condense_prompt"}
+    condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are searched for as they are
 
     @classmethod
     def from_defaults(
@@ -116,11 +126,11 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         context_prompt: Wording | None = None,
         verbose: bool = False,
     ) -> Self:
-        """`skip_condense`: messages are looked up as they are, as in `context`. `context_prompt`: its `context_template`."""
+        """`skip_condense`: messages are searched for as they are, as in `context`. `context_prompt`: its `context_template`."""
         engine = super().from_defaults(
             retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
         )
-        wording = in_place_of(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._synthesizer.llm)
+        wording = in_place_of(CONDENSE_QUESTION, condense_prompt or CONDENSE_QUESTION, engine._llm)
         engine.condense_prompt = None if skip_condense else wording
         engine.verbose = verbose
         return engine
@@ -128,4 +138,4 @@ class CondensePlusContextChatEngine(ContextChatEngine):
     def _question(self, message: str, history: list[ChatMessage]) -> str:
         if self.condense_prompt is None:
             return message
-        return condense(self._synthesizer.llm, message, history, self.condense_prompt)
+        return condense(self._llm, message, history, self.condense_prompt)

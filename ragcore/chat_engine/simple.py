@@ -1,4 +1,4 @@
-"""A conversation with the language model alone: one call a turn, no documents."""
+"""A conversation with the language model alone: one call per turn, no documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SimpleChatEngine(ChatEngine):
         system_prompt: str | None = None,
         prefix_messages: Sequence[ChatMessage] | None = None,
     ) -> SimpleChatEngine:
-        """ValueError when both a system prompt and prefix messages are given."""
+        """ValueError for both a system prompt and prefix messages."""
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
         return cls(chosen, memory_for(chosen, memory, chat_history), system_prompt=system, prefix_messages=prefix)

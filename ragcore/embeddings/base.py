@@ -1,4 +1,4 @@
-"""What every embedder promises: texts in, unit vectors out, nothing cut off."""
+"""The contract of embedders: they turn texts into unit vectors and cut nothing off."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUP_CHARS = 8_000  # about 2,000 tokens: half a second of one core with the bu
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """Identifies model and version: vectors of different names must never meet in one index."""
+        """Identifies model and version: vectors of different names must never be in one index."""
 
     @property
     def dimension(self) -> int: ...
@@ -33,7 +33,7 @@ class Embedder(Protocol):
         """One row per text, in order: shape (len(texts), dimension), float32, contiguous, each row of length 1.
 
         A text longer than the model's window is embedded in windows, and its row is their mean; nothing is cut off. An empty
-        text gets the model's vector for nothing, never NaN. An empty list gives shape (0, dimension).
+        text has the model's vector for it, never NaN. An empty list gives shape (0, dimension).
         """
 
     def embed_query(self, text: str) -> Vector:
@@ -42,10 +42,10 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of as much of a text as fits the model's window.
+    """The tokens of the beginning of a text, as far as it fits the model's window.
 
-    `text` is that much; `places` (t, 2) are where in it each token begins and ends; `rows` (t, d) are their vectors in this
-    context, of length 1.
+    `text` is that beginning; `places` (t, 2) are the start and end of each token in it; `rows` (t, d) are their unit vectors in
+    this context.
     """
 
     text: str
@@ -55,25 +55,25 @@ class Tokens:
 
 @runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that can also tell the vector of each token, from the same pass through its model."""
+    """An embedder that also returns the vector of each token, from the same pass through its model."""
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
-        """The rows of `embed_passages`, and the tokens of each text. None where this model's are not known to tell words."""
+        """The rows of `embed_passages`, and the tokens of each text. None if this model's tokens may not distinguish words."""
 
     def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
-        """The tokens of each text with the vectors that the model looks up for them before it reads them in context: a hundred
-        times as quick as `embed_tokens`, and coarser. None where `embed_tokens` gives None."""
+        """The tokens of each text with their vectors in the model's table, without context. A hundred times faster than
+        `embed_tokens`, and less accurate. None if `embed_tokens` returns None."""
 
     def knows(self, word: str) -> bool:
-        """Whether it is a word of the model's vocabulary, as a misspelt one hardly is. True where that tells nothing."""
+        """Whether the model's vocabulary has the word, unlike most misspelt ones. True if the vocabulary does not tell."""
 
 
 class BaseEmbedding(TransformComponent):
-    """An Embedder with the names that the field uses and a span "embed" for each call.
+    """An Embedder with LlamaIndex's names and a span "embed" for each call.
 
-    Subclasses give `_get_text_embedding` and `_get_query_embedding`; one that embeds many texts at once faster also
-    `_get_text_embeddings`, which gets `embed_batch_size` texts. Vectors of another length are brought to length 1. `model_name`
-    says which vectors belong together; without one the class does. Or they give `name`, `dimension` and `_embed`.
+    Subclasses implement `_get_text_embedding` and `_get_query_embedding`, and if it is faster `_get_text_embeddings` for
+    `embed_batch_size` texts. Vectors are scaled to length 1. `model_name`, by default the class, identifies vectors that belong
+    together. Alternatively subclasses implement `name`, `dimension` and `_embed`.
 
     >>> class Letters(BaseEmbedding):
     ...     letters: str = "ab"
@@ -87,7 +87,7 @@ class BaseEmbedding(TransformComponent):
 
     model_name: str = ""
     embed_batch_size: int = 10
-    provider: ClassVar[str] = "ragcore"  # who runs it, as traces name it
+    provider: ClassVar[str] = "ragcore"  # its name in traces
 
     @property
     def name(self) -> str:
@@ -95,13 +95,13 @@ class BaseEmbedding(TransformComponent):
 
     @property
     def dimension(self) -> int:
-        """That of the vector of one word, which is embedded when this is first asked for."""
+        """The first use embeds a word to find out."""
         known: int = vars(self).setdefault("_dimension", 0) or len(self._get_text_embedding("dimension"))
         vars(self)["_dimension"] = known
         return known
 
     def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
-        """As `embed_passages`; `asking` when the texts are questions. A model that counts notes `tokens` in `step`."""
+        """As `embed_passages`, or for questions. A model that counts tokens records them in `step`."""
         if asking:
             return self._as_rows([self._get_query_embedding(text) for text in texts])
         starts = range(0, len(texts), self.embed_batch_size)
@@ -125,10 +125,10 @@ class BaseEmbedding(TransformComponent):
         return unit(np.asarray(vectors)) if vectors else np.empty((0, self.dimension), np.float32)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return self._observed(texts, asking=False)
+        return self._embed_with_span(texts, asking=False)
 
     def embed_query(self, text: str) -> Vector:
-        row: Vector = self._observed([text], asking=True)[0]
+        row: Vector = self._embed_with_span([text], asking=True)[0]
         return row
 
     def get_text_embedding(self, text: str) -> Vector:
@@ -146,20 +146,22 @@ class BaseEmbedding(TransformComponent):
     def get_agg_embedding_from_queries(
         self, queries: Sequence[str], agg_fn: Callable[[Vectors], Vector] | None = None
     ) -> Vector:
-        """One vector for several questions, embedded together: their mean, which is not of length 1 again, or what `agg_fn`
-        makes of them. ValueError for no questions."""
+        """One vector for several questions: their mean, which is not scaled to length 1, or the result of `agg_fn`.
+
+        ValueError for no questions.
+        """
         if not queries:
             raise ValueError("there are no queries to embed")
-        rows = self._observed(queries, asking=True)
+        rows = self._embed_with_span(queries, asking=True)
         return rows.mean(axis=0) if agg_fn is None else agg_fn(rows)
 
     async def aget_text_embedding(self, text: str) -> Vector:
-        """By the `_aget_text_embedding` of a subclass that has it, else in a thread."""
-        return await self._awaited("_aget_text_embedding", text, asking=False)
+        """With `_aget_text_embedding`, if the subclass has it, or in a thread."""
+        return await self._embed_async("_aget_text_embedding", text, asking=False)
 
     async def aget_query_embedding(self, query: str) -> Vector:
-        """By the `_aget_query_embedding` of a subclass that has it, else in a thread."""
-        return await self._awaited("_aget_query_embedding", query, asking=True)
+        """With `_aget_query_embedding`, if the subclass has it, or in a thread."""
+        return await self._embed_async("_aget_query_embedding", query, asking=True)
 
     aget_text_embedding_batch = awaitable(get_text_embedding_batch)
     aget_agg_embedding_from_queries = awaitable(get_agg_embedding_from_queries)
@@ -167,27 +169,26 @@ class BaseEmbedding(TransformComponent):
     similarity = staticmethod(similarity)
 
     def __call__(self, nodes: Sequence[Document | TextNode], **kwargs: Any) -> list[TextNode]:
-        """As the last of some transformations: the nodes with their vectors. Those that have one keep it. ValueError for a
-        document, which must be split first."""
+        """As a transformation: the nodes with vectors. Existing vectors stay. ValueError for a document."""
         ready = [node for node in nodes if isinstance(node, TextNode)]
         if len(ready) != len(nodes):
             raise ValueError("documents have no vectors: put a splitter before the embedding model")
         vectors = embed_nodes(ready, self)
         return [node if node.embedding is not None else node.with_embedding(vectors[node.id_]) for node in ready]
 
-    async def _awaited(self, name: str, text: str, *, asking: bool) -> Vector:
+    async def _embed_async(self, name: str, text: str, *, asking: bool) -> Vector:
         import asyncio
 
         own: Callable[[str], Awaitable[Vector | Sequence[float]]] | None = getattr(self, name, None)
         if own is None:
-            vector: Vector = (await asyncio.to_thread(self._observed, [text], asking=asking))[0]
+            vector: Vector = (await asyncio.to_thread(self._embed_with_span, [text], asking=asking))[0]
             return vector
         with span("embed", model=self.name, provider=self.provider, count=1, query=asking) as step:
             row: Vector = self._as_rows([await own(text)])[0]
             step.note(dimension=len(row))
             return row
 
-    def _observed(self, texts: Sequence[str], *, asking: bool) -> Vectors:
+    def _embed_with_span(self, texts: Sequence[str], *, asking: bool) -> Vectors:
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=asking) as step:
             rows = self._embed(texts, step, asking=asking)
             step.note(dimension=rows.shape[1])
@@ -195,7 +196,7 @@ class BaseEmbedding(TransformComponent):
 
 
 def embed_nodes(nodes: Sequence[TextNode], embed_model: Embedder) -> dict[str, Vector]:
-    """The vector of each node by its id; those that have none are embedded in one call, as MetadataMode.EMBED shows them."""
+    """The vector of each node by its id. Nodes without one are embedded in one call, with the text of MetadataMode.EMBED."""
     known = {node.id_: node.embedding for node in nodes if node.embedding is not None}
     bare = [node for node in nodes if node.embedding is None]
     rows = embed_model.embed_passages([node.get_content(MetadataMode.EMBED) for node in bare]) if bare else ()
@@ -203,10 +204,10 @@ def embed_nodes(nodes: Sequence[TextNode], embed_model: Embedder) -> dict[str, V
 
 
 def groups_by_length(texts: Sequence[str], *, group_chars: int = GROUP_CHARS) -> Iterator[list[int]]:
-    """The indices of texts to be embedded together, for progress and for stopping in between. No texts, no groups.
+    """The indices of texts to embed together, so that there is progress, and a chance to stop, between groups.
 
-    A group has texts of like length, of `group_chars` characters together or one text, so that little is padded. The longest
-    come first: how far it is, is told by characters and not by texts.
+    A group has texts of similar length with together `group_chars` characters, or one text, so that there is little padding.
+    The longest come first: measure progress in characters, not in texts.
     """
     group: list[int] = []
     room = group_chars
@@ -221,13 +222,24 @@ def groups_by_length(texts: Sequence[str], *, group_chars: int = GROUP_CHARS) ->
 
 
 def query_vector(embedder: Embedder, query: QueryBundle) -> Vector:
-    """The bundle's own vector, else the vector of the question, or the mean of those of its texts, embedded together."""
+    """The bundle's own vector, or the vector of the question, or the mean of the vectors of its texts."""
     if query.embedding is not None:
         return query.embedding
     texts = query.embedding_strs or (query.query_str,)
     if len(texts) == 1:
         return embedder.embed_query(texts[0])
-    import numpy as np  # loaded here, so that naming an embedder loads nothing heavy
+    import numpy as np  # imported here, so that importing an embedder is fast
 
     mean: Vector = np.mean(embedder.embed_passages(texts), axis=0, dtype=np.float32)
     return mean
+
+
+def mean_agg(embeddings: Sequence[Sequence[float]]) -> list[float]:
+    """The mean of vectors. ValueError without any.
+
+    >>> mean_agg([[3.0, 4.0], [0.0, 1.0]])
+    [1.5, 2.5]
+    """
+    if not embeddings:
+        raise ValueError("No embeddings to aggregate")
+    return [sum(numbers) / len(embeddings) for numbers in zip(*embeddings, strict=True)]

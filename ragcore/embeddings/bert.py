@@ -1,8 +1,8 @@
-"""The embedders that come with the installation, by torch alone.
+"""The embedders of the installation, with torch only.
 
-sentence-transformers, which gives the same vectors, brings scikit-learn, pandas and all of transformers, and its import takes
-three times as long as all of this until the model is there, in each process that embeds. `python -m benchmarks.vs_llamaindex`
-measures it as "set up the embedder".
+sentence-transformers computes the same vectors, but imports scikit-learn, pandas and all of transformers: importing it takes
+three times as long as loading the model here, in each process that embeds. `python -m benchmarks.vs_llamaindex` measures it as
+"set up the embedder".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch.nn.utils.rnn import pad_sequence
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
-_NAMES = (  # what a tensor is called in the file, and here
+_NAMES = (  # of a tensor in the file, and here
     (r"^embeddings\.LayerNorm", "norm"),
     (r"^embeddings\.(word|position|token_type)_embeddings", r"\1"),
     (r"^encoder\.layer", "layers"),
@@ -48,7 +48,7 @@ class BertEncoder(torch.nn.Module):
         super().__init__()
         config = json.loads((folder / "config.json").read_text("utf-8"))
         width, epsilon = config["hidden_size"], config["layer_norm_eps"]
-        tensors = _renamed(load_file(folder / "model.safetensors"))
+        tensors = _rename(load_file(folder / "model.safetensors"))
         self.word, self.position, self.token_type = (_table(tensors[f"{name}.weight"]) for name in TABLES)
         self.norm = torch.nn.LayerNorm(width, epsilon)
         self.layers = torch.nn.ModuleList(
@@ -73,7 +73,7 @@ class BertEncoder(torch.nn.Module):
         return self.word.embedding_dim
 
     def preprocess(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
-        """Both (n, longest): the ids of the tokens, and 1 where there is one, 0 where a text is filled up."""
+        """Both (n, longest): the ids of the tokens, and a mask, 1 for a token, 0 for padding."""
         rows = [torch.tensor(each.ids) for each in self.tokenizer.encode_batch(list(texts))]
         return {
             "input_ids": pad_sequence(rows, batch_first=True, padding_value=self.pad_token_id),
@@ -81,7 +81,7 @@ class BertEncoder(torch.nn.Module):
         }
 
     def look_up(self, ids: Sequence[int]) -> Vectors:
-        """(n, d): the unit vector with which each of these tokens begins, out of any context."""
+        """(n, d): the unit vectors of these tokens in the table, without context."""
         with torch.inference_mode():
             rows = F.normalize(self.word(torch.tensor(ids, dtype=torch.long, device=self.device)), dim=1)
         return np.asarray(rows.float().cpu().numpy())
@@ -120,12 +120,12 @@ class _Layer(torch.nn.Module):
 
 
 def _table(rows: torch.Tensor) -> torch.nn.Embedding:
-    """With these numbers from the start: to draw some at random first takes a second for a large vocabulary."""
+    """Initialised with these numbers: random numbers for a large vocabulary would take a second."""
     return torch.nn.Embedding(rows.shape[0], rows.shape[1], _weight=rows)
 
 
-def _renamed(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Without the pooler, which this model was not trained to use, and the numbers of the positions."""
+def _rename(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors by their names here, without the untrained pooler and the numbers of the positions."""
     renamed = {}
     for name, tensor in tensors.items():
         if not name.startswith("pooler") and not name.endswith("position_ids"):

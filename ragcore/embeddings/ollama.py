@@ -5,16 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from ragcore.embeddings.server_embedding import WINDOW, Embedded, ServedEmbedding, numbers
+from ragcore.embeddings.server_embedding import WINDOW, EmbeddedTexts, ServedEmbedding, numbers
 from ragcore.llms.http_client import ollama_server
 from ragcore.llms.http_errors import Retries
 
 
 class OllamaEmbedding(ServedEmbedding):
-    """Without `base_url`, the environment's OLLAMA_HOST, else Ollama's usual address on this machine.
+    """Embeddings of Ollama. Without `base_url` at the environment's OLLAMA_HOST, or Ollama's default address on this machine.
 
     `request_timeout` is seconds without a sign of life, `window` characters; `keep_alive` is how long the model stays in
-    memory, such as "5m"."""
+    memory, such as "5m".
+
+    >>> OllamaEmbedding("nomic-embed-text", "localhost")
+    OllamaEmbedding(model_name='nomic-embed-text', base_url='http://localhost:11434')
+    """
 
     provider = "ollama"
 
@@ -40,19 +44,17 @@ class OllamaEmbedding(ServedEmbedding):
         )
         self._keep_alive = keep_alive
 
-    def _ask(self, texts: Sequence[str]) -> Embedded:
+    def _request(self, texts: Sequence[str]) -> EmbeddedTexts:
         body = {
             "model": self.model_name,
             "input": list(texts),
-            "truncate": False,  # left out, Ollama cuts long texts in silence
+            "truncate": False,  # without it Ollama silently cuts long texts
             "keep_alive": self._keep_alive,
         }
         data = self._server.post("/api/embed", body)
-        if data.get("error"):
-            raise self._server.said_error(data["error"])
-        found = data.get("embeddings")
-        rows = [numbers(row) for row in found] if isinstance(found, list) else [None]
+        vectors = data.get("embeddings")
+        rows = [numbers(row) for row in vectors] if isinstance(vectors, list) else [None]
         if None in rows:
             raise self._server.unreadable()
         tokens = data.get("prompt_eval_count")
-        return Embedded([row for row in rows if row is not None], tokens if isinstance(tokens, int) else None)
+        return EmbeddedTexts([row for row in rows if row is not None], tokens if isinstance(tokens, int) else None)

@@ -1,4 +1,4 @@
-"""OpenAI's embeddings, and the many servers that speak the same: https://platform.openai.com/docs/api-reference/embeddings."""
+"""OpenAI's embeddings, and the many servers with the same interface: https://platform.openai.com/docs/api-reference/embeddings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragcore.embeddings.server_embedding import WINDOW, Embedded, ServedEmbedding, numbers
+from ragcore.embeddings.server_embedding import WINDOW, EmbeddedTexts, ServedEmbedding, numbers
 from ragcore.errors import LLMAuthError
 from ragcore.llms.http_client import ModelServer, objects
 from ragcore.llms.http_errors import Retries
@@ -17,12 +17,16 @@ DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "t
 
 
 class OpenAIEmbedding(ServedEmbedding):
-    """Without `api_base`, the environment's OPENAI_BASE_URL, else OpenAI's address; without `api_key`, its OPENAI_API_KEY.
+    """Embeddings of OpenAI or a compatible server. Without `api_base` at the environment's OPENAI_BASE_URL, or at OpenAI;
+    without `api_key` with its OPENAI_API_KEY. Another server at `api_base` may need no key.
 
-    A server of one's own, given by `api_base`, may need no key.
+    `dimensions` requests shorter vectors. `window` is in characters, `timeout` in seconds without a sign of life.
 
-    `dimensions` asks for shorter vectors than the model's. `window` is in characters, `timeout` in seconds without a sign
-    of life.
+    `model_name` is another name of `model`. `dimensions` asks for shorter vectors than the model's. `window` is in characters,
+    `timeout` in seconds without a sign of life.
+
+    >>> OpenAIEmbedding("text-embedding-3-small", api_key="sk-example", dimensions=256).dimension
+    256
     """
 
     provider = "openai"
@@ -31,6 +35,7 @@ class OpenAIEmbedding(ServedEmbedding):
         self,
         model: str = "text-embedding-3-small",
         *,
+        model_name: str | None = None,
         api_key: str | None = None,
         api_base: str | None = None,
         dimensions: int | None = None,
@@ -40,6 +45,7 @@ class OpenAIEmbedding(ServedEmbedding):
         max_retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        model = model_name or model
         url = api_address(openai_base_url() if api_base is None else api_base)
         own = url.host == "api.openai.com"
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None and (own or api_base is None) else api_key or ""
@@ -61,19 +67,17 @@ class OpenAIEmbedding(ServedEmbedding):
             dimension=dimensions or DIMENSIONS.get(model),
             window=window,
         )
-        self._asked_dimensions = dimensions
+        self._requested_dimensions = dimensions
 
     @property
     def name(self) -> str:
-        return f"{self.model_name} dimensions={self._asked_dimensions}" if self._asked_dimensions else self.model_name
+        return f"{self.model_name} dimensions={self._requested_dimensions}" if self._requested_dimensions else self.model_name
 
-    def _ask(self, texts: Sequence[str]) -> Embedded:
+    def _request(self, texts: Sequence[str]) -> EmbeddedTexts:
         body: dict[str, Any] = {"model": self.model_name, "input": list(texts), "encoding_format": "float"}
-        if self._asked_dimensions:
-            body["dimensions"] = self._asked_dimensions
+        if self._requested_dimensions:
+            body["dimensions"] = self._requested_dimensions
         data = self._server.post("/embeddings", body)
-        if data.get("error"):
-            raise self._server.said_error(data["error"])
         rows = {
             item.get("index", place): numbers(item.get("embedding")) for place, item in enumerate(objects(data.get("data")))
         }
@@ -82,4 +86,4 @@ class OpenAIEmbedding(ServedEmbedding):
             raise self._server.unreadable()
         usage = data.get("usage")
         tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-        return Embedded(ordered, tokens if isinstance(tokens, int) else None)
+        return EmbeddedTexts(ordered, tokens if isinstance(tokens, int) else None)

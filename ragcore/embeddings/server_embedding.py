@@ -1,6 +1,6 @@
-"""An embedding model behind a server: what every client does around its own wire format.
+"""An embedding model behind a server: the part of a client that does not depend on the wire format.
 
-Failures are those of the language models' clients (LLMError), in the same words, and are tried again in the same way.
+Errors (LLMError) and retries are those of the clients of language models.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from ragcore.text.tokens import slices
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
-WINDOW = 8000  # characters; some 2000 tokens of English, which most models take
-SMALLEST_WINDOW = 100  # characters; a server that refuses these refuses everything
+WINDOW = 8000  # characters, about 2000 tokens of English, which most models accept
+SMALLEST_WINDOW = 100  # characters; a server that refuses so few refuses everything
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """One list of numbers for each text, in their order; `tokens` is None where the server did not count them."""
+class EmbeddedTexts:
+    """The vector of each text in order; `tokens` is None if the server did not count them."""
 
     rows: Sequence[Sequence[float]]
     tokens: int | None = None
 
 
 class ServedEmbedding(BaseEmbedding):
-    """Subclasses give `_ask`. Several threads may use one at once.
+    """Subclasses implement `_request`. Threads may share one.
 
-    A text longer than `window` characters is embedded in windows, and so is one that the server says is too long: the window is
-    then halved, and stays so. At most `embed_batch_size` texts go into a request.
+    A text longer than `window` characters is embedded in windows. A text that the server refuses as too long halves the window
+    permanently. A request has at most `embed_batch_size` texts.
     """
 
     def __init__(
@@ -65,23 +65,19 @@ class ServedEmbedding(BaseEmbedding):
         return f"{type(self).__name__}(model_name={self.model_name!r}, base_url={self._server.url!r})"
 
     @property
-    def name(self) -> str:
-        return self.model_name
-
-    @property
     def dimension(self) -> int:
-        """Asked of the server where nobody knows it yet."""
+        """The server's first vector determines it, unless it is known."""
         if self._dimension is None:
             self.embed_query("")
-        assert self._dimension is not None  # the first vectors tell it
+        assert self._dimension is not None  # set with the first vectors
         return self._dimension
 
     def close(self) -> None:
-        """Give its connections back; they also go with the object."""
+        """Close its connections, as the garbage collector also does."""
         self._server.close()
 
     @abstractmethod
-    def _ask(self, texts: Sequence[str]) -> Embedded:
+    def _request(self, texts: Sequence[str]) -> EmbeddedTexts:
         """One request."""
 
     def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
@@ -105,24 +101,24 @@ class ServedEmbedding(BaseEmbedding):
     def _in_windows(self, texts: Sequence[str], window: int, step: Span) -> Vectors:
         import numpy as np
 
-        # Servers refuse a text of nothing.
+        # Servers refuse an empty text.
         parts = [[part for _, part in slices(text, window)] if text.strip() else [" "] for text in texts]
         flat = [part for windows in parts for part in windows]
         rows: list[Sequence[float]] = []
         tokens = 0
         for start in range(0, len(flat), self.embed_batch_size):
             batch = flat[start : start + self.embed_batch_size]
-            embedded = self._retries.run(partial(self._asked_once, batch))
+            embedded = self._retries.run(partial(self._request_checked, batch))
             rows += embedded.rows
             tokens += embedded.tokens or 0
         if tokens:
             step.note(tokens=tokens)
-        first = np.cumsum([0, *map(len, parts[:-1])])  # where each text's windows begin
+        first = np.cumsum([0, *map(len, parts[:-1])])  # the first window of each text
         return self._units(np.add.reduceat(self._units(self._matrix(rows)), first, axis=0))
 
-    def _asked_once(self, texts: Sequence[str]) -> Embedded:
+    def _request_checked(self, texts: Sequence[str]) -> EmbeddedTexts:
         try:
-            embedded = self._ask(texts)
+            embedded = self._request(texts)
         except Refusal as refusal:
             raise self._server.failure(refusal, model=self.model_name, available=tuple) from refusal
         if len(embedded.rows) != len(texts):

@@ -1,4 +1,4 @@
-"""How near two vectors are, higher is nearer."""
+"""The similarity of two vectors; higher is nearer."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class SimilarityMode(str, Enum):
 
 
 def similarity(a: Vector | Sequence[float], b: Vector | Sequence[float], mode: SimilarityMode | str = "cosine") -> float:
-    """Of two vectors of the same length, ValueError where it differs; computed in float64."""
+    """Computed in float64. ValueError for vectors of different dimensions."""
     import numpy as np
 
-    left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)  # (d,)
-    if left.shape != right.shape:
-        raise ValueError(f"vectors of {left.size} and {right.size} numbers cannot be compared")
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)  # (d,)
+    if first.shape != second.shape:
+        raise ValueError(f"vectors of {first.size} and {second.size} numbers cannot be compared")
     kind = SimilarityMode(mode)
     if kind is SimilarityMode.EUCLIDEAN:
-        return -float(np.linalg.norm(left - right))
+        return -float(np.linalg.norm(first - second))
     if kind is SimilarityMode.DOT_PRODUCT:
-        return float(left @ right)
-    # Each by its own length first: the product of two tiny lengths is zero.
-    lengths = float(np.linalg.norm(left)), float(np.linalg.norm(right))
-    return float((left / lengths[0]) @ (right / lengths[1])) if all(lengths) else 0.0
+        return float(first @ second)
+    # Divide by each length separately: the product of two tiny lengths is zero.
+    lengths = float(np.linalg.norm(first)), float(np.linalg.norm(second))
+    return float((first / lengths[0]) @ (second / lengths[1])) if all(lengths) else 0.0

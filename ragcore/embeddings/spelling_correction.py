@@ -1,4 +1,4 @@
-"""A question whose words are misspelt, as its author meant it: in the words of the passages that were found for it."""
+"""Correcting misspelt words of a question with the words of the passages that it retrieves."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ragcore.embeddings.base import Embedder, TokenEmbedder
 from ragcore.text.keywords import STOP_WORDS, stem
 from ragcore.text.language import language_of
 
-LANGUAGE = "en"  # that the vocabulary of a TokenEmbedder is made for
+LANGUAGE = "en"  # the language of a TokenEmbedder's vocabulary
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def as_meant(question: str, texts: Iterable[str], embedder: Embedder) -> str:
-    """With a word of the texts in place of each English one that is neither in them nor in the embedder's vocabulary.
+    """The question with each misspelt English word replaced by a word of the texts.
 
-    The word is one slip away, as four of five misspelt ones are (Damerau 1964, https://doi.org/10.1145/363958.363994), and
-    begins with the same letter; of several the one that is said most often. Abbreviations stay; so does the question where the
-    embedder has no vocabulary.
+    A word is misspelt if neither the texts nor the embedder's vocabulary have it. The new word differs by one error, as four of
+    five spelling errors do (Damerau 1964, https://doi.org/10.1145/363958.363994), and has the same first letter; of several it
+    is the most frequent. Abbreviations do not change, and nothing does if the embedder has no vocabulary.
     """
     if not isinstance(embedder, TokenEmbedder):
         return question
@@ -28,29 +28,29 @@ def as_meant(question: str, texts: Iterable[str], embedder: Embedder) -> str:
     strange = [word for word in words if not embedder.knows(word)]
     if not strange:
         return question
-    said = " ".join(texts).lower()
-    if (language_of(question) or language_of(said)) != LANGUAGE:
+    passages = " ".join(texts).lower()
+    if (language_of(question) or language_of(passages)) != LANGUAGE:
         return question
-    forms = Counter(_WORD.findall(said))
+    forms = Counter(_WORD.findall(passages))
     known = {stem(form) for form in forms}
     for word in strange:
-        if stem(word.lower()) not in known and (near := [form for form in forms if _one_slip(word.lower(), form)]):
-            meant = max(near, key=lambda form: (forms[form], form))
-            question = re.sub(rf"\b{word}\b", meant.capitalize() if word[0].isupper() else meant, question)
+        if stem(word.lower()) not in known and (near := [form for form in forms if _one_error(word.lower(), form)]):
+            correction = max(near, key=lambda form: (forms[form], form))
+            question = re.sub(rf"\b{word}\b", correction.capitalize() if word[0].isupper() else correction, question)
     return question
 
 
-def _one_slip(word: str, other: str) -> bool:
-    """Whether they differ, after the first letter, in one letter that is missing, added or another, or in the order of two."""
+def _one_error(word: str, other: str) -> bool:
+    """Whether they differ after the first letter by one missing, added or different letter, or by the order of two."""
     if word[0] != other[0] or abs(len(word) - len(other)) > 1:
         return False
-    begin = _shared(word, other)
+    begin = _common_prefix(word, other)
     word, other = word[begin:], other[begin:]
-    end = _shared(word[::-1], other[::-1])
+    end = _common_prefix(word[::-1], other[::-1])
     word, other = word[: len(word) - end], other[: len(other) - end]
     return max(len(word), len(other)) <= 1 or (len(word) == 2 and word == other[::-1])
 
 
-def _shared(word: str, other: str) -> int:
-    """How many letters they begin with alike."""
+def _common_prefix(word: str, other: str) -> int:
+    """The number of equal letters at the beginning."""
     return next((at for at, (one, two) in enumerate(zip(word, other, strict=False)) if one != two), min(len(word), len(other)))

@@ -18,11 +18,11 @@ Result = TypeVar("Result")
 
 
 class Placed(Generic[Model]):
-    """A model on `device`, or without one on the best there is. Where that fails, the model goes on on the processor.
+    """A model on `device`, or on the best device. After a failure there it runs on the processor.
 
-    A graphics card's memory may be full of another program's model, and its driver may be lost while the computer sleeps.
-    `load` gives the model on a device of torch's, such as "cpu" or "cuda:0". ConfigError for a device that this computer has
-    not. Several threads may use one.
+    The memory of a graphics card may be full of another program's model, and its driver may fail after the computer sleeps.
+    `load` loads the model onto a device of torch, such as "cpu" or "cuda:0". ConfigError for a device that this computer does
+    not have. Threads may share one.
     """
 
     def __init__(self, load: Callable[[str], Model], device: str | None = None) -> None:
@@ -40,7 +40,7 @@ class Placed(Generic[Model]):
             self.model = load("cpu")
 
     def run(self, compute: Callable[[Model], Result]) -> Result:
-        """What `compute` gives; it may be called twice. An error on the processor is the caller's."""
+        """The result of `compute`, which may be called twice. Errors on the processor are raised."""
         model = self.model
         device = next(model.parameters()).device
         try:
@@ -57,7 +57,7 @@ class Placed(Generic[Model]):
 
 
 def _best_device() -> str:
-    """ "cuda" or "mps" where it computes, else "cpu". A graphics card may be too old for this torch, or its memory full."""
+    """ "cuda" or "mps" if it works, or "cpu". A graphics card may be too old for this torch, or its memory full."""
     for device, available in (("cuda", torch.cuda.is_available), ("mps", torch.backends.mps.is_available)):
         if available():
             try:
@@ -70,7 +70,7 @@ def _best_device() -> str:
 
 
 def _check(device: str) -> None:
-    """ConfigError in place of what torch says in its own words, each in another kind of error."""
+    """ConfigError instead of torch's various errors."""
     try:
         torch.empty(0, device=device)
     except (AssertionError, RuntimeError) as error:
@@ -89,7 +89,7 @@ def _first_line(error: Exception) -> str:
 
 
 class OneDNNLinear(torch.nn.Linear):
-    """The same product and sum as `torch.nn.Linear`, but for rounding. For use, not for training: it has no gradient."""
+    """The same as `torch.nn.Linear` except for rounding. Not for training: it has no gradient."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if input.device.type != "cpu" or input.dtype != torch.float32 or self.weight.dtype != torch.float32:
@@ -99,13 +99,13 @@ class OneDNNLinear(torch.nn.Linear):
 
 
 def onednn_is_faster() -> bool:
-    """Whether this build of torch has it, and it takes no longer on this processor."""
+    """Whether this build of torch has it, and it is no slower on this processor."""
     available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return available and torch.backends.cpu.get_cpu_capability() != "AVX2"
 
 
 def use_onednn(model: torch.nn.Module) -> None:
-    """Have every plain linear layer of a model computed by oneDNN, where that is no slower."""
+    """Compute every plain linear layer of a model with oneDNN, if that is no slower."""
     if onednn_is_faster():
         for layer in model.modules():
             if type(layer) is torch.nn.Linear:
@@ -113,5 +113,5 @@ def use_onednn(model: torch.nn.Module) -> None:
 
 
 def bfloat16_is_faster() -> bool:
-    """Whether this processor multiplies bfloat16 itself. Where it has to be widened first, that is slower than float32."""
+    """Whether this processor has instructions for bfloat16. Without them it is slower than float32."""
     return torch.cpu._is_avx512_bf16_supported()

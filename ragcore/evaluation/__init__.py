@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from ragcore.evaluation.response_dataset import DatasetGenerator as DatasetGenerator
     from ragcore.evaluation.response_dataset import QueryResponseDataset as QueryResponseDataset
     from ragcore.evaluation.response_dataset import aget_responses as aget_responses
+    from ragcore.evaluation.response_dataset import get_eval_results_df as get_eval_results_df
     from ragcore.evaluation.response_dataset import get_responses as get_responses
     from ragcore.evaluation.response_dataset import get_results_df as get_results_df
+    from ragcore.evaluation.response_dataset import get_retrieval_results_df as get_retrieval_results_df
     from ragcore.evaluation.retrieval import RetrievalEvalResult as RetrievalEvalResult
     from ragcore.evaluation.retrieval import RetrieverEvaluator as RetrieverEvaluator
     from ragcore.evaluation.retrieval import mean_scores as mean_scores

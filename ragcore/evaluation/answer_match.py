@@ -1,4 +1,4 @@
-"""Whether a text says a known answer: holds it word for word."""
+"""Whether a text contains a known answer word for word."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ragcore.text.keywords import WITHOUT_SPACES
 
 
 def plain(text: str) -> str:
-    """Its words in small letters with one space between: what punctuation and white space cannot change."""
+    """The words of a text in small letters, with one space between them."""
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def holds(text: str, answers: Sequence[str]) -> bool:
-    """Whether any of the answers stands in it, in whole words where spaces part them. An answer of signs alone must stand there
+    """Whether it contains any of the answers, as whole words in scripts with spaces. An answer without words must be in it
     as it is."""
-    said = plain(text)
-    return any(_stands(wanted, said) if (wanted := plain(answer)) else answer in text for answer in answers)
+    words = plain(text)
+    return any(_contains(words, match) if (match := plain(answer)) else answer in text for answer in answers)
 
 
-def _stands(wanted: str, said: str) -> bool:
-    return wanted in said and re.search(_EDGE + wanted + _EDGE, said) is not None
+def _contains(words: str, answer: str) -> bool:
+    return answer in words and re.search(_EDGE + answer + _EDGE, words) is not None
 
 
 _LETTER = rf"[^\W{WITHOUT_SPACES}]"

@@ -1,21 +1,22 @@
-"""What every evaluator of answers does: take what is to be judged, judge it, and say why."""
+"""The base of evaluators of answers: a case, and its verdict with a reason."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ragcore.concurrency import awaitable
+from ragcore.concurrency import awaitable, finished
 from ragcore.errors import Problem
 from ragcore.observe import span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import Response
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is to be judged. `contexts` are the texts of the passages that the response was made from."""
+    """The input of an evaluator. `contexts` are the texts of the passages behind the response."""
 
     query: str | None = None
     response: str | None = None
@@ -26,9 +27,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """`score` is 0 to 1 unless the evaluator says otherwise; `passing` is None where neither can be said; `feedback` is why.
+    """`score` is 0 to 1 for most evaluators; `passing` is None for a tie; `feedback` is the reason.
 
-    `invalid_result`: the judge could not be understood, or failed; then there is no score, and `invalid_reason` says which.
+    `invalid_result`: the judge could not be understood, or failed; then there is no score, but an `invalid_reason`.
     """
 
     query: str | None = None
@@ -39,20 +40,20 @@ class EvaluationResult:
     feedback: str | None = None
     invalid_result: bool = False
     invalid_reason: str | None = None
-    problem: Problem | None = None  # the failure, where there was one
+    problem: Problem | None = None  # the failure
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`score` is None where a reply could not be understood."""
+    """`score` is None for a reply that could not be understood."""
 
     score: float | None = None
     passing: bool | None = None
     feedback: str | None = None
 
 
-class BaseEvaluator(ABC):
-    """Subclasses give `needs`, the parts of a case that they cannot do without, and `_judge`. Threads may share it."""
+class BaseEvaluator(PromptMixin, ABC):
+    """Subclasses have `_judge`, with the names of the parts that it `needs`, or `aevaluate`. Threads may share it."""
 
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -64,7 +65,10 @@ class BaseEvaluator(ABC):
         reference: str | None = None,
         second_response: str | None = None,
     ) -> EvaluationResult:
-        """ValueError where something is missing that this evaluator needs; LLMErrors, EmbeddingErrors."""
+        """ValueError for a missing part of the case; LLMErrors, EmbeddingErrors."""
+        if type(self).aevaluate is not BaseEvaluator.aevaluate and type(self)._judge is BaseEvaluator._judge:
+            parts: dict[str, Any] = {"query": query, "response": response, "contexts": contexts, "reference": reference}
+            return finished(self.aevaluate(**{name: part for name, part in parts.items() if part is not None}))
         case = Case(query, response, contexts, reference, second_response)
         if missing := [name for name in self.needs if getattr(case, name) is None]:
             raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")
@@ -84,8 +88,8 @@ class BaseEvaluator(ABC):
     aevaluate = awaitable(evaluate)
     aevaluate_response = awaitable(evaluate_response)
 
-    @abstractmethod
-    def _judge(self, case: Case) -> Verdict: ...
+    def _judge(self, case: Case) -> Verdict:
+        raise NotImplementedError(f"{type(self).__name__} needs _judge or aevaluate")
 
 
 def result_of(case: Case, verdict: Verdict) -> EvaluationResult:

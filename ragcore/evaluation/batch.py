@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -13,6 +14,8 @@ from ragcore.evaluation.base import BaseEvaluator, Case, EvaluationResult, Verdi
 from ragcore.observe import span
 from ragcore.schema import Response
 
+logger = logging.getLogger(__name__)
+
 Results: TypeAlias = dict[str, list[EvaluationResult]]
 
 
@@ -23,13 +26,14 @@ class QueryEngine(Protocol):
 class BatchEvalRunner:
     """Results under the evaluators' names, in the order of the questions, at most `workers` judgements at once.
 
-    A question or judgement that fails with a RagError is an invalid result with its `problem`; the others go on. ValueError
-    where lists differ in length, or an evaluator needs what is not given.
+    A question or judgement that fails with a RagError is an invalid result with its `problem`; the others continue.
+    `show_progress` logs each judgement. ValueError where lists differ in length, or an evaluator misses an input.
     """
 
-    def __init__(self, evaluators: Mapping[str, BaseEvaluator], workers: int = 2) -> None:
+    def __init__(self, evaluators: Mapping[str, BaseEvaluator], workers: int = 2, show_progress: bool = False) -> None:
         self.evaluators = dict(evaluators)
         self.workers = workers
+        self.show_progress = show_progress
 
     def evaluate_response_strs(
         self,
@@ -40,8 +44,8 @@ class BatchEvalRunner:
     ) -> Results:
         contexts = [None] * len(queries) if contexts_list is None else contexts_list
         references = [None] * len(queries) if reference is None else reference
-        _same_length(queries, response_strs, contexts, references)
-        return self._judged([Case(*given) for given in zip(queries, response_strs, contexts, references, strict=True)])
+        _check_lengths(queries, response_strs, contexts, references)
+        return self._evaluate([Case(*parts) for parts in zip(queries, response_strs, contexts, references, strict=True)])
 
     def evaluate_responses(
         self, queries: Sequence[str], responses: Sequence[Response], reference: Sequence[str] | None = None
@@ -53,43 +57,44 @@ class BatchEvalRunner:
     def evaluate_queries(
         self, query_engine: QueryEngine, queries: Sequence[str], reference: Sequence[str] | None = None
     ) -> Results:
-        """The answers that an engine gives."""
+        """The answers of an engine."""
         references = [None] * len(queries) if reference is None else reference
-        _same_length(queries, references)
+        _check_lengths(queries, references)
 
-        def answered(given: tuple[str, str | None]) -> Case | EvaluationResult:
-            query, right = given
+        def answer(query_and_reference: tuple[str, str | None]) -> Case | EvaluationResult:
+            query, right = query_and_reference
             try:
                 response = query_engine.query(query)
             except RagError as error:
-                return _failed(Case(query, reference=right), error)
+                return _failure(Case(query, reference=right), error)
             return Case(query, str(response), _contexts(response), right)
 
         with span("answer_batch", questions=len(queries)):
-            cases = in_order(answered, list(zip(queries, references, strict=True)), workers=self.workers)
-        return self._judged(cases)
+            cases = in_order(answer, list(zip(queries, references, strict=True)), workers=self.workers)
+        return self._evaluate(cases)
 
     aevaluate_response_strs = awaitable(evaluate_response_strs)
     aevaluate_responses = awaitable(evaluate_responses)
     aevaluate_queries = awaitable(evaluate_queries)
 
-    def _judged(self, cases: Sequence[Case | EvaluationResult]) -> Results:
+    def _evaluate(self, cases: Sequence[Case | EvaluationResult]) -> Results:
         with span("evaluate_batch", evaluators=list(self.evaluators), cases=len(cases)):
-            results = in_order(_judge, list(product(self.evaluators.values(), cases)), workers=self.workers)
+            results = in_order(self._judge, list(product(self.evaluators.items(), cases)), workers=self.workers)
         return {name: results[at * len(cases) : (at + 1) * len(cases)] for at, name in enumerate(self.evaluators)}
 
+    def _judge(self, job: tuple[tuple[str, BaseEvaluator], Case | EvaluationResult]) -> EvaluationResult:
+        (name, evaluator), case = job
+        if isinstance(case, EvaluationResult):
+            return case
+        try:
+            result = evaluator.evaluate(case.query, case.response, case.contexts, case.reference)
+        except RagError as error:
+            result = _failure(case, error)
+        logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%s: %s", name, result.score)
+        return result
 
-def _judge(job: tuple[BaseEvaluator, Case | EvaluationResult]) -> EvaluationResult:
-    evaluator, case = job
-    if isinstance(case, EvaluationResult):
-        return case
-    try:
-        return evaluator.evaluate(case.query, case.response, case.contexts, case.reference)
-    except RagError as error:
-        return _failed(case, error)
 
-
-def _failed(case: Case, error: RagError) -> EvaluationResult:
+def _failure(case: Case, error: RagError) -> EvaluationResult:
     return replace(result_of(case, Verdict()), invalid_reason=error.what, problem=Problem.of(error))
 
 
@@ -97,6 +102,6 @@ def _contexts(response: Response) -> list[str]:
     return [hit.text for hit in response.source_nodes]
 
 
-def _same_length(*lists: Sequence[object]) -> None:
+def _check_lengths(*lists: Sequence[object]) -> None:
     if len({len(items) for items in lists}) > 1:
         raise ValueError(f"questions and what belongs to them differ in number: {[len(items) for items in lists]}")

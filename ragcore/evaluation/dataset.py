@@ -1,4 +1,4 @@
-"""Questions with the passages that answer them, written by a model from the passages, kept as JSON."""
+"""Questions with the passages that answer them, written by a model from the passages."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ragcore.text.list_replies import listed
 
 @dataclass(frozen=True)
 class EmbeddingQAFinetuneDataset:
-    """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the corpus that answer a query, by its id.
+    """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the passages that answer a query, by its id.
 
-    `problems`: why no question could be written for a passage, by its id.
+    `problems`: failures by the id of the passage.
     """
 
     queries: Mapping[str, str]
@@ -36,16 +36,16 @@ class EmbeddingQAFinetuneDataset:
 
     @property
     def query_docid_pairs(self) -> list[tuple[str, list[str]]]:
-        """Each question with the ids it expects, in order."""
+        """Each question with the ids of its passages, in order."""
         return [(query, list(self.relevant_docs[id_])) for id_, query in self.queries.items()]
 
     def save_json(self, path: str | Path) -> None:
-        kept = {name: value for name, value in asdict(self).items() if name != "problems" or value}
-        Path(path).write_text(json.dumps(kept, indent=4, ensure_ascii=False), "utf-8")
+        values = {name: value for name, value in asdict(self).items() if name != "problems" or value}
+        Path(path).write_text(json.dumps(values, indent=4, ensure_ascii=False), "utf-8")
 
     @classmethod
     def from_json(cls, path: str | Path) -> EmbeddingQAFinetuneDataset:
-        """DamagedFileError for a file that holds something else."""
+        """DamagedFileError for a file of another kind."""
         try:
             return TypeAdapter(cls).validate_json(Path(path).read_bytes())
         except ValidationError as error:
@@ -62,10 +62,10 @@ def generate_question_context_pairs(
     qa_generate_prompt: Wording = QUESTIONS,
     workers: int = 4,
 ) -> EmbeddingQAFinetuneDataset:
-    """One call for each passage, which writes at most `num_questions_per_chunk` questions that this passage answers.
+    """One call per passage, which writes at most `num_questions_per_chunk` questions that this passage answers.
 
-    The id of a question follows from its passage and number. A passage for which the model writes nothing has none; one for
-    which it fails is among the dataset's `problems`. LLMErrors where it fails for every passage.
+    The id of a question follows from its passage and number. Failures are `problems` of the dataset. LLMErrors if the model
+    fails for every passage.
     """
     if num_questions_per_chunk < 1:
         raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")

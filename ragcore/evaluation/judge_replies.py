@@ -1,4 +1,4 @@
-"""What a judge's reply means, however it is put: in lower case, in bold, behind a label, as "4/5"."""
+"""The verdict in a judge's reply, whatever its form: in lower case, in bold, behind a label, as "4/5"."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ HIGHEST = 5.0
 
 
 def yes_or_no(reply: str) -> bool | None:
-    """The word that the reply begins with; where that is the "no" of "no question", the one that it has in capitals goes before
-    it. None where it says neither, or both."""
+    """The word at the beginning of the reply; a word in capitals goes before the "no" of "no question". None for neither or
+    both."""
     if match := _YES_NO.match(reply):
         return match.group(1).lower() == "yes"
-    said = set(_SHOUTED.findall(reply))
-    if len(said) == 1:
-        return said == {"YES"}
+    shouted = set(_SHOUTED.findall(reply))
+    if len(shouted) == 1:
+        return shouted == {"YES"}
     return False if _NO.match(reply) else None
 
 
 def grade(reply: str) -> float | None:
-    """1.0 to 5.0: the number that the reply begins with, unless it counts something; else the one behind "score"; else the
-    first in the first line. "8/10" is 4.0. None for none, or another."""
+    """1.0 to 5.0: the number at the beginning of the reply, unless it counts something; else the one behind "score"; else the
+    first in the first line. "8/10" is 4.0. None for no number, or one out of range."""
     text = _RANGE.sub("", reply.strip())
     match = _LEADING.match(text) or _GRADE.search(text) or _NUMBER.search(text.partition("\n")[0])
     if match is None:
@@ -45,7 +45,7 @@ def grade(reply: str) -> float | None:
 
 
 def better(reply: str) -> float | None:
-    """1.0 where the first of two answers is better, 0.0 where the second is, 0.5 for a tie; None where it does not say."""
+    """1.0 if the first of two answers is better, 0.0 for the second, 0.5 for a tie; None for none of these."""
     match = _BETTER.match(reply) or _WINS.search(reply)
     if match is None:
         return None
@@ -53,6 +53,6 @@ def better(reply: str) -> float | None:
 
 
 def reason(reply: str) -> str:
-    """What follows the first line; the whole of a reply of one line."""
+    """The text below the first line, or a reply of one line."""
     first, _, rest = reply.strip().partition("\n")
     return rest.strip() or first

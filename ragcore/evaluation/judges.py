@@ -1,4 +1,4 @@
-"""Evaluators that ask a language model to judge an answer. Contexts that do not fit into one call are judged in packs."""
+"""Evaluators by a language model. Contexts that do not fit into one call are judged in several."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from ragcore.text.json_replies import json_values
 
 class _Judge(BaseEvaluator):
     prompt: ClassVar[Prompt]
-    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})  # what comes before the reason
+    prompt_attributes: ClassVar = {"eval_template": "_prompt"}
+    verdict: ClassVar[tuple[str, Mapping[str, Any]]] = ("verdict", {"enum": ["YES", "NO"]})  # the part before the reason
 
     def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None) -> None:
         self._llm = services(llm).llm
         self._prompt = in_place_of(self.prompt, eval_template or self.prompt, self._llm)
 
     def _variables(self, case: Case) -> Mapping[str, Variable]:
-        given = {"query_str": case.query, "response": case.response, "reference": case.reference}
-        return {name: value or "" for name, value in given.items()}
+        return {"query_str": case.query or "", "response": case.response or "", "reference": case.reference or ""}
 
     def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
-        """One for each pack of contexts, or the one to a question without. ContextWindowError where the rest does not fit."""
+        """One per pack of contexts, or one without contexts. ContextWindowError if the rest does not fit."""
         packed = Packer(self._llm).pack(self._prompt, variables, self._passages(case))
         return in_order(self._verdict, packed.calls)
 
     def _reply(self, case: Case, variables: Mapping[str, Variable]) -> str:
-        """The only one. Contexts, where a template of one's own has them, lose their ends to fit."""
+        """The only reply. Contexts, which only a template of a script has, lose their ends to fit."""
         return self._verdict(Packer(self._llm).squeeze(self._prompt, variables, self._passages(case)))
 
     def _verdict(self, call: LLMCall) -> str:
-        """The reply; one that a server held to a schema as the verdict on the first line and the reason below it."""
+        """The reply; JSON becomes the verdict on the first line and the reason below it."""
         name, kind = self.verdict
         reply = self._llm.generate(replace(call, schema=object_schema({name: kind, "reason": {"type": "string"}}))).text
         values = json_values(reply)
@@ -63,49 +63,49 @@ class _Judge(BaseEvaluator):
 
 
 class _YesOrNo(_Judge):
-    """Score 1.0 and passing for YES, 0.0 for NO. Of contexts in several packs one YES is enough; without any it is NO."""
+    """Score 1.0 and passing for YES, 0.0 for NO. One YES for any pack of contexts is enough; without contexts it is NO."""
 
     def _judge(self, case: Case) -> Verdict:
         if "context_str" in self._prompt.variables and not case.contexts:
             return Verdict(0.0, False, "There are no passages.")
         replies = self._replies(case, self._variables(case))
         verdicts = [yes_or_no(reply) for reply in replies]
-        for wanted in (True, False):
-            if wanted in verdicts:
-                return Verdict(float(wanted), wanted, replies[verdicts.index(wanted)])
+        for verdict in (True, False):
+            if verdict in verdicts:
+                return Verdict(float(verdict), verdict, replies[verdicts.index(verdict)])
         return Verdict(None, None, "\n\n".join(replies))
 
 
 class FaithfulnessEvaluator(_YesOrNo):
-    """Whether the passages say what the answer says."""
+    """Whether the passages support the answer."""
 
     prompt = FAITHFULNESS
     needs = ("response", "contexts")
 
 
 class RelevancyEvaluator(_YesOrNo):
-    """Whether the answer answers the question, and the passages bear it out."""
+    """Whether the answer answers the question, and the passages support it."""
 
     prompt = RELEVANCY
     needs = ("query", "response", "contexts")
 
 
 class AnswerRelevancyEvaluator(_YesOrNo):
-    """Whether the answer answers what was asked, right or wrong."""
+    """Whether the answer is one to the question, right or wrong."""
 
     prompt = ANSWER_RELEVANCY
     needs = ("query", "response")
 
 
 class ContextRelevancyEvaluator(_YesOrNo):
-    """Whether the passages hold the answer to the question."""
+    """Whether the passages contain the answer to the question."""
 
     prompt = CONTEXT_RELEVANCY
     needs = ("query", "contexts")
 
 
 class GuidelineEvaluator(_YesOrNo):
-    """Whether the answer keeps to guidelines in plain words."""
+    """Whether the answer follows guidelines in plain words."""
 
     prompt = GUIDELINE
     needs = ("query", "response")
@@ -141,27 +141,29 @@ class CorrectnessEvaluator(_Judge):
 
 
 class PairwiseComparisonEvaluator(_Judge):
-    """Which of two answers is better: score 1.0 and passing where `response` is, 0.0 where `second_response` is.
+    """Which of two answers is better: score 1.0 and passing for `response`, 0.0 for `second_response`, 0.5 for a tie.
 
-    Judges prefer what they see first, so both orders are asked, and only an answer that wins in both is better (Zheng et al.
-    2023, https://arxiv.org/abs/2306.05685); anything else is a tie: score 0.5, passing None.
+    Judges prefer what they see first. So with `enforce_consensus` the model judges both orders, and an answer must win in both
+    (Zheng et al. 2023, https://arxiv.org/abs/2306.05685).
     """
 
     prompt = PAIRWISE
     verdict = ("better", {"enum": ["A", "B", "TIE"]})
     needs = ("query", "response", "second_response")
 
+    def __init__(self, llm: LLM | None = None, eval_template: Wording | None = None, *, enforce_consensus: bool = True) -> None:
+        super().__init__(llm, eval_template)
+        self._enforce_consensus = enforce_consensus
+
     def _judge(self, case: Case) -> Verdict:
-        given = self._variables(case)
-        orders = [
-            {**given, "response": case.response or "", "second_response": case.second_response or ""},
-            {**given, "response": case.second_response or "", "second_response": case.response or ""},
-        ]
-        replies = in_order(lambda order: self._reply(case, order), orders)
-        first, flipped = (better(reply) for reply in replies)
+        order = {**self._variables(case), "second_response": case.second_response or ""}
+        flipped = {**order, "response": order["second_response"], "second_response": order["response"]}
+        orders = [order, flipped] if self._enforce_consensus else [order]
+        replies = in_order(lambda variables: self._reply(case, variables), orders)
+        scores = [better(reply) for reply in replies]
         feedback = "\n\n".join(replies)
-        if first is None or flipped is None:
+        if None in scores:
             return Verdict(None, None, feedback)
-        if first == 1 - flipped != 0.5:
-            return Verdict(first, first == 1, feedback)
+        if scores[0] in (0.0, 1.0) and (len(scores) == 1 or scores[1] == 1.0 - scores[0]):
+            return Verdict(scores[0], scores[0] == 1.0, feedback)
         return Verdict(0.5, None, feedback)

@@ -41,7 +41,7 @@ class BaseRetrievalMetric(ABC):
         """From the places of the hits, ascending from 1, and how many different passages were expected and retrieved."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class HitRate(BaseRetrievalMetric):
     """1 where any expected passage was found, else 0 (success at k). Granular: the share of the expected that was found."""
 
@@ -52,7 +52,7 @@ class HitRate(BaseRetrievalMetric):
         return len(hits) / expected if self.use_granular_hit_rate else float(bool(hits))
 
 
-@dataclass(frozen=True)
+@dataclass
 class MRR(BaseRetrievalMetric):
     """1 / the place of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
 
@@ -67,7 +67,7 @@ class MRR(BaseRetrievalMetric):
         return sum(1 / place for place in counted) / max(len(counted), 1)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Precision(BaseRetrievalMetric):
     """The share of the retrieved passages that were expected (precision at k, section 8.4)."""
 
@@ -77,7 +77,7 @@ class Precision(BaseRetrievalMetric):
         return len(hits) / max(retrieved, 1)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Recall(BaseRetrievalMetric):
     """The share of the expected passages that were retrieved (recall at k, section 8.3)."""
 
@@ -87,7 +87,7 @@ class Recall(BaseRetrievalMetric):
         return len(hits) / expected
 
 
-@dataclass(frozen=True)
+@dataclass
 class AveragePrecision(BaseRetrievalMetric):
     """The sum of the precision at each hit, divided by the number of expected passages (section 8.4)."""
 
@@ -97,7 +97,7 @@ class AveragePrecision(BaseRetrievalMetric):
         return sum(number / place for number, place in enumerate(hits, 1)) / expected
 
 
-@dataclass(frozen=True)
+@dataclass
 class NDCG(BaseRetrievalMetric):
     """Discounted cumulative gain by that of a list which begins with all expected passages (Järvelin & Kekäläinen 2002,
     https://doi.org/10.1145/582415.582418): each hit counts gain / log2(place + 1).

@@ -1,8 +1,8 @@
-"""Questions to measure with, made from passages: by a language model, or without one by plain rules.
+"""Questions for evaluation, written from passages by a language model or by rules.
 
-Without a model, a sentence that a rule understands becomes a question. Of a passage without such a sentence, a question about
-the words that tell most of it is made, as one that remembers having read it would search (known-item queries, Azzopardi, de
-Rijke & Balog 2007, https://doi.org/10.1145/1277741.1277821).
+A rule turns a sentence into a question. A passage without such a sentence gets a question about its most telling words, as a
+reader who remembers it would search for it (known-item queries, Azzopardi, de Rijke & Balog 2007,
+https://doi.org/10.1145/1277741.1277821).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ragcore.text.keywords import content_words
 
 TELLING = 3  # words of a passage in a question about it
 MOST_TRIED = 12
-LEAST_WORDS = 2  # that carry meaning, in a question: with one it would be about anything
+LEAST_WORDS = 2  # content words in a question
 
-_SAID = {
+_ABOUT = {
     "en": "What is said about {}?",
     "de": "Was wird über {} gesagt?",
     "fr": "Que dit-on sur {} ?",
@@ -32,26 +32,26 @@ _SAID = {
 
 
 def asked_by_model(nodes: Iterable[TextNode], llm: LLM, wording: Prompt) -> Iterator[Question]:
-    """One question for each passage, unless the model writes none. LLMErrors."""
+    """At most one question per passage. LLMErrors."""
     for node in nodes:
-        made = generate_question_context_pairs([node], llm, num_questions_per_chunk=1, qa_generate_prompt=wording, workers=1)
-        yield from (Question(text, wanted=(_place(node),)) for text in made.queries.values())
+        pairs = generate_question_context_pairs([node], llm, num_questions_per_chunk=1, qa_generate_prompt=wording, workers=1)
+        yield from (Question(text, wanted=(_place(node),)) for text in pairs.queries.values())
 
 
 def asked_by_rule(nodes: Iterable[TextNode]) -> Iterator[Question]:
-    """Questions that a sentence answers, one for each passage that has any; then those about words, of the other passages."""
+    """One question per passage: first those about a sentence, then those about words."""
     others = []
     for node in nodes:
-        telling = (asked for asked in questions_of_sentences(node.text) if len(content_words(asked)) >= LEAST_WORDS)
+        telling = (each for each in questions_of_sentences(node.text) if len(content_words(each)) >= LEAST_WORDS)
         question = next(telling, None)
         if question is None:
             others.append(node)
         else:
             yield Question(question, wanted=(_place(node),))
     for node in others:
-        said = [word for word in keywords(node.text, MOST_TRIED) if is_telling(word)][:TELLING]
-        if len(said) == TELLING:
-            yield Question(_SAID[language_of(node.text)].format(", ".join(said)), wanted=(_place(node),))
+        words = [word for word in keywords(node.text, MOST_TRIED) if is_telling(word)][:TELLING]
+        if len(words) == TELLING:
+            yield Question(_ABOUT[language_of(node.text)].format(", ".join(words)), wanted=(_place(node),))
 
 
 def _place(node: TextNode) -> Wanted:

@@ -1,28 +1,33 @@
-"""Questions with their answers, made from documents by a model; what an engine answers to them; and tables of results."""
+"""Questions with their answers, written by a model from documents, and tables of results."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ragcore.concurrency import awaitable, finished, run_jobs
 from ragcore.evaluation.base import EvaluationResult
 from ragcore.evaluation.dataset import generate_question_context_pairs
+from ragcore.evaluation.retrieval import RetrievalEvalResult, mean_scores
 from ragcore.ingestion.transformations import run_transformations
 from ragcore.llms.base import LLM
-from ragcore.prompts.templates import Wording
-from ragcore.prompts.wording import QUESTIONS
+from ragcore.prompts.mixin import PromptMixin
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import QUESTIONS, TEXT_QA
 from ragcore.query_engine.base import BaseQueryEngine
-from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
+from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import Document, NodeWithScore, Response, TextNode
 from ragcore.settings import Transformation, services
 
 if TYPE_CHECKING:
     import pandas
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,9 @@ class QueryResponseDataset:
 
     @classmethod
     def from_qr_pairs(cls, qr_pairs: Sequence[tuple[str, str]]) -> Self:
-        named = {str(number): pair for number, pair in enumerate(qr_pairs)}
-        return cls({id_: asked for id_, (asked, _) in named.items()}, {id_: said for id_, (_, said) in named.items()})
+        queries, responses = zip(*qr_pairs, strict=True) if qr_pairs else ((), ())
+        ids = [str(number) for number in range(len(qr_pairs))]
+        return cls(dict(zip(ids, queries, strict=True)), dict(zip(ids, responses, strict=True)))
 
     @property
     def qr_pairs(self) -> list[tuple[str, str]]:
@@ -60,7 +66,7 @@ class QueryResponseDataset:
         return cls(**json.loads(Path(path).read_text("utf-8")))
 
 
-class DatasetGenerator:
+class DatasetGenerator(PromptMixin):
     """Writes questions about passages, and their answers.
 
     >>> from ragcore.llms import ScriptedLLM
@@ -69,21 +75,26 @@ class DatasetGenerator:
     [('Who wrote notes?', 'Ada.')]
     """
 
+    prompt_attributes: ClassVar = {name: name for name in ("text_question_template", "text_qa_template")}
+
     def __init__(
         self,
         nodes: Sequence[TextNode],
         llm: LLM | None = None,
         num_questions_per_chunk: int = 3,
         text_question_template: Wording = QUESTIONS,
-        text_qa_template: Wording | None = None,
+        text_qa_template: Wording = TEXT_QA,
         workers: int = 4,
+        show_progress: bool = False,
     ) -> None:
+        """`show_progress` logs how many questions there are."""
         self.nodes = list(nodes)
         self.llm = services(llm).llm
         self.num_questions_per_chunk = num_questions_per_chunk
-        self.text_question_template = text_question_template
-        self.text_qa_template = text_qa_template
+        self.text_question_template = in_place_of(QUESTIONS, text_question_template, self.llm)
+        self.text_qa_template = in_place_of(TEXT_QA, text_qa_template, self.llm)
         self.workers = workers
+        self.show_progress = show_progress
 
     @classmethod
     def from_documents(
@@ -93,58 +104,58 @@ class DatasetGenerator:
         transformations: Sequence[Transformation] | None = None,
         num_questions_per_chunk: int = 3,
         text_question_template: Wording = QUESTIONS,
-        text_qa_template: Wording | None = None,
+        text_qa_template: Wording = TEXT_QA,
         workers: int = 4,
+        show_progress: bool = False,
     ) -> Self:
-        """Of the passages of documents, split as everywhere."""
-        made = run_transformations(documents, services(llm, None, transformations).transformations)
-        nodes = [node for node in made if isinstance(node, TextNode)]
-        return cls(nodes, llm, num_questions_per_chunk, text_question_template, text_qa_template, workers)
+        """For the passages of documents, split by the default transformations or by these."""
+        passages = run_transformations(documents, services(llm, None, transformations).transformations)
+        nodes = [node for node in passages if isinstance(node, TextNode)]
+        return cls(nodes, llm, num_questions_per_chunk, text_question_template, text_qa_template, workers, show_progress)
 
     def generate_questions_from_nodes(self, num: int | None = None) -> list[str]:
         """All questions, or the first `num`. LLMErrors where the model fails for every passage."""
-        return [question for question, _ in self._asked(num)]
+        return [question for question, _ in self._questions(num)]
 
     def generate_dataset_from_nodes(self, num: int | None = None) -> QueryResponseDataset:
         """The same, each with the answer that the model gives from its passage."""
-        synthesizer = get_response_synthesizer(self.llm, text_qa_template=self.text_qa_template)
-        asked = self._asked(num)
+        synthesizer = Synthesizer(self.llm, text_qa_template=self.text_qa_template)
         return QueryResponseDataset.from_qr_pairs(
-            [(question, str(synthesizer.synthesize(question, [NodeWithScore(node)]))) for question, node in asked]
+            [
+                (question, str(synthesizer.synthesize(question, [NodeWithScore(node)])))
+                for question, node in self._questions(num)
+            ]
         )
 
     agenerate_questions_from_nodes = awaitable(generate_questions_from_nodes)
     agenerate_dataset_from_nodes = awaitable(generate_dataset_from_nodes)
 
-    def _asked(self, num: int | None) -> list[tuple[str, TextNode]]:
-        nodes = self.nodes if num is None else self.nodes[:num]  # each gives one question at least, as a rule
-        made = generate_question_context_pairs(
+    def _questions(self, num: int | None) -> list[tuple[str, TextNode]]:
+        nodes = self.nodes[:num]  # each gives at least one question, as a rule
+        pairs = generate_question_context_pairs(
             nodes, self.llm, self.num_questions_per_chunk, self.text_question_template, self.workers
-        )
-        named = {node.id_: node for node in nodes}
-        return [(question, named[ids[0]]) for question, ids in made.query_docid_pairs][:num]
+        ).query_docid_pairs
+        logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%d questions of %d passages", len(pairs), len(nodes))
+        by_id = {node.id_: node for node in nodes}
+        return [(question, by_id[ids[0]]) for question, ids in pairs][:num]
 
 
 async def aget_responses(
     questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False
 ) -> list[Response]:
-    """What an engine answers to each question, in their order. `show_progress` logs each.
+    """The engine's answers, in the order of the questions. `show_progress` logs each."""
+    return await run_jobs([query_engine.aquery(question) for question in questions], show_progress)
+
+
+def get_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False) -> list[Response]:
+    """The engine's answers, in the order of the questions. `show_progress` logs each.
 
     >>> from ragcore.query_engine import CustomQueryEngine
     >>> class Echo(CustomQueryEngine):
     ...     def custom_query(self, query_str: str) -> str:
     ...         return query_str
-    >>> [str(answer) for answer in finished(aget_responses(["a", "b"], Echo()))]
+    >>> [str(answer) for answer in get_responses(["a", "b"], Echo())]
     ['a', 'b']
-    """
-    return await run_jobs([query_engine.aquery(question) for question in questions], show_progress)
-
-
-def get_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_progress: bool = False) -> list[Response]:
-    """The same from where nothing is awaited.
-
-    >>> get_responses([], None)
-    []
     """
     return finished(aget_responses(questions, query_engine, show_progress))
 
@@ -161,3 +172,28 @@ def get_results_df(
 
     means = {key: [fmean(each.score or 0.0 for each in results[key]) for results in eval_results_list] for key in metric_keys}
     return pandas.DataFrame({"names": list(names), **means})
+
+
+def get_retrieval_results_df(
+    names: Sequence[str],
+    results_arr: Sequence[Sequence[RetrievalEvalResult]],
+    metric_keys: Sequence[str] = ("hit_rate", "mrr"),
+) -> pandas.DataFrame:
+    """The mean of each metric, a row for each retriever. Needs pandas."""
+    import pandas
+
+    means = [mean_scores(results) for results in results_arr]
+    return pandas.DataFrame({"retrievers": list(names), **{key: [mean[key] for mean in means] for key in metric_keys}})
+
+
+def get_eval_results_df(
+    names: Sequence[str], results_arr: Sequence[EvaluationResult], metric: str | None = None
+) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """All results, each with the name at its place, and the mean score of each name. Needs pandas."""
+    import pandas
+
+    columns = {"query": "query", "answer": "response", "contexts": "contexts", "scores": "score", "feedbacks": "feedback"}
+    values = {column: [getattr(result, name) for result in results_arr] for column, name in columns.items()}
+    results = pandas.DataFrame({"rag": list(names), **values})
+    means = results.groupby("rag")[["scores"]].mean().T
+    return results, means.rename(index={"scores": f"mean_{metric}_score"} if metric else {})

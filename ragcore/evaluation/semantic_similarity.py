@@ -1,4 +1,4 @@
-"""How near an answer is in meaning to the right one, without a language model."""
+"""The similarity of an answer to the right one, without a language model."""
 
 from __future__ import annotations
 

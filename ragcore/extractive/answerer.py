@@ -1,7 +1,7 @@
-"""The answerer that needs no language model: it quotes the sentences that answer, each with its citation, and adds nothing.
+"""Answers without a language model: quotes the sentences that answer, with citations, and adds nothing.
 
-It ignores a prompt's wording and answers by its task from the typed variables. It works without a server, says the same
-thing every time, and can say nothing that the documents do not say.
+It ignores the wording of a prompt and answers by its task and its variables. It needs no server, gives the
+same answer every time, and cannot state anything that is not in the documents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ragcore.embeddings.base import Embedder
 from ragcore.extractive import choices, fixed_replies
-from ragcore.extractive.conversation_summary import recalled
+from ragcore.extractive.conversation_summary import recall
 from ragcore.extractive.fixed_replies import (
     best_replies,
     closest_passages,
@@ -33,44 +33,40 @@ from ragcore.extractive.reader import MAX_QUOTED, Reader, Reading, candidates
 from ragcore.extractive.summary import summarize
 from ragcore.extractive.summary_requests import is_summary_request
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata, Stream
+from ragcore.prompts import wording
 from ragcore.prompts.prompt import Choice, Passage, RenderedMessage, Task, ToolCard, Variable, Variables, as_text
-from ragcore.prompts.wording import (
-    AGENT,
-    CONTEXT_RELEVANCY,
-    CORRECTNESS,
-    DECOMPOSE,
-    FAITHFULNESS,
-    GUIDELINE,
-    PAIRWISE,
-    RELEVANCY,
-    STRUCTURED,
-    TITLE_OF_DOCUMENT,
-)
 from ragcore.schema import ChatMessage, MessageRole, Outcome
-from ragcore.text.key_phrases import keywords, rephrased, title
-from ragcore.text.quotable_sentences import distinct, joined, quotes_in
+from ragcore.text.key_phrases import keywords, rephrase, title
+from ragcore.text.quotable_sentences import distinct, join_quotes, quotes_in
 from ragcore.text.salience import centrality
 
 Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
 NO_MODEL = fixed_replies.NO_MODEL["en"]
 
-TRIED = 4  # questions tried for each one wanted
-MOST_KEYWORDS = 10  # where a call does not say
+TRIED = 4  # questions tried for each requested one
+MOST_KEYWORDS = 10  # by default
 
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`text` with its citations. `outcome` is None where nothing was looked for in passages."""
+    """`text` with its citations. `outcome` is None if no passages were searched."""
 
     text: str
     outcome: Outcome | None
 
 
 class ExtractiveLLM(LLM):
-    """Safe to share between threads."""
+    """An LLM that only quotes. Safe to share between threads.
+
+    >>> from ragcore.embeddings.hashing import HashEmbedding
+    >>> llm = ExtractiveLLM(HashEmbedding())
+    >>> reading = llm.read("When did the office open?", [Passage("It is red. The office opened in 1998.", 1)])
+    >>> reading.outcome, [str(quote) for quote in reading.quotes]
+    ('answer', ['The office opened in 1998. [1]'])
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._reader = Reader(embedder)
@@ -81,8 +77,8 @@ class ExtractiveLLM(LLM):
         return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
 
     def read(self, query: str, passages: Sequence[Passage]) -> Reading:
-        """What the passages say about the question, and which of three outcomes that is. A follow-up that they do not answer is
-        also read without what it carries: "What about the boat? (lead marketing)" as "What about the boat?"."""
+        """What the passages say about the question. A follow-up without an answer is also read without the
+        words in brackets: "What about the boat? (lead marketing)" as "What about the boat?"."""
         question = about(query)
         reading = self._reader.read(question, passages)
         alone = without_carried(question)
@@ -93,7 +89,7 @@ class ExtractiveLLM(LLM):
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
         tool_calls: tuple[dict[str, Any], ...] = ()
-        if call.tools or call.prompt.name == AGENT.name:
+        if call.tools or call.prompt.name == wording.AGENT.name:
             reply, tool_calls = self._act(call)
         else:
             reply = self._reply(call)
@@ -133,7 +129,7 @@ class ExtractiveLLM(LLM):
                 return self._prepare(call, query, passages)
 
     def _prepare(self, call: LLMCall, query: str, passages: Sequence[Passage]) -> str:
-        """What indexes, retrievers and memory ask a model for: choices, keywords, titles and questions."""
+        """The tasks of indexes, retrievers and memory: choices, keywords, titles and questions."""
         variables = call.variables
         match call.prompt.task:
             case Task.SELECT:
@@ -150,17 +146,17 @@ class ExtractiveLLM(LLM):
                 most = _number(variables, "max_keywords", MOST_KEYWORDS)
                 return f"KEYWORDS: {', '.join(keywords(as_text(variables['text']), most))}"
             case Task.TITLE:
-                return self._title(passages, of_parts=call.prompt.name == TITLE_OF_DOCUMENT.name)
+                return self._title(passages, of_parts=call.prompt.name == wording.TITLE_OF_DOCUMENT.name)
             case Task.QUESTIONS:
                 return self._questions(passages, _number(variables, "num_questions", 5))
-            case Task.REPHRASE if call.prompt.name == DECOMPOSE.name:
+            case Task.REPHRASE if call.prompt.name == wording.DECOMPOSE.name:
                 return "None" if as_text(variables.get("existing_answer", "")).strip() else query
             case Task.REPHRASE:
-                return "\n".join(rephrased(query, _number(variables, "num_queries", 1)))
+                return "\n".join(rephrase(query, _number(variables, "num_queries", 1)))
             case Task.IMAGINE:
-                return query  # a passage that was not read anywhere would be made up
+                return query  # an imagined passage would not be a quotation
             case _:  # Task.REMEMBER
-                return recalled(_of(ChatMessage, variables["chat_history"]))
+                return recall(_of(ChatMessage, variables["chat_history"]))
 
     def _respond(self, query: str, passages: Sequence[Passage]) -> Answer:
         if is_summary_request(query):
@@ -168,14 +164,13 @@ class ExtractiveLLM(LLM):
         return _answer(query, self.read(query, passages))
 
     def _combine(self, query: str, passages: Sequence[Passage]) -> Answer:
-        quotes = candidates(passages)
-        # Citations in passages without numbers: these are answers to parts, which were found good already.
-        earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in quotes)
+        # Passages without numbers, but with citations, are partial answers.
+        earlier = all(passage.number is None for passage in passages) and any(quote.marks for quote in candidates(passages))
         if query.strip() and not is_summary_request(query):
             answers = [passage for passage in passages if not is_refusal(passage.text)] if earlier else []
             if answers:
                 reading = self.read(query, answers)
-                return Answer(joined(reading.quotes or reading.ranked[:MAX_QUOTED]), "answer")
+                return Answer(join_quotes(reading.quotes or reading.ranked[:MAX_QUOTED]), "answer")
             quoted = [replace(passage, text=without_heading(passage.text)) for passage in passages]
             return _answer(query, self.read(query, quoted))
         return _summary(summarize(self._reader.vectors, query, passages, again=earlier))
@@ -192,43 +187,39 @@ class ExtractiveLLM(LLM):
             everything = distinct([*quotes, *candidates(passages)])
             reading = self._reader.read_quotes(about(query), everything, [*(passage.relevance for passage in passages), 1.0])
             if (reading.outcome, before.outcome) == ("answer", "closest") and reading.ranked[0] in quotes:
-                return before  # what was only closest is no better for being read beside the next passage
+                return before  # a closest passage is no answer only because another passage was read with it
             answer = _answer(query, reading)
-        found = {quote.text for quote in quotes_in(without_heading(answer.text), number=None)}
+        new_texts = {quote.text for quote in quotes_in(without_heading(answer.text), number=None)}
         worse = answer.outcome == "nothing" or (answer.outcome, before.outcome) == ("closest", "answer")
-        nothing_new = found <= {quote.text for quote in quotes} and answer.outcome == before.outcome
+        nothing_new = new_texts <= {quote.text for quote in quotes} and answer.outcome == before.outcome
         return before if worse or nothing_new else answer
 
     def _title(self, passages: Sequence[Passage], *, of_parts: bool) -> str:
-        """A passage's own heading or its keywords; of several passages, or titles of parts, that most like the others."""
+        """The heading or keywords of a passage. Of several passages or titles, the most central."""
         texts = [passage.text for passage in passages]
-        titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else list(map(title, texts))
-        titles = [found for found in titles if found]
-        if not titles:
-            return ""
-        return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())]
+        titles = [line for text in texts for line in text.splitlines() if line.strip()] if of_parts else map(title, texts)
+        titles = list(filter(None, titles))
+        return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())] if titles else ""
 
     def _questions(self, passages: Sequence[Passage], most: int) -> str:
-        asked: list[str] = []
-        for question in islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most):
-            if len(asked) < most and self.read(question, passages).outcome == "answer":
-                asked.append(question)
-        return "\n".join(asked)
+        tried = islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most)
+        answered = (question for question in tried if self.read(question, passages).outcome == "answer")
+        return "\n".join(islice(answered, most))
 
     def _verdict(self, kind: str, query: str, variables: Variables, passages: Sequence[Passage]) -> str:
         response, reference = as_text(variables.get("response", "")), as_text(variables.get("reference", ""))
         match kind:
-            case FAITHFULNESS.name:
+            case wording.FAITHFULNESS.name:
                 return self._judge.faithful(response, passages)
-            case RELEVANCY.name:
+            case wording.RELEVANCY.name:
                 return self._judge.relevant(query, response, passages)
-            case CONTEXT_RELEVANCY.name:
+            case wording.CONTEXT_RELEVANCY.name:
                 return self._judge.context_holds_the_answer(query, passages)
-            case CORRECTNESS.name:
+            case wording.CORRECTNESS.name:
                 return self._judge.grade(query, response, reference)
-            case PAIRWISE.name:
+            case wording.PAIRWISE.name:
                 return self._judge.better(query, response, as_text(variables["second_response"]), reference)
-            case GUIDELINE.name:
+            case wording.GUIDELINE.name:
                 return self._judge.keeps_to(as_text(variables["guidelines"]), query, response)
             case _:
                 return self._judge.answers_the_question(query, response)
@@ -238,14 +229,14 @@ class ExtractiveLLM(LLM):
         if observed:
             answer = self._conclude(query, observed)
             return replace(answer, text=f"Thought: I can answer now.\nAnswer: {answer.text}")
-        use = choices.choose_tool(self._reader, query, _of(ToolCard, variables.get("tools", ())))
-        if use is None:
+        call = choices.choose_tool(self._reader, query, _of(ToolCard, variables.get("tools", ())))
+        if call is None:
             return f"Thought: The tools cannot help.\nAnswer: {in_language_of(query, fixed_replies.NO_TOOL)}"
-        arguments = json.dumps(dict(use.arguments), ensure_ascii=False)
-        return f"Thought: I need to ask {use.name}.\nAction: {use.name}\nAction Input: {arguments}"
+        name, arguments = call
+        return f"Thought: I need to ask {name}.\nAction: {name}\nAction Input: {arguments}"
 
     def _act(self, call: LLMCall) -> tuple[Answer | str, tuple[dict[str, Any], ...]]:
-        """What the tools said since the person spoke, as an answer; where they said nothing yet, a call of one of them."""
+        """An answer from the tool results since the last user message, or else a tool call."""
         last = max((at for at, message in enumerate(call.history) if message.role is MessageRole.USER), default=-1)
         query = as_text(call.variables.get("query_str", "")) or (call.history[last].content if last >= 0 else "")
         since = call.history[last + 1 :]
@@ -255,26 +246,26 @@ class ExtractiveLLM(LLM):
         if not call.tools or call.tool_choice == "none":
             return in_language_of(query, fixed_replies.NO_MODEL), ()
         cards = [choices.card_of(tool) for tool in call.tools]
-        wanted = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
-        use = choices.choose_tool(self._reader, query, wanted)
-        if use is None:
+        allowed = [card for card in cards if call.tool_choice in ("auto", "required", card.name)]
+        chosen = choices.choose_tool(self._reader, query, allowed)
+        if chosen is None:
             return in_language_of(query, fixed_replies.NO_TOOL), ()
-        function = {"name": use.name, "arguments": json.dumps(dict(use.arguments), ensure_ascii=False)}
+        function = dict(zip(("name", "arguments"), chosen, strict=True))
         return "", ({"id": f"call_{len(call.history)}", "type": "function", "function": function},)
 
     def _conclude(self, query: str, observed: Sequence[Passage]) -> Answer:
-        """An answer from what tools gave: all of it where it is short; as they said it where they found no answer."""
+        """An answer from the results of tools: all sentences if they are few, and refusals unchanged."""
         answers = [passage for passage in observed if not is_refusal(passage.text)]
         if not answers and observed:
             best = best_replies([passage.text for passage in observed])
             return Answer("\n\n".join(best), "closest" if is_closest(best[0]) else "nothing")
         quotes = candidates(answers)
-        return Answer(joined(quotes), "answer") if 0 < len(quotes) <= MAX_QUOTED else self._combine(query, answers)
+        return Answer(join_quotes(quotes), "answer") if 0 < len(quotes) <= MAX_QUOTED else self._combine(query, answers)
 
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
-    """As JSON where the call wants that; of a schema with one needed text, that text is the answer."""
-    if call.prompt.name.startswith(STRUCTURED):
+    """As JSON if the call requires that. In a schema with one required string, that string is the answer."""
+    if call.prompt.name.startswith(wording.STRUCTURED):
         satisfied = answer.outcome == "answer"
         text = json.dumps({"answer": answer.text, "query_satisfied": satisfied}, ensure_ascii=False)
         return Answer(text, "answer" if satisfied else "nothing")
@@ -303,13 +294,11 @@ def _passages(value: Variable) -> list[Passage]:
 def _answer(query: str, reading: Reading) -> Answer:
     match reading.outcome:
         case "answer":
-            return Answer(joined(reading.quotes), "answer")
+            return Answer(join_quotes(reading.quotes), "answer")
         case "closest":
-            # A paragraph for what is below one heading of one passage: this is no text that follows itself.
-            parts = [
-                groupby(quotes, key=lambda quote: (quote.passage, quote.lead)) for quotes in (reading.quotes, reading.further)
-            ]
-            paragraphs = [joined(list(quotes)) for part in parts for _, quotes in part]
+            # One paragraph for each heading of a passage, because this is no continuous text.
+            parts = [groupby(part, lambda quote: (quote.passage, quote.lead)) for part in (reading.quotes, reading.further)]
+            paragraphs = [join_quotes(list(quotes)) for part in parts for _, quotes in part]
             return Answer(closest_passages(query, "\n\n".join(paragraphs)), "closest")
     return Answer(nothing_about(query), "nothing")
 

@@ -1,6 +1,6 @@
-"""Sentences that have the words of a question and yet say something else: what is, where it asks what is not, or another month.
+"""Sentences with the words of a question that contradict it: what is, for what is not, or another month.
 
-Closeness of meaning hardly sees such a thing: "allowed" is near "forbidden", both being said of the same.
+An embedder hardly sees such a difference: "allowed" and "forbidden" have the same contexts.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from ragcore.text.keywords import stem, words
 from ragcore.text.quotable_sentences import Quote
 
 _Test: TypeAlias = Callable[[str, str], bool]
-"""Of a sentence with its heading, and of the same with the sentences beside it: whether it says something else."""
+"""Takes a sentence with its heading, and the same with the sentences around it, and says whether it
+contradicts."""
 
 
-def opposed(question: str, quotes: Sequence[Quote]) -> list[bool]:
-    """Of each quote, whether it says something else than what is asked, so that it is no answer; never of one in a script whose
-    words for "not" are not known here. Quotes of one passage are neighbours in the order given."""
+def contradict(question: str, quotes: Sequence[Quote]) -> list[bool]:
+    """For each quote, whether it contradicts the question, so that it is no answer. Never in a script whose
+    words for "not" are unknown here. The quotes of a passage are neighbours."""
     passages: dict[tuple[str, int], list[str]] = defaultdict(list)
     for quote in quotes:
         passages[quote.document, quote.passage].append(quote.read_with_lead)
@@ -27,51 +28,51 @@ def opposed(question: str, quotes: Sequence[Quote]) -> list[bool]:
         place: [test for rule in _RULES if (test := rule(question, " ".join([place[0], *sentences])))]
         for place, sentences in passages.items()
     }
-    found = []
-    for row, quote in enumerate(quotes):
-        beside = " ".join(each.read_with_lead for each in quotes[max(row - 1, 0) : row + 2] if each.passage == quote.passage)
-        own = () if _UNREAD.search(quote.text) else tests[quote.document, quote.passage]
-        found.append(any(test(quote.read_with_lead, beside) for test in own))
-    return found
+
+    def contradicts(row: int, quote: Quote) -> bool:
+        around = " ".join(each.read_with_lead for each in quotes[max(row - 1, 0) : row + 2] if each.passage == quote.passage)
+        return any(test(quote.read_with_lead, around) for test in tests[quote.document, quote.passage])
+
+    return [not _UNKNOWN_SCRIPT.search(quote.text) and contradicts(row, quote) for row, quote in enumerate(quotes)]
 
 
 def _asks_what_is_not(question: str, passage: str) -> _Test | None:
-    """Where it asks what is not, a sentence without a "not"."""
-    asked = _WHAT_IS_NOT.search(question)
-    if asked is None or _UNDER_A_CONDITION.search(asked[1]):
+    """If it asks what is not, a sentence without a negation contradicts."""
+    match = _WHAT_IS_NOT.search(question)
+    if match is None or _UNDER_A_CONDITION.search(match[1]):
         return None
-    return lambda sentence, beside: _NEGATIVE.search(sentence) is None
+    return lambda sentence, around: _NEGATIVE.search(sentence) is None
 
 
 def _asks_with_prefix(question: str, passage: str) -> _Test | None:
-    """ "Muslims", where it asks about "non-Muslims" and the passage never speaks of those."""
+    """If it asks about "non-Muslims" and the passage never mentions those, "Muslims" contradicts."""
     missing = {
         stem(word)
         for prefix, word in _PREFIXED.findall(question)
         if not re.search(rf"\b{prefix}\W?{word[:4]}", passage, re.IGNORECASE)
     }
-    return (lambda sentence, beside: not missing.isdisjoint(words(beside))) if missing else None
+    return (lambda sentence, around: not missing.isdisjoint(words(around))) if missing else None
 
 
 def _asks_of_another_time(question: str, passage: str) -> _Test | None:
-    """Another month, day or year, where one that is asked for is nowhere in the passage; "since 2019" asks for others."""
-    asked = _times(question)
-    kinds = {kind for kind, _ in asked - _times(passage)}
+    """If the passage lacks the month, day or year of the question, another one contradicts."""
+    times = _times(question)
+    kinds = {kind for kind, _ in times - _times(passage)}
     if not kinds or any(_times(bound[1]) for bound in _BOUND.finditer(question)):
         return None
-    return lambda sentence, beside: any(kind in kinds for kind, _ in _times(sentence) - asked)
+    return lambda sentence, around: any(kind in kinds for kind, _ in _times(sentence) - times)
 
 
 def _times(text: str) -> set[tuple[str, int]]:
-    """Its months, days of the week and years. 2018/19 is two of them."""
-    found = {_NAMES[name] for name in _NAME.findall(text)} | {("month", int(number)) for number in _CHINESE.findall(text)}
+    """Its months, days of the week and years. 2018/19 is two years."""
+    times = {_NAMES[name] for name in _NAME.findall(text)} | {("month", int(number)) for number in _CHINESE.findall(text)}
     for year, last in _YEAR.findall(text):
-        found |= {("year", int(year)), ("year", int(year[:2] + last) if last else int(year))}
-    return found
+        times |= {("year", int(year)), ("year", int(year[:2] + last) if last else int(year))}
+    return times
 
 
 _RULES = (_asks_what_is_not, _asks_with_prefix, _asks_of_another_time)
-_UNREAD = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]")  # all but Latin letters and Chinese
+_UNKNOWN_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\uac00-\ud7af]")  # all but Latin letters and Chinese
 _WHAT_IS_NOT = re.compile(
     r"\b(?:what|which|who|whom|whose|where|when|how (?:many|much)|was(?! (?:the|there|it|he|she|they|an?)\b)|welche\w*|we[rnm]"
     r"|wo|wann|wie ?viele?|qu['’]\w*|que|quel\w*|qui|où|quand|combien|qué|cu[aá]l\w*|quién\w*|dónde|cu[aá]nd?t?[oa]s?)\b"

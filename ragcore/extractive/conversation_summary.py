@@ -1,4 +1,4 @@
-"""A conversation in a few sentences, quoted: what was asked, and how each answer began."""
+"""A summary of a conversation by quotation: the beginning of each question and answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.sentences import sentences
 
-MOST_TURNS = 8  # of more, the latest
+MOST_TURNS = 8  # the latest
 LONGEST = 200  # characters of a quotation
 
 _TURN = re.compile("(?:Asked|Answered): “")
 
 
-def recalled(messages: Sequence[ChatMessage]) -> str:
-    """A line for each of the latest questions, with those of an earlier summary, behind what else the system noted. "" for no
-    talk."""
+def recall(messages: Sequence[ChatMessage]) -> str:
+    """The notes of the system, with a line for each of the latest turns; "" for no messages."""
     system = [message.content for message in messages if message.role is MessageRole.SYSTEM]
     noted = [line for content in system for line in content.strip().splitlines()]
     notes = [line for line in noted if not _TURN.match(line)]
@@ -27,14 +26,11 @@ def recalled(messages: Sequence[ChatMessage]) -> str:
 def _turns(messages: Sequence[ChatMessage]) -> list[str]:
     turns: list[str] = []
     for message in messages:
-        beginning = _begin(message.content)
+        beginning = " ".join(next(iter(sentences(message.content)), "").split())
+        if len(beginning) > LONGEST:
+            beginning = f"{beginning[:LONGEST].rsplit(' ', 1)[0]} …"
         if beginning and message.role is MessageRole.USER:
             turns.append(f"Asked: “{beginning}”")
         elif beginning and message.role in (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL):
             turns[-1:] = [" ".join([*turns[-1:], f"Answered: “{beginning}”"])]
     return turns
-
-
-def _begin(content: str) -> str:
-    first = " ".join(next(iter(sentences(content)), "").split())
-    return first if len(first) <= LONGEST else f"{first[:LONGEST].rsplit(' ', 1)[0]} …"

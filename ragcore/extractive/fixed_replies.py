@@ -1,4 +1,4 @@
-"""What is said where there is no answer, in the language of the question, and how such words are known again."""
+"""The replies when there is no answer, in the language of the question, and their recognition in a text."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _ALL = frozenset(
     text for wordings in (CLOSEST, NOTHING_FOUND, NO_MODEL, NO_TOOL, GREETED, THANKED) for text in wordings.values()
 )
 _BEFORE_WORDS = tuple(text.partition("{words}")[0] for text in LOOKED_FOR.values())
-_EARLIER = (
+_EARLIER = (  # in conversations from before 2026
     "I could not find this in your documents.",
     "Ich konnte das in Ihren Dokumenten nicht finden.",
     "No he encontrado esto en sus documentos.",
@@ -94,12 +94,12 @@ _WORD = re.compile(r"[\w'’-]+")
 
 
 def in_language_of(question: str, wordings: Wordings) -> str:
-    """The wording in the question's language; in English where there is none, or nothing tells the language."""
+    """The wording in the question's language, or in English."""
     return wordings.get(language_of(question), wordings["en"])
 
 
 def nothing_about(question: str) -> str:
-    """That no passage is about the question, with the words that were looked for, as they are typed.
+    """The reply that no passage is about the question, with its content words.
 
     >>> nothing_about("Who is the mayor of Lisbon?")
     'I found nothing about this in your documents. I looked for: mayor, Lisbon.'
@@ -114,12 +114,12 @@ def nothing_about(question: str) -> str:
 
 
 def closest_passages(question: str, quotes: str) -> str:
-    """The quotes below the heading that makes no claim."""
+    """The quotes below the heading "Closest passages:"."""
     return f"{in_language_of(question, CLOSEST)}\n\n{quotes}"
 
 
 def without_heading(text: str) -> str:
-    """Of closest passages, the quotes alone.
+    """The quotes of closest passages without their heading; any other text unchanged.
 
     >>> without_heading(closest_passages("May I keep a dog?", "Dogs need consent. [1]"))
     'Dogs need consent. [1]'
@@ -130,12 +130,12 @@ def without_heading(text: str) -> str:
 
 
 def is_closest(text: str) -> bool:
-    """Whether this is the heading of closest passages with quotes below it."""
+    """Whether this is a reply of closest passages."""
     return without_heading(text) != text
 
 
 def best_replies(texts: Sequence[str]) -> list[str]:
-    """Of several replies those that answer; where none does, the closest passages below one heading; else the first.
+    """The replies that answer; if none does, the closest passages below one heading, or else the first reply.
 
     >>> best_replies(["I found nothing about this in your documents.", "The rent is 900 euros. [2]"])
     ['The rent is 900 euros. [2]']
@@ -147,16 +147,9 @@ def best_replies(texts: Sequence[str]) -> list[str]:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether this is one of these texts, in any language, and no passage is quoted as an answer."""
+    """Whether this is one of these replies, in any language, and no answer."""
     text = text.strip()
-    return text in _ALL or is_closest(text) or _says_nothing_about(text) or _was_refused(text)
-
-
-def _was_refused(text: str) -> bool:
-    """As it was said until 2026, alone or above the nearest passages, and stands in conversations of that time."""
-    return text in _EARLIER or (text.startswith(_EARLIER) and "\n\n" in text)
-
-
-def _says_nothing_about(text: str) -> bool:
     nothing = next((each for each in NOTHING_FOUND.values() if text.startswith(each)), "")
-    return "\n" not in text and text.removeprefix(nothing).lstrip().startswith(_BEFORE_WORDS)
+    says_nothing_about = "\n" not in text and text.removeprefix(nothing).lstrip().startswith(_BEFORE_WORDS)
+    is_earlier = text in _EARLIER or (text.startswith(_EARLIER) and "\n\n" in text)  # alone, or above closest passages
+    return text in _ALL or is_closest(text) or says_nothing_about or is_earlier

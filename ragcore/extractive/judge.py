@@ -1,6 +1,6 @@
-"""Judging without a model: is a statement among the passages, does an answer fit the question, does it say what is right?
+"""Judges answers without a model: by their passages, by their question, or by a reference answer.
 
-Coarse, but the same every time, and the reason says what was seen. Each verdict has the form that a task's parser reads.
+The verdicts are coarse, have a reason, and the form that the parser of a task reads.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ragcore.text.citations import MARKS
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import quotes_in
 
-SHORT_ANSWER = 6  # words: such an answer with a number or a name need not repeat the question's words
+SHORT_ANSWER = 6  # words; such an answer with a number or a name need not repeat words of the question
 TIED = 0.1  # difference of two scores, 0 to 1, below which neither answer is better
-MOST_RIGHT_WITH_ANOTHER_NUMBER = 0.25  # 0 to 1, of an answer with another number than the right one, or a "not"
+MOST_RIGHT_WITH_ANOTHER_NUMBER = 0.25  # largest score, 0 to 1, of an answer with a wrong number, or a wrong "not"
 BRIEF = 60  # words
 
 
@@ -32,7 +32,7 @@ class Judge:
         self._check = SentenceCheck(reader.vectors.embedder, reader)
 
     def faithful(self, response: str, passages: Sequence[Passage]) -> str:
-        """YES where the passages say each of its sentences."""
+        """YES if the passages support each of its sentences."""
         checked = self._check.check(MARKS.sub("", response), [passage.text for passage in passages])
         judged = [sentence for sentence in checked if sentence.verdict]
         for sentence in judged:
@@ -42,12 +42,12 @@ class Judge:
         return "YES The passages say each of its sentences." if judged else "NO It states nothing."
 
     def answers_the_question(self, query: str, response: str) -> str:
-        if self.margin(query, " ".join(_claims(response))) >= 0:
+        if self.margin(query, _claims(response)) >= 0:
             return "YES It is about the question."
         return "NO It does not answer the question."
 
     def relevant(self, query: str, response: str, passages: Sequence[Passage]) -> str:
-        """YES where it both answers the question and is in the passages."""
+        """YES if it answers the question and is in the passages."""
         verdict = self.answers_the_question(query, response)
         return verdict if verdict.startswith("NO") else self.faithful(response, passages)
 
@@ -57,7 +57,7 @@ class Judge:
         return "NO No sentence of the passages answers it."
 
     def keeps_to(self, guidelines: str, query: str, response: str) -> str:
-        """By what can be seen: whether it answers, and the length, numbers and citations that guidelines may ask for."""
+        """Checks whether it answers, and the length, numbers and citations that guidelines may require."""
         text = MARKS.sub("", response)
         if re.search(r"\b(?:brief|short|concise|succinct)", guidelines, re.IGNORECASE) and len(text.split()) > BRIEF:
             return f"NO It has {len(text.split())} words."
@@ -82,7 +82,7 @@ class Judge:
         return f"{'A' if one > two else 'B'} It is nearer to {goal}."
 
     def margin(self, query: str, text: str) -> float:
-        """How far the log odds of its best sentence lie above those of an answer; below 0 it answers nothing."""
+        """The log odds of its best sentence above the threshold of an answer; below 0 it does not answer."""
         text = MARKS.sub("", text)
         if len(words(text)) <= SHORT_ANSWER and set(_TELLING.findall(text)) - set(_TELLING.findall(query)):
             return 0.0  # "In March 1998."
@@ -91,24 +91,24 @@ class Judge:
 
     def _rightness(self, query: str, response: str, reference: str) -> float:
         """0 to 1."""
-        said, right = " ".join(_claims(response)), MARKS.sub("", reference).strip()
-        if not said:
+        answer, right = _claims(response), MARKS.sub("", reference).strip()
+        if not answer:
             return 0.0
         if not right:
-            return float(1 / (1 + np.exp(-self.margin(query, said))))
-        if in_a_row(right) in in_a_row(said):
+            return float(1 / (1 + np.exp(-self.margin(query, answer))))
+        if in_a_row(right) in in_a_row(answer):
             return 1.0
         expected = set(content_words(right))
-        coverage = len(expected & set(content_words(said))) / max(len(expected), 1)
-        score = float(coverage + self._reader.vectors.similarity(right, [said])[0]) / 2
-        differs = unsaid(figures(right), readings(said)) or denies(right) != denies(said)
+        coverage = len(expected & set(content_words(answer))) / max(len(expected), 1)
+        score = float(coverage + self._reader.vectors.similarity(right, [answer])[0]) / 2
+        differs = unsaid(figures(right), readings(answer)) or denies(right) != denies(answer)
         return min(score, MOST_RIGHT_WITH_ANOTHER_NUMBER) if differs else score
 
 
-def _claims(response: str) -> list[str]:
-    """The sentences of an answer that state something."""
-    return [text for _, end, text, _ in claims(response) if not claims_nothing(text, response[end:])]
+def _claims(response: str) -> str:
+    """The sentences of an answer that claim something."""
+    return " ".join(text for _, end, text, _ in claims(response) if not claims_nothing(text, response[end:]))
 
 
 _NAME = r"[A-ZÀ-Þ][\w'’-]*"
-_TELLING = re.compile(rf"\d+|(?<=\w ){_NAME}|^\W*{_NAME}\W*$")  # the first of several words has its capital anyway
+_TELLING = re.compile(rf"\d+|(?<=\w ){_NAME}|^\W*{_NAME}\W*$")  # the first of several words is always capitalised

@@ -1,8 +1,8 @@
-"""Reads passages for a question: how likely each sentence is to answer it, which of them to quote, and which outcome that is.
+"""Reads passages for a question: which sentences may answer it, which of them to quote, and the outcome.
 
-The sentences, rows and list items of the passages are the candidates. `features` measures them, `weights` makes log odds of
-that, and two thresholds make one of three outcomes of the best. What is quoted has the context that it needs: a list has what
-introduces it, a sentence that begins with "it" the one before.
+The candidates are the sentences, rows and list items of the passages. `features` measures them, `weights`
+turns that into log odds, and two thresholds divide the best log odds into three outcomes. A quote has the
+context that it needs: a list its introduction, a sentence with "it" the one before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.spelling_correction import as_meant
 from ragcore.extractive import features, weights
-from ragcore.extractive.contradictions import opposed
+from ragcore.extractive.contradictions import contradict
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.languages.quantities import lacks_number
 from ragcore.extractive.sentence_vectors import SentenceVectors
@@ -31,19 +31,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MAX_QUOTED = 3  # sentences
-BEHIND = 4.0  # log odds that a further sentence of an answer may lie behind the best one
-BEHIND_ITEM = 2.0  # the same where the best is a row or an item of a list, as those beside it are like it
-BESIDE = (0, 1, -1)  # steps from one of the best two sentences to what is shown with it
-AROUND = (0, 1, -1, 2, -2)  # the same of further sentences
-SECTION = 400  # characters below one heading that are shown as a whole
-CLOSEST = 1200  # characters of what is shown as closest, without headings and what introduces lists
+BEHIND = 4.0  # log odds by which a further sentence of an answer may be worse than the best one
+BEHIND_ITEM = 2.0  # the same if the best is a row or a list item, whose neighbours are similar
+NEXT_TO = (0, 1, -1)  # steps from one of the best two sentences to its quoted neighbours
+AROUND = (0, 1, -1, 2, -2)  # the same for further sentences
+SECTION = 400  # characters below one heading, up to which all of it is quoted
+CLOSEST = 1200  # characters of closest passages, without headings and introductions of lists
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`quotes`: what to show, in order; none where the outcome is nothing. `candidates`: all sentences, with their `log_odds`
-    (n,), which are -inf for those that were not measured. `further`: of closest passages, what to show below the best of
-    their sentences."""
+    """`quotes`: the text to show, in order; empty if the outcome is nothing. `candidates`: all sentences,
+    with `log_odds` (n,), -inf if not measured. `further`: of closest passages, the quotes to show below."""
 
     outcome: Outcome
     quotes: list[Quote]
@@ -70,46 +69,40 @@ class Reader:
         self.vectors = SentenceVectors(embedder)
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """What the passages say about the question. Passages are from different places or follow each other, best first."""
+        """What the passages, best first, say about the question."""
         return self.read_quotes(question, candidates(passages), [passage.relevance for passage in passages])
 
     def read_quotes(self, question: str, quotes: Sequence[Quote], relevance: Sequence[float]) -> Reading:
-        """As `read`, of sentences that are there already. `relevance`: of the passages that they are from."""
+        """As `read`, for sentences. `relevance`: of their passages."""
         question = as_meant(question, [quote.read_with_lead for quote in quotes], self.vectors.embedder)
         log_odds = self.log_odds(question, quotes, [relevance[quote.passage] for quote in quotes])
         fitted = self.weights
-        agrees = np.logical_not(opposed(question, quotes))
-        best = float(log_odds.max(initial=-np.inf))
-        if float(log_odds[agrees].max(initial=-np.inf)) >= fitted.answer:
-            answering = np.where(agrees, log_odds, -np.inf)
-            one_of_many = quotes[int(answering.argmax())].bullet is not None
-            rows = _by_passage(
-                [
-                    *choose(answering, quotes, BEHIND_ITEM if one_of_many else BEHIND),
-                    *_section(question, int(answering.argmax()), quotes),
-                ],
-                quotes,
-            )
-            return Reading("answer", in_context(question, rows, quotes), quotes, log_odds)
-        if best >= fitted.closest or (quotes and self._cannot_compare(question, quotes)):
+        agreeing = np.where(contradict(question, quotes), -np.inf, log_odds)
+        if float(agreeing.max(initial=-np.inf)) >= fitted.answer:
+            best = int(agreeing.argmax())
+            behind = BEHIND if quotes[best].bullet is None else BEHIND_ITEM
+            chosen = [*choose(agreeing, quotes, behind), *_section(question, best, quotes)]
+            return Reading("answer", in_context(question, _by_passage(chosen, quotes), quotes), quotes, log_odds)
+        is_close = float(log_odds.max(initial=-np.inf)) >= fitted.closest
+        if is_close or (quotes and self._cannot_compare(question, quotes)):
             first = in_context(question, _best_first(log_odds, quotes)[:MAX_QUOTED], quotes)
-            shown = in_context(question, choose_closest(log_odds, quotes), quotes)
-            further = [quote for quote in shown if quote not in first]
+            everything = in_context(question, choose_closest(log_odds, quotes), quotes)
+            further = [quote for quote in everything if quote not in first]
             return Reading("closest", first, quotes, log_odds, _likeliest_part_first(further, quotes, log_odds))
         return Reading("nothing", [], quotes, log_odds)
 
     def log_odds(
         self, question: str, quotes: Sequence[Quote], relevance: Sequence[float] | None = None
     ) -> npt.NDArray[np.float64]:
-        """(n,): of each sentence being the answer against there being none; -inf of those that were not measured."""
-        found = np.full(len(quotes), -np.inf)
+        """(n,): that each sentence is the answer; -inf for those that were not measured."""
+        odds = np.full(len(quotes), -np.inf)
         rows, measured = features.measure(question, quotes, relevance or [1.0] * len(quotes), self.vectors)
-        found[rows] = measured @ np.array(self.weights.features) + self.weights.bias
-        return found
+        odds[rows] = measured @ np.array(self.weights.features) + self.weights.bias
+        return odds
 
     def _cannot_compare(self, question: str, quotes: Sequence[Quote]) -> bool:
-        """Whether the question is in a language that the embedder does not know, and that is not the sentences': that they seem
-        to say nothing about it then means nothing."""
+        """Whether the question is in another language than the sentences, and one that the embedder does not
+        know, so that low log odds mean nothing."""
         language = language_of(" ".join(quote.text for quote in quotes))
         return self.vectors.knows_only_english and language_of(question) not in ("", "en", language)
 
@@ -121,7 +114,7 @@ class Reader:
 
 
 def candidates(passages: Sequence[Passage]) -> list[Quote]:
-    """Their sentences, rows and list items, each once; `passage` of each is the place of its passage among them."""
+    """Their sentences, rows and list items, each once; `passage` of each is the index of its passage."""
     return distinct(
         quote
         for place, passage in enumerate(passages)
@@ -131,15 +124,15 @@ def candidates(passages: Sequence[Passage]) -> list[Quote]:
 
 
 def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: float) -> list[int]:
-    """The rows of the best sentence and of up to two more that are at most `behind` it, passage by passage, best passage first;
-    beside a sentence no heading."""
+    """The rows of the best sentence and of up to two more with at most `behind` less, by passage, best
+    passage first. No heading is quoted with a sentence."""
     order = _best_first(log_odds, quotes)[:MAX_QUOTED]
     return _by_passage([row for row in order if log_odds[row] >= log_odds[order[0]] - behind], quotes)
 
 
 def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """As far as CLOSEST reaches: the rows of the best two sentences and of those beside them, of the beginning of each other
-    passage, and of further sentences, two by two, with those around them; passage by passage, best passage first."""
+    """Up to CLOSEST characters: the rows of the best two sentences and their neighbours, of the beginnings of
+    other passages, and of further sentences, two by two, with those around them. By passage, best first."""
     order = _best_first(log_odds, quotes)
     closest = {quotes[row].passage for row in order[:2]}
     beginnings: dict[int, int] = {}
@@ -147,14 +140,14 @@ def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
         if quote.passage not in closest and not features.is_fragment(quote):
             beginnings.setdefault(quote.passage, row)
     further = [at for start in range(0, len(order), 2) for at in _around(order[start : start + 2], AROUND, quotes)]
-    found: list[int] = []
+    chosen: list[int] = []
     chars = 0
-    for at in dict.fromkeys([*_around(order[:2], BESIDE, quotes), *beginnings.values(), *further]):
+    for at in dict.fromkeys([*_around(order[:2], NEXT_TO, quotes), *beginnings.values(), *further]):
         length = len(quotes[at].text)
-        if not found or chars + length <= CLOSEST:
-            found.append(at)
+        if not chosen or chars + length <= CLOSEST:
+            chosen.append(at)
             chars += length
-    return _by_passage(found, quotes)
+    return _by_passage(chosen, quotes)
 
 
 def _around(rows: Sequence[int], steps: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
@@ -164,7 +157,7 @@ def _around(rows: Sequence[int], steps: Sequence[int], quotes: Sequence[Quote]) 
 
 
 def _best_first(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """The rows that were measured; only the sentences among them where the best is one."""
+    """The rows that were measured, without fragments unless the best is one."""
     order = [row for row in np.argsort(-log_odds, kind="stable").tolist() if np.isfinite(log_odds[row])]
     if features.is_fragment(quotes[order[0]]):
         return order
@@ -172,22 +165,25 @@ def _best_first(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> l
 
 
 def _by_passage(rows: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
-    """In order within each passage; passages in the order of their first row."""
+    """Each row once, in order within each passage; passages in the order of their first row."""
     passages = list(dict.fromkeys(quotes[row].passage for row in rows))
     return sorted({*rows}, key=lambda row: (passages.index(quotes[row].passage), row))
 
 
 def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes of these rows with what they need to be understood: a list and what introduces it, the whole of an item, the
-    sentence before one that begins with "it", the list that "These include:" goes on with, and the heading that has what the
-    question asks for where the sentence below it does not."""
-    found: dict[int, None] = {}
+    """The quotes of these rows with the context that they need: the introduction of a list, the rest of a
+    list item, the sentence before one that begins with "it", the list after "These include:", and a heading
+    with words or a number of the question that the sentence below it lacks."""
+    chosen: dict[int, None] = {}
     for row in rows:
         leans = _follows(row, quotes) and LEANS.match(quotes[row].text)
-        goes_on = row + 1 < len(quotes) and _follows(row + 1, quotes) and _introduces_more(quotes[row + 1])
-        found |= dict.fromkeys([*([row - 1, row] if leans else _item(row, quotes)), *([row + 1] if goes_on else [])])
+        chosen |= dict.fromkeys([row - 1, row] if leans else _item(row, quotes))
+        if row + 1 < len(quotes) and _follows(row + 1, quotes):
+            after = quotes[row + 1]
+            if after.goes_on_as_list and introduces_list(after.text):
+                chosen[row + 1] = None
     whole: list[Quote] = []
-    for quote in with_lists(list(found), quotes):
+    for quote in with_lists(list(chosen), quotes):
         first = all(quote.lead not in (other.lead, other.text) for other in whole)
         if first and _needs_heading(question, quote):
             whole.append(quote.heading)
@@ -195,11 +191,11 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
     return whole
 
 
-def _likeliest_part_first(shown: Sequence[Quote], quotes: Sequence[Quote], log_odds: npt.NDArray[np.float64]) -> list[Quote]:
-    """The same by what is below one heading of one passage, that with the likeliest of these sentences first."""
-    likely = dict(zip(quotes, log_odds.tolist(), strict=True))
-    parts = [list(part) for _, part in groupby(shown, key=lambda quote: (quote.passage, quote.lead))]
-    parts.sort(key=lambda part: -max(likely.get(quote, -np.inf) for quote in part))
+def _likeliest_part_first(chosen: Sequence[Quote], quotes: Sequence[Quote], log_odds: npt.NDArray[np.float64]) -> list[Quote]:
+    """The quotes in parts, each below one heading, the part with the likeliest quote first."""
+    odds = dict(zip(quotes, log_odds.tolist(), strict=True))
+    parts = [list(part) for _, part in groupby(chosen, key=lambda quote: (quote.passage, quote.lead))]
+    parts.sort(key=lambda part: -max(odds.get(quote, -np.inf) for quote in part))
     return [quote for part in parts for quote in part]
 
 
@@ -208,12 +204,8 @@ def _follows(row: int, quotes: Sequence[Quote]) -> bool:
     return row > 0 and quotes[row - 1].passage == quotes[row].passage
 
 
-def _introduces_more(quote: Quote) -> bool:
-    return bool(quote.introduces and introduces_list(quote.text) and LEANS.match(quote.text))
-
-
 def _needs_heading(question: str, quote: Quote) -> bool:
-    """Whether a word or the number that is asked for stands only in the heading above a sentence."""
+    """Whether a word or the number of the answer is only in the heading above a sentence."""
     if not quote.lead or quote.bullet is not None or quote.introduces:
         return False
     only_above = set(content_words(quote.lead)) - set(content_words(quote.text))
@@ -222,8 +214,8 @@ def _needs_heading(question: str, quote: Quote) -> bool:
 
 
 def _section(question: str, row: int, quotes: Sequence[Quote]) -> list[int]:
-    """The rows below one heading with this one, where what is asked for stands in the heading alone: any of them may answer.
-    None where they are more than SECTION."""
+    """The rows below the heading of this one, if only the heading has a word of the question: any of them may
+    answer. [] if they are longer than SECTION."""
     if not _needs_heading(question, quotes[row]):
         return []
     rows = [at for at, quote in enumerate(quotes) if (quote.passage, quote.lead) == (quotes[row].passage, quotes[row].lead)]
@@ -231,7 +223,7 @@ def _section(question: str, row: int, quotes: Sequence[Quote]) -> list[int]:
 
 
 def _item(row: int, quotes: Sequence[Quote]) -> list[int]:
-    """The rows of the list item that this is a sentence of; the row alone where it is none."""
+    """The rows of the list item of this sentence; only its own row if it is in no list."""
     if quotes[row].bullet is None:
         return [row]
     first, last = row, row + 1
@@ -243,6 +235,6 @@ def _item(row: int, quotes: Sequence[Quote]) -> list[int]:
 
 
 def _continues(row: int, quotes: Sequence[Quote]) -> bool:
-    """Whether the row goes on in the item of the one before it."""
+    """Whether the row is in the same list item as the one before it."""
     one, before = quotes[row], quotes[row - 1]
     return one.bullet == "" and not one.begins_item and before.bullet is not None and before.passage == one.passage

@@ -1,8 +1,8 @@
-"""Which sentences of an answer its passages support, with no language model: supported, weak, or absent from the passages.
+"""Checks without a language model which sentences of an answer its passages support.
 
-A sentence is compared with each passage by the words, pairs of words, numbers and names that it shares with it, by whether one
-of the two denies what the other says, and by closeness of meaning to the nearest sentence there. Each has one fitted weight.
-What is in a passage word for word, in a sentence that denies as much, is supported whatever the weights say.
+A sentence is compared with each passage by their common words, pairs of words, numbers and names, by
+negations, and by the cosine to the nearest sentence of the passage. Each feature has a fitted weight. A
+sentence that is in a passage word for word, with the same negation, is supported in any case.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Verdict: TypeAlias = Literal["supported", "weak", "absent"]
 
 @dataclass(frozen=True, slots=True)
 class CheckedSentence:
-    """A sentence of an answer, `answer[start:end]`, with what the passages say of it.
+    """A sentence of an answer, `answer[start:end]`, and the passage that supports it best.
 
-    `passage` counts from 0 and has `evidence`, the sentence nearest to it there. `verdict` is None for what claims nothing: a
-    heading, a question, "I found nothing". `miscited`: it cites passages, and they support it less than `passage` does.
+    `passage` counts from 0, and `evidence` is its nearest sentence. `verdict` is None for a heading, a
+    question or a refusal. `miscited`: it cites passages that support it less than `passage`.
     """
 
     start: int
@@ -51,36 +51,37 @@ class CheckedSentence:
 
 FEATURES = (
     "coverage",  # share of the sentence's words in the whole passage
-    "pairs",  # share of its pairs of neighbouring words that are within a sentence of the passage
-    "cosine",  # to the nearest sentence of the passage, counted from that of texts that have nothing to do with each other
-    "missing_numbers",  # 1 where a number of the sentence, with its signs, is not in the passage
+    "pairs",  # share of its pairs of neighbouring words within a sentence of the passage
+    "cosine",  # to the nearest sentence of the passage; 0 for unrelated texts
+    "missing_numbers",  # 1 if a number of the sentence, with its signs, is not in the passage
     "missing_names",  # share of its names that are not in the passage
-    "denies",  # 1 where either the sentence or the nearest one says "not", and the other does not
+    "denies",  # 1 if only the sentence, or only the nearest one, has a "not"
 )
 WEIGHTS = (1.438, 2.287, 2.639, -6.081, -6.913, -4.379)
 BIAS = -3.515
 SUPPORTED, WEAK = 1.97, -2.36
-"""Log odds of being said in the passage: from SUPPORTED on it is supported, from WEAK on weak. A logistic regression and two
-quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see docs/quality.md."""
+"""Log odds of support by the passage, from which a sentence is supported, or weakly so. A logistic regression
+and two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
+docs/quality.md."""
 
-QUOTED = 20.0  # log odds of what is there word for word
-MOST_SENTENCES = 400  # of all passages, for one answer: of longer ones those with most of its words
+QUOTED = 20.0  # log odds of a sentence that is there word for word
+MOST_SENTENCES = 400  # of all passages of an answer, those with most of its words
 LONGEST_HEADING = 80  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """As it is compared: its sentences, with the words of each and as a row of words, all of it as one row, its numbers."""
+    """A passage, prepared for comparison."""
 
     sentences: list[str]
-    words: list[frozenset[str]]
-    rows: list[str]
-    row: str
+    words: list[frozenset[str]]  # of each sentence
+    rows: list[str]  # of each sentence, `in_a_row`
+    row: str  # of the whole passage
     figures: list[Figure]
 
 
 class SentenceCheck:
-    """Safe to share between threads. `reader`: one whose vectors in memory are used, too.
+    """Checks answers. Safe to share between threads. `reader`: its vectors in memory are used again.
 
     >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = SentenceCheck(HuggingFaceEmbedding())
@@ -93,15 +94,20 @@ class SentenceCheck:
 
     def check(self, answer: str, passages: Sequence[str]) -> list[CheckedSentence]:
         """Each sentence of the answer in order; [n] in it cites `passages[n - 1]`. Without passages every claim is absent."""
-        found = [
-            (CheckedSentence(start, end, text), cited, claims_nothing(text, _after(answer, start, end)))
+        sentences = [
+            # After a list item the text that follows is left out: an item is no heading.
+            (
+                CheckedSentence(start, end, text),
+                cited,
+                claims_nothing(text, "" if LISTED.match(answer, start) else answer[end:]),
+            )
             for start, end, text, cited in claims(answer)
         ]
-        known = self._read(passages, [sentence.text for sentence, _, nothing in found if not nothing])
-        return [sentence if nothing else self._judge(sentence, cited, known) for sentence, cited, nothing in found]
+        known = self._read(passages, [sentence.text for sentence, _, nothing in sentences if not nothing])
+        return [sentence if nothing else self._judge(sentence, cited, known) for sentence, cited, nothing in sentences]
 
     def odds(self, claim: str, passages: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,): the log odds of each passage saying it."""
+        """(n,): the log odds that each passage supports it."""
         return np.array([self._odds(claim, passage)[0] for passage in self._read(passages, [claim])])
 
     def measure(self, claim: str, passage: str) -> npt.NDArray[np.float64]:
@@ -114,21 +120,19 @@ class SentenceCheck:
         odds = [self._odds(sentence.text, passage) for passage in known]
         best = max(range(len(known)), key=lambda at: odds[at][0])
         verdict = verdict_of(odds[best][0])
-        # Of several that say it as well, the one that is cited.
+        # Among passages with the same verdict, a cited one.
         as_good = [number - 1 for number in cited if 0 < number <= len(known) and verdict_of(odds[number - 1][0]) == verdict]
         best = max(as_good, key=lambda at: odds[at][0], default=best)
         miscited = bool(cited) and not as_good and verdict != "absent"
-        return CheckedSentence(
-            sentence.start, sentence.end, sentence.text, verdict, best, odds[best][1], odds[best][0], miscited
-        )
+        return replace(sentence, verdict=verdict, passage=best, evidence=odds[best][1], odds=odds[best][0], miscited=miscited)
 
     def _odds(self, claim: str, passage: _Passage) -> tuple[float, str]:
-        """The log odds, and the sentence of the passage that is nearest."""
+        """The log odds, and the nearest sentence of the passage."""
         row = in_a_row(claim)
-        holding = [said for said, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
-        alike = [said for said in holding if denies(said) == denies(claim)]
-        if alike or (not holding and row in passage.row):
-            return QUOTED, (alike or [claim])[0]
+        quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
+        agreeing = [sentence for sentence in quoting if denies(sentence) == denies(claim)]
+        if agreeing or (not quoting and row in passage.row):
+            return QUOTED, (agreeing or [claim])[0]
         measured, nearest = self._measure(claim, passage)
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
@@ -138,11 +142,11 @@ class SentenceCheck:
         if not passage.sentences or not own:
             return np.array([0.0, 0, 0, 1, 1, 0]), ""
         unique = set(own)
-        shared = [len(unique & said) / len(unique) for said in passage.words]
+        shared = [len(unique & words) / len(unique) for words in passage.words]
         cosines = self.reader.vectors.similarity(claim, passage.sentences)
         nearest = passage.sentences[int(np.argmax(cosines + shared))]
         pairs = {(one, other) for one, other in pairwise(own) if one != other}
-        together = sum(any(one in said and other in said for said in passage.words) for one, other in pairs)
+        together = sum(any(one in words and other in words for words in passage.words) for one, other in pairs)
         everything = frozenset().union(*passage.words)
         names = {word for name in _NAME.findall(claim) for word in content_words(name)}
         measured = (
@@ -155,13 +159,13 @@ class SentenceCheck:
         )
         return np.array(measured, dtype=np.float64), nearest
 
-    def _read(self, passages: Sequence[str], said: Sequence[str]) -> list[_Passage]:
-        """The passages; their sentences and what is said of them are embedded here, all in one call."""
-        wanted = frozenset(word for text in said for word in content_words(text))
-        known = [_read(text, wanted, MOST_SENTENCES // len(passages) or 1) for text in passages]
+    def _read(self, passages: Sequence[str], statements: Sequence[str]) -> list[_Passage]:
+        """The passages. Their sentences and the statements are embedded here, in one call."""
+        relevant = frozenset(word for text in statements for word in content_words(text))
+        known = [_read(text, relevant, MOST_SENTENCES // len(passages) or 1) for text in passages]
         sentences = [sentence for passage in known for sentence in passage.sentences]
-        if sentences and said:
-            self.reader.vectors.embed([*sentences, *said])
+        if sentences and statements:
+            self.reader.vectors.embed([*sentences, *statements])
         return known
 
 
@@ -170,9 +174,10 @@ def verdict_of(odds: float) -> Verdict:
 
 
 def claims(answer: str) -> Iterator[tuple[int, int, str, tuple[int, ...]]]:
-    """(start, end, the sentence without its citations, the numbers it cites), in order, for every stretch that says something.
+    """(start, end, sentence without citations, numbers that it cites) of every sentence with a letter or a
+    digit.
 
-    A citation ends a sentence: what is before it is what it is for.
+    A citation ends a sentence, and belongs to the text before it.
     """
     begin = 0
     for match in [*MARKS.finditer(answer), None]:
@@ -188,9 +193,9 @@ def claims(answer: str) -> Iterator[tuple[int, int, str, tuple[int, ...]]]:
 
 
 def claims_nothing(text: str, after: str) -> bool:
-    """A heading, a question, a line that only announces what follows or points at a passage, or words for having found nothing.
+    """Whether a sentence is a heading, a question, an announcement, a pointer to a passage, or a refusal.
 
-    `text` is one sentence; `after` is what follows it in the answer.
+    `after` is the text after it in the answer.
     """
     if is_refusal(text) or text.endswith((":", "：")) or _QUESTION.search(text):
         return True
@@ -200,38 +205,31 @@ def claims_nothing(text: str, after: str) -> bool:
 
 
 def points_at_passage(text: str) -> bool:
-    """Whether it only says where something is: "According to", "This can be found in passage"."""
+    """Whether it only points at a source: "According to", "This can be found in passage"."""
     names_it = _SOURCE.search(text) or _SAYS.search(text) or not _ENDS.search(text)
     return bool(names_it) and not content_words(_SOURCE.sub(" ", _SAYS.sub(" ", text)))
 
 
 def _says_not_found(text: str) -> bool:
     """ "The passages do not mention it", "I could not find it", "There is no information about it"."""
-    speaks_of_search = _SAYS.search(text) and (_SOURCE.search(text) or _FIRST_PERSON.match(text))
-    return bool(_NOTHING.search(text) or (speaks_of_search and denies(text)))
+    is_about_search = _SAYS.search(text) and (_SOURCE.search(text) or _FIRST_PERSON.match(text))
+    return bool(_NOTHING.search(text) or (is_about_search and denies(text)))
 
 
-def _after(answer: str, start: int, end: int) -> str:
-    """What follows a sentence; nothing after an item of a list, which is no heading of what is below it."""
-    return "" if LISTED.match(answer, start) else answer[end:]
-
-
-def _read(text: str, wanted: frozenset[str], most: int) -> _Passage:
-    """Its sentences; of more than `most`, those with most of the wanted words."""
+def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
+    """The passage with at most `most` of its sentences, those with most of the relevant words."""
     text = MARKS.sub("", text)
     sentences = [line for start, end in sentence_spans(text) if (line := plain(text[start:end]))]
-    # What is quoted from tables and lists reads unlike the text: it is a sentence of its own.
+    # Quotes from tables and lists differ from the text, and are sentences, too.
     sentences = list(dict.fromkeys([*sentences, *(quote.text for quote in quotes_in(text, number=1))]))
-    found = [frozenset((*content_words(one), *words(one), *words(said))) for said in sentences for one in [one_notation(said)]]
-    rows = sorted(sorted(range(len(found)), key=lambda at: -len(wanted & found[at]))[:most])
+    stems = [frozenset((*content_words(one), *words(one), *words(each))) for each in sentences for one in [one_notation(each)]]
+    rows = sorted(sorted(range(len(stems)), key=lambda at: -len(relevant & stems[at]))[:most])
     sentences = [sentences[row] for row in rows]
-    return _Passage(
-        sentences, [found[row] for row in rows], [in_a_row(said) for said in sentences], in_a_row(text), readings(text)
-    )
+    return _Passage(sentences, [stems[row] for row in rows], list(map(in_a_row, sentences)), in_a_row(text), readings(text))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Sentences; a line in bold is one by itself."""
+    """Sentences; a line in bold is one."""
     for start, end in sentence_spans(text):
         head = _BOLD_LINE.match(text, start, end)
         if head:
@@ -240,7 +238,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def plain(text: str) -> str:
-    """In one line, without marks of Markdown and citations."""
+    """In one line, without Markdown and citations."""
     return _MARKUP.sub("", " ".join(MARKS.sub("", text).split())).strip()
 
 
@@ -250,7 +248,7 @@ _ENDS = re.compile(r"[.!?…。！？؟।:;,][\"'”’»)\]*\s]*$")
 _QUESTION = re.compile(r"[?？؟;][\"'”’»)\]*]*$")
 _NAME = re.compile(r"(?<=[^.!?\s\"“] )[^\W\d_a-zà-ÿ][\w'’-]+")
 
-# What answers call the passages and what they say these do, in English, German, French, Spanish and Chinese.
+# How answers name the passages and describe their content, in English, German, French, Spanish and Chinese.
 _SOURCE = re.compile(
     r"\b(?:passage|document|context|text|source|dokument|quelle|kontext|pasaje|documento|fuente)(?:[eo]?[ns]?|es)\b"
     r"|[文档来源段落文本]{2}",

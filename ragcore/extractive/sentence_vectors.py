@@ -1,10 +1,17 @@
-"""The vectors of sentences and of their words from one embedder, with those of the latest sentences in memory."""
+"""The vectors of sentences and of their words, with a cache.
+
+Two words with the same meaning in their contexts are close to each other. A name, a place or an action of a question that
+a text does not mention has no close word there.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,14 +19,14 @@ import numpy as np
 
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder, TokenEmbedder, Tokens
-from ragcore.extractive.word_vectors import Words, exact_words, words_of
+from ragcore.text.keywords import STOP_WORDS, WITHOUT_SPACES, content_words, stem
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ragcore.schema import Vector, Vectors
 
-MAX_CACHED = 2048  # sentences; about 27 MB, of which their words take 24
+MAX_CACHED = 2048  # sentences; about 27 MB, of which 24 are their words
 
 UNRELATED = (
     "The recipe needs two eggs and a cup of flour.",
@@ -31,7 +38,25 @@ UNRELATED = (
     "Insulin lowers the sugar in the blood.",
     "Rent is due on the first day of the month.",
 )
-"""Texts that have nothing to do with each other, for `SentenceVectors.floor`."""
+"""Unrelated texts, for `SentenceVectors.floor`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The stems of a text's content words, and their unit vectors (words, d); d is 0 if they have none."""
+
+    stems: tuple[str, ...]
+    rows: npt.NDArray[np.float16]
+
+    def nearest(self, other: Words) -> npt.NDArray[np.float32]:
+        """(words,): the cosine of each word to the nearest one of the other text, 0 if that has no words.
+        Without vectors, 1 for a word that the other text has, too."""
+        if not self.stems or not other.stems:
+            return np.zeros(len(self.stems), np.float32)
+        if not self.rows.shape[1]:
+            return np.array([stem in other.stems for stem in self.stems], np.float32)
+        cosines = self.rows.astype(np.float32) @ other.rows.astype(np.float32).T  # (words, d) @ (d, other)
+        return np.asarray(cosines.max(axis=1), np.float32)
 
 
 class SentenceVectors:
@@ -61,35 +86,35 @@ class SentenceVectors:
         return np.stack([vector for vector, _ in self._known(texts)])
 
     def words(self, texts: Sequence[str]) -> list[Words]:
-        """The content words of each text with their vectors in context, or without any where `has_words` is False."""
+        """The content words of each text with contextual vectors, or without if not `has_words`."""
         return [words for _, words in self._known(texts)]
 
     def static_words(self, texts: Sequence[str]) -> list[Words]:
-        """As `words`, with the vectors that the words have out of context: quick, and coarser."""
+        """As `words`, with static vectors, which are faster and coarser."""
         tokens = self.embedder.static_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
         return [exact_words(text) for text in texts] if tokens is None else [words_of(each) for each in tokens]
 
     def query(self, text: str) -> Vector:
-        """(d,), as a question. The latest stays in memory, as one question is measured several times."""
+        """(d,), as a question. The latest one is cached, because it is used several times."""
         latest = self._query
         if latest is None or latest[0] != text:
             self._query = latest = (text, self.embedder.embed_query(text))
         return latest[1]
 
     def closeness(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,): cosines to the question, of which 0 is that of texts that have nothing to do with each other."""
-        # The question's vector as that of a text came with its words.
+        """(n,): cosines to the question, scaled so that unrelated texts have 0."""
+        # With its words, the question was embedded as a text.
         query = self.embed([question])[0] if self.has_words else self.query(question)
         return np.asarray((self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64)  # (n, d) @ (d,) -> (n,)
 
     def similarity(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,), 0 to 1: as `closeness`, of a text that is no question, but of the same kind as the others; at least one."""
+        """(n,), 0 to 1: as `closeness`, to a text of the same kind as the others; at least one."""
         cosines = self.embed(others) @ self.embed([text])[0]  # (n, d) @ (d,) -> (n,)
         return np.asarray(np.clip((cosines - self.floor) / (1 - self.floor), 0, 1), np.float64)
 
     @cached_property
     def floor(self) -> float:
-        """The mean cosine between texts that have nothing to do with each other, 0 to 0.95: some embedders begin at 0.7."""
+        """The mean cosine between unrelated texts, 0 to 0.95. Some embedders have 0.7."""
         vectors = self.embedder.embed_passages(UNRELATED)
         count = len(vectors)
         mean = float((vectors @ vectors.T).sum() - count) / (count * (count - 1))
@@ -112,5 +137,42 @@ class SentenceVectors:
         return [known[text] for text in texts]
 
     def _embed(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens] | None]:
-        found = self.embedder.embed_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
-        return found or (self.embedder.embed_passages(texts), None)
+        embedded = self.embedder.embed_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
+        return embedded or (self.embedder.embed_passages(texts), None)
+
+
+def mean_cosine(words: Words, others: Sequence[Words]) -> float:
+    """Of all pairs of words of the one and of the others, 0 to 0.95; 0 without vectors. It depends on the
+    embedder and on the languages of the texts."""
+    rows = np.concatenate([words.rows[:0], *(other.rows for other in others)])
+    if not rows.size or not words.stems:
+        return 0.0
+    mean = float(words.rows.astype(np.float32).mean(axis=0) @ rows.astype(np.float32).mean(axis=0))  # (d,) @ (d,)
+    return min(max(mean, 0.0), 0.95)
+
+
+def words_of(tokens: Tokens) -> Words:
+    """The vector of a word is the mean of its tokens; in a script without spaces each token is a word."""
+    stems: list[str] = []
+    vectors: list[npt.NDArray[np.float32]] = []
+    starts = [start for start, _ in tokens.places]
+    for word in _WORD.finditer(tokens.text):
+        if word.group().lower() in STOP_WORDS:
+            continue
+        first, last = bisect_left(starts, word.start()), bisect_left(starts, word.end())
+        own = [at for at in range(first, last) if tokens.places[at][0] < tokens.places[at][1] <= word.end()]
+        for at in [[each] for each in own] if _UNSPACED.search(word.group()) else [own] if own else []:
+            mean = tokens.rows[at].mean(axis=0)
+            stems.append(stem(tokens.text[tokens.places[at[0]][0] : tokens.places[at[-1]][1]]))
+            vectors.append(mean / max(float(np.linalg.norm(mean)), 1e-9))
+    return Words(tuple(stems), np.array(vectors, np.float16).reshape(len(stems), tokens.rows.shape[1]))
+
+
+def exact_words(text: str) -> Words:
+    """Words without vectors."""
+    stems = tuple(content_words(text))
+    return Words(stems, np.zeros((len(stems), 0), np.float16))
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_UNSPACED = re.compile(rf"[{WITHOUT_SPACES}]")

@@ -1,4 +1,4 @@
-"""Greetings, thanks and "what can you do?", which no document answers: known in the languages that they are answered in."""
+"""Greetings, thanks and "what can you do?", which no document answers, in the languages of their replies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragcore.extractive.fixed_replies import GREETED, THANKED
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.language import language_of
 
-_GREETINGS = {  # and what is asked of the one who answers
+_GREETINGS = {  # and questions to the assistant itself
     "en": r"(?:hello|hi|hey)(?: there)?|good (?:morning|afternoon|evening|day)|how are you(?: doing)?(?: today)?"
     r"|(?:so )?what can you do(?: for me)?|what can i ask(?: you)?|who are you|(?:how )?can you help(?: me)?",
     "de": r"hallo|hi|hey|moin|servus|guten (?:morgen|tag|abend)|wie geht['’]?(?: e)?s(?: dir| ihnen)?"
@@ -34,23 +34,25 @@ _THANKS = {
 _BETWEEN = r"[\W_]*(?:(?:and|und|et|y)\b[\W_]*)?"
 
 
-def _nothing_but(said: str) -> re.Pattern[str]:
-    return re.compile(rf"{_BETWEEN}(?:(?:{said})(?!\w){_BETWEEN})+", re.IGNORECASE)
-
-
-_SMALL_TALK = {language: _nothing_but(f"{said}|{_THANKS[language]}") for language, said in _GREETINGS.items()}
-_THANKED = {language: re.compile(said, re.IGNORECASE) for language, said in _THANKS.items()}
+_SMALL_TALK = {
+    language: re.compile(rf"{_BETWEEN}(?:(?:{greetings}|{_THANKS[language]})(?!\w){_BETWEEN})+", re.IGNORECASE)
+    for language, greetings in _GREETINGS.items()
+}
 
 
 def reply_to(message: str, history: Sequence[ChatMessage] = ()) -> str:
-    """What to say to a message that holds nothing else, in its language: of several, in that of the conversation; "" to any
-    other message."""
-    spoken = [language for language, said in _SMALL_TALK.items() if said.fullmatch(message)]
+    """The reply to a message that is only small talk, in its language or in that of the history; "" to any
+    other.
+
+    >>> reply_to("Danke!")[:18]
+    'Gern geschehen: Fr'
+    """
+    spoken = [language for language, pattern in _SMALL_TALK.items() if pattern.fullmatch(message)]
     if not spoken:
         return ""
-    before = (language_of(said.content) for said in reversed(history) if said.role is MessageRole.USER)
+    before = (language_of(each.content) for each in reversed(history) if each.role is MessageRole.USER)
     language = next((each for each in before if each in spoken), spoken[0])
-    return (THANKED if _THANKED[language].search(message) else GREETED)[language]
+    return (THANKED if re.search(_THANKS[language], message, re.IGNORECASE) else GREETED)[language]
 
 
 def is_small_talk(message: str) -> bool:

@@ -1,7 +1,7 @@
-"""Summaries without a model: of each document its name and the sentences that say most, or what its table holds.
+"""Summaries without a model: for each document its name and its best sentences, or the facts about its table.
 
-A sentence says most where it is central in its document (LexRank), has its commonest words, has a name, stands early, and can
-be understood alone. Of several sentences each is from another stretch of the document.
+A good sentence is central in its document (LexRank), has its commonest words and a name, is near the
+beginning, and can be understood alone. Of several sentences each is from another stretch of the document.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ragcore.extractive.topic import called
 from ragcore.prompts.prompt import Passage
 from ragcore.text.keywords import content_words
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE, split_notes
-from ragcore.text.quotable_sentences import LEANS, Quote, distinct, document_of, joined, with_lists
+from ragcore.text.quotable_sentences import LEANS, Quote, distinct, document_of, join_quotes, with_lists
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.table_facts import describe, tables_in
 
@@ -35,11 +35,11 @@ OF_FEW, OF_MANY = 3, 2  # sentences of each of up to FEW documents, and of each 
 FEW = 12  # documents
 SHORT, LONG = 50, 260  # characters of a sentence that suits a summary; a Chinese one counts as CHINESE
 CHINESE = 3
-NAMED, EARLY = 0.3, 1.0  # what holding a name, and standing first in its document, count where the commonest words count 1
-HALF = 4  # sentences after which standing early counts half
-ASIDE = 0.15  # what all that counts in a summary about a topic, where closeness to the topic counts 1
-MAX_WEIGHED = 400  # sentences of a summary that are embedded, of long documents those with the commonest words
-WORDS = 12  # words of a sentence, to choose enough of them for a summary of so many words
+NAMED, EARLY = 0.3, 1.0  # weights of a name, and of the first place in the document; 1 for the commonest words
+HALF = 4  # sentences after which EARLY counts half
+ASIDE = 0.15  # weight of all these in a summary about a topic; 1 for closeness to the topic
+MAX_WEIGHED = 400  # sentences of a summary that are embedded; in long documents those with the commonest words
+WORDS = 12  # in a usual sentence, for a summary of so many words
 _LEANING = re.compile(
     LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|now|once"
     r"|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other|former|latter)"
@@ -55,17 +55,17 @@ _WORD = re.compile(r"[㐀-鿿]|[^\W㐀-鿿]+")
 
 
 class Section(NamedTuple):
-    """The sentences of a document, or of a group of documents. `heading` is Markdown, "" for none."""
+    """The sentences of a document or of a group of documents. `heading` is Markdown, or ""."""
 
     heading: str
     quotes: list[Quote]
 
 
 def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage], *, again: bool = False) -> str:
-    """Markdown: a heading and sentences of each document. `again`: the passages are summaries, of which it makes one."""
+    """Markdown: a heading and sentences of each document. `again`: the passages are summaries to combine."""
     language = request_language(query)
-    found = _sections_of_summaries(passages) if again else _sections(passages, language)
-    sections = _without_repeated([section for section in found if section.quotes])
+    sections = _sections_of_summaries(passages) if again else _sections(passages, language)
+    sections = _without_repeated([section for section in sections if section.quotes])
     if not sections:
         return fixed_replies.NOTHING_FOUND.get(language, fixed_replies.NOTHING_FOUND["en"])
     length = asked_length(query)
@@ -74,7 +74,7 @@ def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage],
         topic = ""
     counts = _counts(sections, length, again=again)
     most = max(MAX_WEIGHED // len(sections), 1)
-    lists = length == Length()  # what belongs to a list would exceed an asked length
+    lists = length == Length()  # a list may exceed a requested length
     chosen = [
         _choose(section.quotes, count, vectors, topic, most, lists=lists)
         for section, count in zip(sections, counts, strict=True)
@@ -86,13 +86,13 @@ def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage],
 
 
 def _sections(passages: Sequence[Passage], language: str) -> list[Section]:
-    """A section for each document; where passages stand for groups of documents, for each group."""
+    """A section for each document, or for each group of documents that a passage represents."""
     headings: dict[str, list[Passage]] = {}
     tables: dict[str, str] = {}
     for passage in passages:
         notes, text = split_notes(passage.text)
         name, below = notes.get(GROUP, document_of(passage.source)), notes.get(DOCUMENTS_OF_GROUP, "")
-        heading = "\n".join(filter(None, [heading_of(name), _escaped(below)]))
+        heading = "\n".join(filter(None, [heading_of(name), _escape(below)]))
         headings.setdefault(heading, []).append(replace(passage, text=text))
         if TABLE in notes:
             tables[heading] = notes[TABLE]
@@ -108,7 +108,7 @@ def _sections(passages: Sequence[Passage], language: str) -> list[Section]:
 
 
 def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
-    """The sections of all of them, of which those with the same heading are one; a paragraph without a heading is its own."""
+    """The sections of all summaries, one for each heading. A paragraph without a heading is a section."""
     quotes: dict[str, list[Quote]] = {}
     for place, passage in enumerate(passages):
         heading = ""
@@ -117,22 +117,21 @@ def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
                 heading = block
             else:
                 name = heading or f"{place}.{number}"
-                first, *items = block.split("\n")  # a list stays whole: of its items only the last is cited
-                own = (
-                    [Quote(first, (), 0, name, introduces=tuple(items))] if items else candidates([Passage(block, source=name)])
-                )
-                quotes.setdefault(name, []).extend(own)
+                first, *items = block.split("\n")  # a list is one quote, because only its last item has a citation
+                listed = [Quote(first, (), 0, name, introduces=tuple(items))]
+                quotes.setdefault(name, []).extend(listed if items else candidates([Passage(block, source=name)]))
     return [Section(name if _HEADING.fullmatch(name) else "", distinct(own)) for name, own in quotes.items()]
 
 
 def _without_repeated(sections: Sequence[Section]) -> list[Section]:
-    """Without what several of them have, such as a disclaimer. Where they share most, as versions of a text do, it stays."""
-    having = Counter(quote.text for section in sections for quote in section.quotes)
-    found = []
-    for heading, quotes in sections:
-        own = [quote for quote in quotes if having[quote.text] == 1]
-        found.append(Section(heading, own if 2 * len(own) > len(quotes) else quotes))
-    return found
+    """The sections without sentences that several have, such as a disclaimer. A section that has mostly such
+    sentences, as a version of another document, is unchanged."""
+    counts = Counter(quote.text for section in sections for quote in section.quotes)
+    unique = [[quote for quote in section.quotes if counts[quote.text] == 1] for section in sections]
+    return [
+        section._replace(quotes=own) if 2 * len(own) > len(section.quotes) else section
+        for section, own in zip(sections, unique, strict=True)
+    ]
 
 
 def heading_of(name: str) -> str:
@@ -141,33 +140,33 @@ def heading_of(name: str) -> str:
     >>> print(heading_of("notes [1].txt"))
     **notes \\[1\\].txt**
     """
-    return f"**{_escaped(name)}**" if name else ""
+    return f"**{_escape(name)}**" if name else ""
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """A name in Markdown: a [1] in the name of a file is no citation."""
     return _MARKDOWN.sub(r"\\\1", name)
 
 
 def _counts(sections: Sequence[Section], length: Length, *, again: bool) -> list[int]:
-    """How many sentences each section gives: as many as are asked for, shared by size; else as many of each as suits."""
+    """The number of sentences of each section. A requested number is divided in proportion to their sizes."""
     sizes = [len(section.quotes) for section in sections]
-    asked = length.sentences
+    requested = length.sentences
     if length.words is not None:
-        asked = max(length.words // WORDS, len(sections))
-    if asked is not None:
-        places = shares(dict(enumerate(sizes)), asked)
+        requested = max(length.words // WORDS, len(sections))
+    if requested is not None:
+        places = shares(dict(enumerate(sizes)), requested)
         return [places.get(number, 0) for number in range(len(sections))]
     usual = OF_FEW if len(sections) <= FEW else OF_MANY
     if len(sections) == 1:
         usual = min(MOST, max(LEAST, int(sizes[0] / 2 if again else np.log2(sizes[0]))))
-    suited = [len(_suited(section.quotes, lists=True)) for section in sections]
+    suited = [len(_suitable_rows(section.quotes, lists=True)) for section in sections]
     return [min(usual, count or size) for count, size in zip(suited, sizes, strict=True)]
 
 
 def _choose(quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic: str, most: int, *, lists: bool) -> list[int]:
-    """The rows of up to `count` sentences, best first. `most`: how many are embedded."""
-    suited = _suited(quotes, lists=lists)
+    """The rows of up to `count` sentences, best first. `most`: the number that is embedded."""
+    suited = _suitable_rows(quotes, lists=lists)
     rows = np.array(suited if len(suited) >= count else range(len(quotes)))
     weights = _weights([quotes[row] for row in rows])
     weighed = np.sort(np.argsort(-weights, kind="stable")[:most])
@@ -187,9 +186,10 @@ def _choose(quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic
     return [int(rows[at]) for at in diverse(scores, embedded, groups, places)]
 
 
-def _suited(quotes: Sequence[Quote], *, lists: bool) -> list[int]:
-    """The rows of sentences that can be understood alone: no rows, items, headings, questions or speech, no scraps, nor what
-    leans on the one before. With `lists`, also of what introduces a short list, and where there is nothing else, any list."""
+def _suitable_rows(quotes: Sequence[Quote], *, lists: bool) -> list[int]:
+    """The rows of sentences that can be understood alone: no table rows, list items, headings, questions,
+    speech or short sentences, and none that refers to the one before. With `lists`, also introductions of
+    short lists, or, if there is nothing else, of any list."""
     suited = [
         row
         for row, quote in enumerate(quotes)
@@ -204,7 +204,7 @@ def _width(text: str) -> int:
 
 
 def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
-    """(n,), 0 to 2.3, of a document's sentences: high for its commonest words, for names and early in it."""
+    """(n,), 0 to 2.3: high with the commonest words of the document, with names, and at its beginning."""
     words = [set(content_words(quote.text)) for quote in quotes]
     common = Counter(chain.from_iterable(words))
     weights = np.array([sum(np.log(common[word]) for word in own) / (len(own) + 5) for own in words])
@@ -215,19 +215,20 @@ def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
 
 
 def _within(most: int, sections: Sequence[Section], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Those of the rows that fit into so many words: the first of each section, then the second of each, and so on."""
+    """The rows that fit into so many words, at least one: the first of each section, then the second."""
     fitting: list[list[int]] = [[] for _ in sections]
-    left = most
+    free = most
     for turn in range(max(map(len, chosen))):
         for number, rows in enumerate(chosen):
-            size = len(_WORD.findall(sections[number].quotes[rows[turn]].text)) if turn < len(rows) else left + 1
-            if size <= left or (turn < len(rows) and left == most):
-                fitting[number].append(rows[turn])
-                left -= size
+            if turn < len(rows):
+                size = len(_WORD.findall(sections[number].quotes[rows[turn]].text))
+                if size <= free or free == most:
+                    fitting[number].append(rows[turn])
+                    free -= size
     return fitting
 
 
 def _text(section: Section, rows: Sequence[int], *, lists: bool) -> str:
     quotes = section.quotes
-    shown = with_lists(sorted(rows), quotes) if lists else [replace(quotes[row], introduces=()) for row in sorted(rows)]
-    return "\n\n".join(filter(None, [section.heading, joined(shown)]))
+    chosen = with_lists(sorted(rows), quotes) if lists else [replace(quotes[row], introduces=()) for row in sorted(rows)]
+    return "\n\n".join(filter(None, [section.heading, join_quotes(chosen)]))

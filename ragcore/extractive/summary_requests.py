@@ -1,4 +1,4 @@
-"""Is this message a wish for a summary; and for one of what, how long, and in which language?"""
+"""Whether a message asks for a summary, and its topic, length and language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _THIS = (
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """Regular expressions of a language. `filler`: words that name no topic. `counts`: one to ten."""
+    """Regular expressions of a language. `filler`: words without a topic. `counts`: one to ten."""
 
     wish: str
     about: str
@@ -114,7 +114,7 @@ _ASKS_ABOUT_ONE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long a summary is to be, as far as the message says."""
+    """The requested length of a summary; None if there is none."""
 
     sentences: int | None = None
     words: int | None = None  # at most; of Chinese, characters
@@ -122,13 +122,13 @@ class Length:
 
 def asked_length(message: str) -> Length:
     """ "in three sentences", "the 5 main points", "in under 100 words": in the same languages."""
-    found = _LENGTH.search(message)
-    if found is None:
+    match = _LENGTH.search(message)
+    if match is None:
         return Length()
-    number = found["count"]
+    number = match["count"]
     in_words = (at for at, words in enumerate(_COUNTS, 1) if re.fullmatch(words, number, re.IGNORECASE))
     count = int(number) if number.isdecimal() else next(in_words)
-    return Length(words=count or None) if found["words"] else Length(sentences=count or None)
+    return Length(words=count or None) if match["words"] else Length(sentences=count or None)
 
 
 def is_summary_request(message: str) -> bool:
@@ -137,12 +137,12 @@ def is_summary_request(message: str) -> bool:
 
 
 def request_language(message: str) -> str:
-    """The language (ISO 639-1) in which a summary is wished for; "" where nothing tells."""
+    """The language (ISO 639-1) of the request; "" if it is unclear."""
     wished = [language for language, pattern in _WISHES_IN.items() if pattern.search(message)]
     likely = language_of(message)
     return likely if likely in wished or not wished else wished[0]
 
 
 def topic_of(message: str) -> str:
-    """What a summary is to be about; "" for the whole of it."""
+    """The topic of the requested summary; "" for a summary of everything."""
     return " ".join(_FILLER.sub(" ", _WISHES.sub(" ", _LENGTH.sub(" ", message))).split()).strip(_MARKS)

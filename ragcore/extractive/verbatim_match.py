@@ -1,5 +1,4 @@
-"""What of a sentence may not differ in one that says the same: its words in order, where it is quoted, its numbers with their
-signs, and whether it denies something."""
+"""Compares sentences exactly: their words in order, their numbers with signs, and their negations."""
 
 from __future__ import annotations
 
@@ -20,20 +19,20 @@ class Figure:
     written: str
 
     def agrees(self, other: Figure) -> bool:
-        """Whether it is the same number, and no sign of one speaks against the other."""
+        """Whether it is the same number, and the signs of one are among those of the other."""
         return self.number == other.number and (self.signs <= other.signs or other.signs <= self.signs)
 
 
 def in_a_row(text: str) -> str:
-    """Its words between spaces, so that a sentence is found in a text that has it; a number is one word with its signs."""
-    return f" {' '.join(words(_FIGURE.sub(_spelt, one_notation(text))))} "
+    """Its words between spaces, to find a sentence in a text. A number is one word with its signs."""
+    return f" {' '.join(words(_FIGURE.sub(_in_words, one_notation(text))))} "
 
 
 def one_notation(text: str) -> str:
     """With the digits 0 to 9, and without the marks between thousands."""
     if not text.isascii():
-        text = _DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), unicodedata.normalize("NFKC", text))
-    return _THOUSANDS.sub(lambda found: found[0].replace(found[1], ""), text)
+        text = _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), unicodedata.normalize("NFKC", text))
+    return _THOUSANDS.sub(lambda match: match[0].replace(match[1], ""), text)
 
 
 def figures(text: str) -> list[Figure]:
@@ -41,14 +40,14 @@ def figures(text: str) -> list[Figure]:
 
 
 def readings(text: str) -> list[Figure]:
-    """Its figures, also as they may be meant: numbers in a row that look like one, and 5 pm of 17:00."""
+    """Its figures, with other readings: each of several numbers in a row, and 5 pm for 17:00."""
     hours = [int(hour) - 12 for hour in _AFTERNOON.findall(text)] + [int(hour) + 12 for hour in _PM.findall(text)]
     clock = [Figure(str(hour), frozenset(), "") for hour in ([0, *hours] if hours else [])]
     return [*figures(text), *figures(_BETWEEN.sub("  ", text)), *clock]
 
 
 def unsaid(claimed: Iterable[Figure], known: Iterable[Figure]) -> list[str]:
-    """Those that none of the known ones agrees with, as they are written."""
+    """The claimed figures, in their spelling, that agree with no known one."""
     known = list(known)
     return [figure.written for figure in claimed if not any(map(figure.agrees, known))]
 
@@ -57,16 +56,16 @@ def denies(text: str) -> bool:
     return len(_NOT.findall(text)) % 2 == 1
 
 
-def _figure(found: re.Match[str]) -> Figure:
-    before, minus, number, after = found.groups(default="")
+def _figure(match: re.Match[str]) -> Figure:
+    before, minus, number, after = match.groups(default="")
     signs = frozenset(before + after) & _NAMES.keys()
-    return Figure(f"{'-' if minus else ''}{_ZEROS.sub('', number.replace(',', '.'))}", signs, found[0].strip())
+    return Figure(f"{'-' if minus else ''}{_ZEROS.sub('', number.replace(',', '.'))}", signs, match[0].strip())
 
 
-def _spelt(found: re.Match[str]) -> str:
-    figure = _figure(found)
+def _in_words(match: re.Match[str]) -> str:
+    figure = _figure(match)
     names = "".join(_NAMES[sign] for sign in sorted(figure.signs))
-    return f"{names}{figure.number.replace('-', 'minus')}" if names or "-" in figure.number else found[0]
+    return f"{names}{figure.number.replace('-', 'minus')}" if names or "-" in figure.number else match[0]
 
 
 _DIGIT = re.compile(r"[^\D0-9]")

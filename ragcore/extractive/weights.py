@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Of a conditional logit (McFadden 1974): which sentence answers, with "none of them" as one more choice of weight 1.
+    """Of a conditional logit (McFadden 1974) over the sentences and "none of them", which has weight 1.
 
-    `answer`: the log odds from which the best sentence is shown as the answer; `closest`: those from which it is shown as the
-    closest passage. Below, the documents say nothing about the question.
+    `answer` and `closest`: the least log odds of these outcomes.
     """
 
     features: tuple[float, ...]
@@ -28,4 +27,4 @@ MULTILINGUAL = Weights((2.145, 9.315, 2.788, 8.119, -0.213, -2.809), bias=-13.73
 and xquad: German and Chinese, and English passages asked in German."""
 
 WITHOUT_WORDS = Weights((5.538, 3.646, 0.693, 14.745, -0.725, -1.534), bias=-20.191, answer=-1.0, closest=-4.6)
-"""For embedders that give no vectors of words, whose words are compared by their stems."""
+"""For embedders without word vectors, whose words are compared by their stems."""

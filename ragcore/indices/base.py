@@ -9,14 +9,13 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
-from inspect import signature
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
-from ragcore.indices.options import RetrievalOptions, ServiceOptions
+from ragcore.indices.options import ChatOptions, ChatPrompts, QueryEngineOptions, RetrievalOptions, ServiceOptions
 from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
@@ -33,6 +32,24 @@ if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStruct:
+    """The content of an index: the ids of its passages, its summary, and for a keyword table the ids of each keyword."""
+
+    index_id: str
+    nodes: list[str]
+    summary: str = ""
+    table: dict[str, set[str]] = field(default_factory=dict)
+
+    @property
+    def node_ids(self) -> set[str]:
+        return set(self.nodes)
+
+    @property
+    def nodes_dict(self) -> dict[str, str]:
+        return dict(zip(self.nodes, self.nodes, strict=True))
 
 
 class BaseIndex(ABC):
@@ -56,8 +73,12 @@ class BaseIndex(ABC):
         embed_model: Embedder | None = None,
         llm: LLM | None = None,
         show_progress: bool = False,
+        use_async: bool = False,
     ) -> None:
-        """`objects` are nodes too, which stand for something else. ValueError for nodes and a `record`, and for neither."""
+        """`objects` are nodes that stand for something else. ValueError for nodes and a `record`, and for neither.
+
+        `use_async` changes nothing: models are always asked at the same time.
+        """
         if (record is None) == (nodes is None and objects is None):
             raise ValueError("an index is made of nodes (of [] while there are none) or of a record, and not of both")
         self._given_llm = llm
@@ -121,6 +142,12 @@ class BaseIndex(ABC):
     @abstractmethod
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
         """The documents of this index by id."""
+
+    @property
+    def index_struct(self) -> IndexStruct:
+        """The passages by document, in the order in which the documents came."""
+        ids = [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids]
+        return IndexStruct(self.index_id, ids, self.summary)
 
     # --- documents ------------------------------------------------------------------------------------------------------
 
@@ -192,10 +219,8 @@ class BaseIndex(ABC):
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
         given: dict[str, Any] = dict(options)
-        finds = {name: given.pop(name) for name in signature(self.as_retriever).parameters.keys() & given.keys()}
-        if retriever is not None and finds:
-            raise ValueError(f"{sorted(finds)} are for the index's own retriever; give them to the retriever instead")
-        return RetrieverQueryEngine.from_args(retriever or self.as_retriever(**finds), llm or self.llm, response_mode, **given)
+        retriever = self._take_retriever(retriever, given, QueryEngineOptions)
+        return RetrieverQueryEngine.from_args(retriever, llm or self.llm, response_mode, **given)
 
     def as_chat_engine(
         self,
@@ -207,22 +232,34 @@ class BaseIndex(ABC):
         chat_history: Sequence[ChatMessage] | None = None,
         system_prompt: str = "",
         node_postprocessors: Sequence[NodePostprocessor] = (),
+        streaming: bool = False,
         verbose: bool = False,
+        **options: Unpack[ChatOptions],
     ) -> ChatEngine:
-        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`."""
+        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`. An option of
+        `as_retriever` is for it; any other is a prompt by its name in `get_prompts` of the engine. Every engine can stream."""
         from ragcore.chat_modes import chat_engine
 
+        prompts: dict[str, Any] = dict(options)
         engine = chat_engine(
             chat_mode,
             llm=llm or self.llm,
-            retriever=retriever or self.as_retriever(),
+            retriever=self._take_retriever(retriever, prompts, ChatPrompts),
             memory=memory,
             chat_history=chat_history,
             system_prompt=system_prompt,
             postprocessors=node_postprocessors,
         )
         engine.verbose = verbose
+        engine.update_prompts(prompts)
         return engine
+
+    def _take_retriever(self, retriever: Retriever | None, options: dict[str, Any], engine: type[Any]) -> Retriever:
+        """The retriever, or the index's own with the options that are not the engine's; these are taken out of `options`."""
+        names = options.keys() - engine.__annotations__.keys()
+        if retriever is not None and names:
+            raise ValueError(f"{sorted(names)} are for the index's own retriever; give them to the retriever instead")
+        return retriever or self.as_retriever(**{name: options.pop(name) for name in names})
 
     # --- for subclasses -------------------------------------------------------------------------------------------------
 

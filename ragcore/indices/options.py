@@ -10,11 +10,10 @@ if TYPE_CHECKING:
 
     from ragcore.embeddings.base import Embedder
     from ragcore.llms.base import LLM
-    from ragcore.memory import ChatMemoryBuffer
     from ragcore.prompts.templates import Wording
     from ragcore.query_engine.retriever import NodePostprocessor
     from ragcore.response_synthesizers.synthesizer import Synthesizer
-    from ragcore.schema import ChatMessage, TextNode
+    from ragcore.schema import TextNode
     from ragcore.settings import Transformation
     from ragcore.storage.index_store import IndexRecord
     from ragcore.storage.storage_context import StorageContext
@@ -28,6 +27,7 @@ class ServiceOptions(TypedDict, total=False):
     transformations: Sequence[Transformation] | None
     embed_model: Embedder | None
     llm: LLM | None
+    use_async: bool
 
 
 class IndexOptions(ServiceOptions, total=False):
@@ -54,8 +54,8 @@ class QueryEngineOptions(TypedDict, total=False):
     verbose: bool
 
 
-class RetrievalOptions(QueryEngineOptions, total=False):
-    """Also what the `as_retriever` of some kind of index takes."""
+class FindOptions(TypedDict, total=False):
+    """What the `as_retriever` of some kind of index takes."""
 
     similarity_top_k: int
     retriever_mode: str
@@ -66,6 +66,7 @@ class RetrievalOptions(QueryEngineOptions, total=False):
     alpha: float | None
     mmr_threshold: float | None
     sparse_top_k: int | None
+    hybrid_top_k: int | None
     vector_store_kwargs: Mapping[str, float] | None
     choice_batch_size: int
     choice_top_k: int
@@ -74,12 +75,18 @@ class RetrievalOptions(QueryEngineOptions, total=False):
     num_chunks_per_query: int
 
 
-class ChatEngineOptions(TypedDict, total=False):
-    """As `BaseIndex.as_chat_engine` takes them."""
+class RetrievalOptions(QueryEngineOptions, FindOptions, total=False):
+    """What an index's query engine takes."""
 
-    llm: LLM | None
-    memory: ChatMemoryBuffer | None
-    chat_history: Sequence[ChatMessage] | None
-    system_prompt: str
-    node_postprocessors: Sequence[NodePostprocessor]
-    verbose: bool
+
+class ChatPrompts(TypedDict, total=False):
+    """The prompts of an index's chat engine; which there are depends on its mode."""
+
+    context_prompt: Wording
+    context_template: Wording
+    condense_prompt: Wording
+    condense_question_prompt: Wording
+
+
+class ChatOptions(FindOptions, ChatPrompts, total=False):
+    """What an index's chat engine takes."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ragcore.embeddings.base import Embedder, embed_nodes
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.base import BaseIndex
-from ragcore.indices.options import ChatEngineOptions, IndexOptions
+from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
 from ragcore.schema import Document, TextNode
 from ragcore.settings import Transformation
@@ -28,9 +28,7 @@ from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 from ragcore.vector_stores.types import as_store, own_store
 
 if TYPE_CHECKING:
-    from ragcore.chat_engine.base import ChatEngine
     from ragcore.llms.base import LLM
-    from ragcore.query_engine.retriever import Retriever
     from ragcore.retrievers.vector import VectorIndexRetriever
     from ragcore.schema import Vector
     from ragcore.vector_stores.ranking import Similarity
@@ -125,6 +123,7 @@ class VectorStoreIndex(BaseIndex):
         alpha: float | None = None,
         mmr_threshold: float | None = None,
         sparse_top_k: int | None = None,
+        hybrid_top_k: int | None = None,
         vector_store_kwargs: Mapping[str, float] | None = None,
     ) -> VectorIndexRetriever:
         """The arguments are those of VectorIndexRetriever; the embedder is the index's."""
@@ -142,21 +141,8 @@ class VectorStoreIndex(BaseIndex):
             alpha=alpha,
             mmr_threshold=mmr_threshold,
             sparse_top_k=sparse_top_k,
+            hybrid_top_k=hybrid_top_k,
             vector_store_kwargs=vector_store_kwargs,
-        )
-
-    def as_chat_engine(
-        self,
-        chat_mode: str = "best",
-        *,
-        similarity_top_k: int = 2,
-        filters: MetadataFilters | None = None,
-        retriever: Retriever | None = None,
-        **options: Unpack[ChatEngineOptions],
-    ) -> ChatEngine:
-        """As every index's; how passages are found is said as to `as_retriever`, or by another `retriever`."""
-        return super().as_chat_engine(
-            chat_mode, retriever=retriever or self.as_retriever(similarity_top_k, filters=filters), **options
         )
 
     def _new_data(self) -> Mapping[str, Any]:

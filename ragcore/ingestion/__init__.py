@@ -1,4 +1,4 @@
-"""From documents to passages that are ready to be found."""
+"""Turning documents into passages for a store."""
 
 from typing import TYPE_CHECKING
 

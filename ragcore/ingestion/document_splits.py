@@ -1,10 +1,9 @@
-"""Documents and nodes as an index takes them: gathered by document, with their passages in reading order."""
+"""Documents and nodes in the form of an index: grouped by document, with their passages in reading order."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from reprlib import repr as shortened
 
 from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
@@ -12,7 +11,7 @@ from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A document with its passages in reading order; `inner` are those above them in a hierarchy, which are not indexed."""
+    """A document with its passages in reading order; `inner` are their ancestors in a hierarchy, which are not indexed."""
 
     document: Document
     nodes: tuple[TextNode, ...]
@@ -23,14 +22,14 @@ class Split:
 
 
 def refuse_others(items: Iterable[object]) -> None:
-    """TypeError for what is no document and no node."""
+    """TypeError for anything but documents and nodes."""
     for item in items:
         if not isinstance(item, Document | TextNode):
             raise TypeError(f"an index takes documents and nodes, not {shortened(item)}")
 
 
 def leaves(items: Sequence[Document | TextNode]) -> tuple[list[TextNode], list[TextNode]]:
-    """The passages to index, and those above them, where `items` is a tree."""
+    """The passages to index, and their ancestors, if `items` is a tree."""
     nodes = [item for item in items if isinstance(item, TextNode)]
     leaves_of = getattr(items, "leaves", None)
     if leaves_of is None:
@@ -41,30 +40,34 @@ def leaves(items: Sequence[Document | TextNode]) -> tuple[list[TextNode], list[T
 
 
 def joined_to(before: Split, split: Split) -> Split:
-    """The nodes after those that their document has already, or in the places of those with their ids."""
-    given = {node.id_: node for node in split.nodes}
-    nodes = (*(given.pop(node.id_, node) for node in before.nodes), *given.values())
+    """`before` with the nodes of `split`: a node replaces that with the same id, or follows at the end."""
+    new = {node.id_: node for node in split.nodes}
+    nodes = (*(new.pop(node.id_, node) for node in before.nodes), *new.values())
     fits = all(_stands_in(node, before.document) for node in split.nodes)
     above = {node.id_: node for node in (*before.inner, *split.inner)}
     return Split(before.document if fits else rebuilt(before.document.id_, nodes), nodes, tuple(above.values()))
 
 
 def by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
-    """The nodes with the documents they were cut from, as far as these can be told from them."""
-    order = {source: place for place, source in reversed(list(enumerate(_source(node) for node in nodes)))}
-    ranked = sorted(nodes, key=lambda node: order[_source(node)])  # stable: reading order inside
-    above: dict[str, list[TextNode]] = {}
-    for node in inner:
-        above.setdefault(_source(node), []).append(node)
+    """The nodes with their documents, as far as nodes show them."""
+    ancestors = _group(inner)
     splits = []
-    for source, group in groupby(ranked, key=_source):
-        members = _once(group)
-        splits.append(Split(rebuilt(source, members), members, tuple(above.get(source, ()))))
+    for source, group in _group(nodes).items():
+        members = _unique(group)
+        splits.append(Split(rebuilt(source, members), members, tuple(ancestors.get(source, ()))))
     return splits
 
 
-def _once(nodes: Iterable[TextNode]) -> tuple[TextNode, ...]:
-    """Each once: of a short text, splitters of two sizes make the same passage, with the same id."""
+def _group(nodes: Iterable[TextNode]) -> dict[str, list[TextNode]]:
+    """The nodes by the id of their document, or their own."""
+    groups: dict[str, list[TextNode]] = {}
+    for node in nodes:
+        groups.setdefault(node.id_ if node.ref_doc_id is None else node.ref_doc_id, []).append(node)
+    return groups
+
+
+def _unique(nodes: Iterable[TextNode]) -> tuple[TextNode, ...]:
+    """Without repetitions: splitters of two sizes create the same passage of a short text, with the same id."""
     first: dict[Hashable, TextNode] = {}
     for node in nodes:
         stands_for = (node.index_id, id(node.obj)) if isinstance(node, IndexNode) else None
@@ -73,7 +76,7 @@ def _once(nodes: Iterable[TextNode]) -> tuple[TextNode, ...]:
 
 
 def rebuilt(id_: str, nodes: Sequence[TextNode]) -> Document:
-    """The document as far as it can be told from its nodes."""
+    """The document, as far as its nodes show it."""
     first = nodes[0]
     return Document(
         _text_of(nodes),
@@ -89,12 +92,8 @@ def _stands_in(node: TextNode, document: Document) -> bool:
     return node.start_char_idx is not None and document.text[node.start_char_idx : node.end_char_idx] == node.text
 
 
-def _source(node: TextNode) -> str:
-    return node.id_ if node.ref_doc_id is None else node.ref_doc_id
-
-
 def _text_of(nodes: Sequence[TextNode]) -> str:
-    """Each node's text where it stood, spaces where nothing is known; one below the other where places are not known."""
+    """The texts of the nodes at their places, with spaces for unknown parts; joined by empty lines if places are unknown."""
     placed = [(node.start_char_idx, node.text) for node in nodes if node.start_char_idx is not None]
     if len(placed) < len(nodes):
         return "\n\n".join(node.text for node in nodes)

@@ -1,8 +1,8 @@
-"""Documents in, passages out, through the same steps each time, doing only what was not done before.
+"""A pipeline of transformations from documents to passages that skips documents it has already processed.
 
-A run is whole or it has not happened: when a step fails, or the store refuses a passage, the document store and the vector
-store hold what they held before, and the same documents can be given again. What had been written by then and was put back
-comes last where there is an order, as newly added.
+A run happens completely or not at all: if a step fails, or the store refuses a passage, document store and vector store have
+their former contents, and the same documents can be processed again. Documents that were restored in this way are the newest
+where stores have an order.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ DOCSTORE_FILE = "docstore.db"  # not the file of a storage context, which indexe
 
 
 class DocstoreStrategy(str, Enum):
-    """What is done with a document, told by its id and by the hash of its text and metadata."""
+    """What to do with a document, depending on its id and on the hash of its text and metadata."""
 
-    UPSERTS = "upserts"  # new: added; changed: replaced; the same: skipped
-    DUPLICATES_ONLY = "duplicates_only"  # skipped where one with the same hash was seen, under whatever id
-    UPSERTS_AND_DELETE = "upserts_and_delete"  # as upserts; and what is not among the documents of this run is removed
+    UPSERTS = "upserts"  # add new, replace changed, and skip unchanged documents
+    DUPLICATES_ONLY = "duplicates_only"  # skip a document with a known hash, whatever its id
+    UPSERTS_AND_DELETE = "upserts_and_delete"  # as upserts, and delete documents that are not in this run
 
 
 class Reader(Protocol):
@@ -48,7 +48,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A document, or all passages given of one."""
+    """A document, or all input passages of one."""
 
     id_: str
     items: tuple[Item, ...]
@@ -65,12 +65,17 @@ class _Source:
 
 
 class IngestionPipeline:
-    """Runs `transformations` (an embedder is one) over documents; without any, a SentenceSplitter and the default embedder.
+    """Runs `transformations`, which may include an embedder; by default a SentenceSplitter and the default embedder.
 
-    With a `docstore` it knows what it has seen, and `docstore_strategy` says what follows from that; without one every run
-    does everything. With a `vector_store` the passages that have a vector go there, in place of those that were there of
-    the same document. `documents` and `readers` are read in every run besides what it is given. What steps compute is kept
-    in `cache`, in memory where none is given, unless `disable_cache`.
+    With a `docstore` it knows the documents of earlier runs, and `docstore_strategy` decides what to do with them; without one
+    every run processes everything. With a `vector_store`, passages with a vector replace those of the same document there.
+    `documents` and `readers` are further input of every run. `cache` stores the results of steps, by default in memory,
+    unless `disable_cache` is set.
+
+    >>> from ragcore.node_parser import SentenceSplitter
+    >>> pipeline = IngestionPipeline([SentenceSplitter()], docstore=SimpleDocumentStore())
+    >>> [len(pipeline.run([Document("A boat is red.", "d1")])) for _ in range(2)]
+    [1, 0]
     """
 
     def __init__(
@@ -106,49 +111,50 @@ class IngestionPipeline:
         num_workers: int | None = None,
         in_place: bool = True,
     ) -> list[Item]:
-        """The passages of what was not skipped, those of a document together, documents in the order they were given.
+        """The passages of the processed documents, together by document, documents in the order of the input.
 
-        A document whose id is given twice counts as it was given last. `num_workers` documents, or shares of the passages, are
-        worked on at once. A ValueError where there is a vector store, but no step cuts or embeds. What a step raises goes up.
-        `in_place` is whether you still need what you give; it never changes.
+        Of several documents with one id the last counts. `num_workers` is the number of documents, or shares of the passages,
+        to process at once. ValueError if there is a vector store, but no step splits or embeds; errors of steps are raised.
+        `in_place` has no effect: the input never changes.
         """
         with span("ingest", pipeline=self.name) as step:
             read = [document for reader in self.readers for document in reader.load_data()]
             sources = _sources([*(documents or ()), *(nodes or ()), *self.documents, *read])
-            wanted, gone = self._plan(sources)
-            step.note(documents=len(sources), skipped=len(sources) - len(wanted), deleted=len(gone))
-            given = [item for source in wanted for item in source.items]
+            changed, obsolete = self._plan(sources)
+            step.note(documents=len(sources), skipped=len(sources) - len(changed), deleted=len(obsolete))
+            items = [item for source in changed for item in source.items]
             cache = None if self.disable_cache else self.cache
-            made = run_transformations(given, self.transformations, cache, num_workers or 1, show_progress)
+            results = run_transformations(items, self.transformations, cache, num_workers or 1, show_progress)
             with ExitStack() as undo:
                 if self.vector_store is not None:
-                    self._store(self.vector_store, wanted, gone, made, undo)
+                    self._store(self.vector_store, changed, obsolete, results, undo)
                 if self.docstore is not None:
-                    self._remember(self.docstore, wanted, gone, undo)
+                    self._record(self.docstore, changed, obsolete, undo)
                 undo.pop_all()
-            step.note(passages=len(made))
-        return made
+            step.note(passages=len(results))
+        return results
 
     arun = awaitable(run)
 
     def persist(self, persist_dir: str | Path = "./pipeline_storage") -> None:
-        """Write the cache and the document store into a folder, in place of what a pipeline wrote there; without a document
-        store an older one goes. Indexes may be persisted in the same folder. The vector store keeps itself.
+        """Write the cache and the document store into a folder, and replace or delete the files of an earlier pipeline there.
+
+        Indexes may be in the same folder. The vector store saves itself.
         """
         folder = Path(persist_dir)
         self.cache.persist(folder / CACHE_FILE)
         if self.docstore is None:
-            for ending in ("", "-wal", "-shm"):  # the last two where its process was killed
+            for ending in ("", "-wal", "-shm"):  # the last two exist if its process was killed
                 (folder / f"{DOCSTORE_FILE}{ending}").unlink(missing_ok=True)
             return
-        with _opened(folder) as (database, kept), database.transaction():
-            kept.clear()
-            copy_documents(self.docstore, kept)
+        with _open_docstore(folder) as (database, target), database.transaction():
+            target.clear()
+            copy_documents(self.docstore, target)
 
     def load(self, persist_dir: str | Path = "./pipeline_storage") -> None:
-        """Take copies of what was persisted there, in place of the cache and, where one was persisted, the document store.
+        """Replace the cache, and the document store if one was persisted there, by copies from a folder.
 
-        StoreError when nothing was persisted there.
+        StoreError if nothing was persisted there.
         """
         folder = Path(persist_dir)
         if not (folder / CACHE_FILE).is_file():
@@ -158,55 +164,55 @@ class IngestionPipeline:
         self.cache = IngestionCache.from_persist_path(folder / CACHE_FILE)
         if (folder / DOCSTORE_FILE).is_file():
             self.docstore = SimpleDocumentStore()
-            with _opened(folder) as (_, kept):
-                copy_documents(kept, self.docstore)
+            with _open_docstore(folder) as (_, source):
+                copy_documents(source, self.docstore)
 
     def _plan(self, sources: Sequence[_Source]) -> tuple[list[_Source], list[str]]:
-        """The documents to work on, and the ids of those to remove."""
+        """The documents to process, and the ids of those to delete."""
         if self.docstore is None:
             return list(sources), []
         known = self.docstore.get_all_document_hashes()
         if self.docstore_strategy is DocstoreStrategy.DUPLICATES_ONLY:
             seen, first = set(known.values()), {source.hash: source for source in reversed(sources)}
             return [source for source in sources if source is first[source.hash] and source.hash not in seen], []
-        wanted = [source for source in sources if known.get(source.id_) != source.hash]
+        changed = [source for source in sources if known.get(source.id_) != source.hash]
         if self.docstore_strategy is DocstoreStrategy.UPSERTS:
-            return wanted, []
+            return changed, []
         passages = {id_ for info in self.docstore.get_all_ref_doc_info().values() for id_ in info.node_ids}
-        given = {source.id_ for source in sources}
-        return wanted, [id_ for id_ in known if id_ not in given and id_ not in passages]
+        ids = {source.id_ for source in sources}
+        return changed, [id_ for id_ in known if id_ not in ids and id_ not in passages]
 
     def _store(
-        self, store: Store, wanted: Sequence[_Source], gone: Sequence[str], made: Sequence[Item], undo: ExitStack
+        self, store: Store, changed: Sequence[_Source], obsolete: Sequence[str], results: Sequence[Item], undo: ExitStack
     ) -> None:
-        passages = _by_source(made, [source.id_ for source in wanted])
-        held = {stored.id_ for stored in store.documents()}
-        for source in wanted:
-            undo.callback(_restoring(store, source.id_, held))
+        passages = _by_source(results, [source.id_ for source in changed])
+        existing = {stored.id_ for stored in store.documents()}
+        for source in changed:
+            undo.callback(_restore(store, source.id_, existing))
             store.put(source.document, passages[source.id_])
-        for id_ in gone:
-            if id_ in held:
-                undo.callback(_restoring(store, id_, held))
+        for id_ in obsolete:
+            if id_ in existing:
+                undo.callback(_restore(store, id_, existing))
                 store.delete(id_)
 
-    def _remember(self, docstore: DocumentStore, wanted: Sequence[_Source], gone: Sequence[str], undo: ExitStack) -> None:
-        for id_ in [*(source.id_ for source in wanted), *gone]:
-            undo.callback(_recalling(docstore, id_))
+    def _record(self, docstore: DocumentStore, changed: Sequence[_Source], obsolete: Sequence[str], undo: ExitStack) -> None:
+        for id_ in [*(source.id_ for source in changed), *obsolete]:
+            undo.callback(_restore_record(docstore, id_))
             docstore.delete_ref_doc(id_, raise_error=False)
-        for source in wanted:
+        for source in changed:
             docstore.add_documents([item for item in source.items if isinstance(item, Document)])
             docstore.set_document_hash(source.id_, source.hash)
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[tuple[SQLiteDatabase, DiskDocumentStore]]:
-    """The file of a pipeline's document store, in which all of it is in the shared place."""
+def _open_docstore(folder: Path) -> Iterator[tuple[SQLiteDatabase, DiskDocumentStore]]:
+    """The file of a pipeline's document store, whose documents are all in the shared namespace."""
     with closing(SQLiteDatabase(folder / DOCSTORE_FILE, SCHEMA)) as database:
         yield database, DiskDocumentStore(database, SHARED)
 
 
 def _sources(items: Sequence[Item]) -> list[_Source]:
-    """By document; a passage that names none is a document of its own."""
+    """The items grouped by document; a passage without document is its own."""
     grouped: dict[str, list[Item]] = {}
     for item in items:
         if isinstance(item, Document):
@@ -223,24 +229,24 @@ def _hash(members: Sequence[Item]) -> str:
     return content_hash("\n".join(member.hash for member in members), {})
 
 
-def _by_source(made: Sequence[Item], ids: Sequence[str]) -> dict[str, list[TextNode]]:
-    """The passages that have a vector, by the document they belong to."""
+def _by_source(results: Sequence[Item], ids: Sequence[str]) -> dict[str, list[TextNode]]:
+    """The passages with a vector, by document."""
     passages: dict[str, list[TextNode]] = {id_: [] for id_ in ids}
-    for item in made:
+    for item in results:
         if isinstance(item, Document):
             raise ValueError("the transformations gave back a document: there must be a splitter among them")
         if item.ref_doc_id is None or item.ref_doc_id not in passages:
             raise ValueError(f"passage {item.id_!r} does not say which of the documents it was cut from (its ref_doc_id)")
         if item.embedding is not None:
             passages[item.ref_doc_id].append(item)
-    if made and not any(passages.values()):
+    if results and not any(passages.values()):
         raise ValueError("no passage has a vector, so the vector store would get none: put an embedder behind the splitter")
     return passages
 
 
-def _restoring(store: Store, id_: str, held: set[str]) -> Callable[[], object]:
-    """Puts a document back as it is now."""
-    if id_ not in held:
+def _restore(store: Store, id_: str, existing: set[str]) -> Callable[[], object]:
+    """A function that restores the present state of a document."""
+    if id_ not in existing:
         return partial(_forget, store, id_)
     document, nodes = store.document(id_), store.nodes(store.passage_ids(id_))
     return partial(store.put, document, nodes)
@@ -251,16 +257,16 @@ def _forget(store: Store, id_: str) -> None:
         store.delete(id_)
 
 
-def _recalling(docstore: DocumentStore, id_: str) -> Callable[[], None]:
-    """Puts a document, its passages and its hash back as they are now."""
+def _restore_record(docstore: DocumentStore, id_: str) -> Callable[[], None]:
+    """A function that restores the present state of a document, its passages and its hash."""
     document, hash_ = docstore.get_document(id_, raise_error=False), docstore.get_document_hash(id_)
     info = docstore.get_ref_doc_info(id_)
     items = [*([] if document is None else [document]), *(docstore.get_nodes(info.node_ids) if info else ())]
 
-    def put_back() -> None:
+    def restore() -> None:
         docstore.delete_ref_doc(id_, raise_error=False)
         docstore.add_documents(items)
         if hash_ is not None:
             docstore.set_document_hash(id_, hash_)
 
-    return put_back
+    return restore

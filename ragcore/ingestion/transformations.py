@@ -1,12 +1,12 @@
-"""Running transformations one after the other, with what was computed before taken from a cache.
+"""Running transformations one after another, with a cache of their results.
 
-A step's `works_on` says what its result for a passage depends on: "node", the passage alone, and then it gives one passage
-for each; "document", all passages of the same document; "batch", everything it is given at once. Splitters work on documents;
-a step that does not say works on the batch, and is cached for exactly this batch.
+A step's `works_on` declares what its result for a passage depends on. "node": only the passage, with one result for each.
+"document": all passages of the document. "batch": everything passed in one call. Splitters work on documents; a step without a
+declaration works on the batch, and is cached only for exactly this batch.
 
-What a step computes is kept under the fingerprint of the step and what it sees of the passages: what its `sees(node)` gives,
-else everything but the ids. Where passages keep their ids, the ids are no part of that: the same text in another document is
-found, and gets what is its own.
+The cache has a result under the fingerprint of the step and its view of the passages: `sees(node)` if the step has it, or
+everything but the ids. If passages keep their ids, these are no part of the key: the same text in another document uses the
+same result, with its own ids.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ Scope: TypeAlias = Literal["node", "document", "batch"]
 
 
 class EmbeddingStep:
-    """A transformation that gives each passage its vector: of its text with the metadata that an embedder may see.
+    """A transformation that adds the vector of each passage's text, with the metadata for embedders.
 
-    A passage that has a vector keeps it. Of a hierarchy the leaves alone are embedded, so that no text is embedded twice.
+    Existing vectors stay. In a hierarchy only the leaves are embedded, so that no text is embedded twice.
     """
 
     works_on: Scope = "node"
@@ -50,7 +50,7 @@ class EmbeddingStep:
         self.embed_model = embed_model
 
     def sees(self, node: Item) -> str | None:
-        """The text to embed; None where there is nothing to do."""
+        """The text to embed, or None."""
         if isinstance(node, Document) or node.embedding is not None or node.child_ids:
             return None
         return node.get_content(MetadataMode.EMBED)
@@ -65,9 +65,9 @@ class EmbeddingStep:
         ]
 
 
-def as_step(given: Transformation | Embedder) -> Transformation:
-    """A transformation as it is; an embedder, made a step."""
-    return EmbeddingStep(cast(Embedder, given)) if hasattr(given, "embed_passages") else given
+def as_step(transformation: Transformation | Embedder) -> Transformation:
+    """The transformation itself, or an EmbeddingStep for an embedder."""
+    return EmbeddingStep(cast(Embedder, transformation)) if hasattr(transformation, "embed_passages") else transformation
 
 
 def run_transformations(
@@ -77,19 +77,18 @@ def run_transformations(
     num_workers: int = 1,
     show_progress: bool = False,
 ) -> list[Item]:
-    """What the last step gives; the passages of a document stand together, documents in the order of their first passage.
+    """The result of the last step, with the passages of a document together, documents in the order of their first passage.
 
-    Nothing of `nodes` is edited. `num_workers` is how many documents, or shares of the passages, a step may work on at once.
+    `nodes` do not change. `num_workers` is the number of documents, or shares of the passages, that a step may process at once.
     `show_progress` logs each step.
     """
     if num_workers < 1:
         raise ValueError(f"num_workers is {num_workers}; it must be at least 1.")
     items = _by_document(nodes)
-    for given in transformations:
-        step = as_step(given)
-        with span("transform", step=_title(step), given=len(items)) as noted:
+    for step in map(as_step, transformations):
+        with span("transform", step=_title(step), given=len(items)) as trace:
             items = _run(step, items, cache, num_workers)
-            noted.note(made=len(items))
+            trace.note(made=len(items))
         if show_progress:
             logger.info("%s: %d passages", _title(step), len(items))
     return items
@@ -100,18 +99,17 @@ def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, 
     key = None if cache is None else fingerprint(step)
     known = _Known(step, key, cache) if cache is not None and key is not None else None
     groups = list(_groups(items, scope))
-    results: list[list[Item] | None] = [None] * len(groups)
+    results: dict[int, list[Item]] = {}
 
-    def missing() -> list[int]:
-        return [place for place, result in enumerate(results) if result is None]
+    def missing_places() -> list[int]:
+        return [place for place in range(len(groups)) if place not in results]
 
     def compute(places: Sequence[int]) -> None:
         share = [groups[place] for place in places]
-        made = _called(step, share, scope)
+        computed = _call(step, share, scope)
         if known:
-            known.keep(share, made)
-        for place, result in zip(places, made, strict=True):
-            results[place] = result
+            known.add(share, computed)
+        results.update(zip(places, computed, strict=True))
 
     def compute_all(places: Sequence[int]) -> None:
         shares = _shares(places, workers) if scope == "node" else [[place] for place in places]
@@ -121,17 +119,12 @@ def _run(step: Transformation, items: list[Item], cache: IngestionCache | None, 
             for share in shares:
                 compute(share)
 
-    def look_up(known: _Known) -> None:
-        places = missing()
-        for place, result in zip(places, known.results([groups[place] for place in places]), strict=True):
-            results[place] = result
-
     if known:
-        look_up(known)
-        compute_all(known.unlike(missing(), groups))  # what is there twice is computed once,
-        look_up(known)  # and found the second time
-    compute_all(missing())
-    return [item for result in results for item in result or ()]
+        results.update(known.results(missing_places(), groups))
+        compute_all(known.distinct(missing_places(), groups))  # equal groups are computed once,
+        results.update(known.results(missing_places(), groups))  # and then looked up
+    compute_all(missing_places())
+    return [item for place in range(len(groups)) for item in results[place]]
 
 
 def works_on(step: Transformation) -> Scope:
@@ -139,14 +132,14 @@ def works_on(step: Transformation) -> Scope:
     return cast(Scope, getattr(step, "works_on", default))
 
 
-def _called(step: Transformation, groups: Sequence[list[Item]], scope: Scope) -> list[list[Item]]:
-    """What the step makes of each group. It may edit what it is given, which is copies."""
+def _call(step: Transformation, groups: Sequence[list[Item]], scope: Scope) -> list[list[Item]]:
+    """The results of a step for each group. It gets copies, which it may edit."""
     if scope != "node":
         return [list(step([item.copy() for item in group])) for group in groups]
-    made = list(step([item.copy() for group in groups for item in group]))
-    if len(made) != len(groups):
-        raise ValueError(f"{_title(step)} works on each passage alone, but made {len(made)} passages of {len(groups)}")
-    return [[item] for item in made]
+    results = list(step([item.copy() for group in groups for item in group]))
+    if len(results) != len(groups):
+        raise ValueError(f"{_title(step)} works on each passage alone, but made {len(results)} passages of {len(groups)}")
+    return [[item] for item in results]
 
 
 def _groups(items: Sequence[Item], scope: Scope) -> Iterator[list[Item]]:
@@ -165,7 +158,7 @@ def _by_document(items: Sequence[Item]) -> list[Item]:
 
 
 def document_id(item: Item) -> str | None:
-    """The id of the document that it is, or was cut from; None where that is not known, which counts as one document."""
+    """The id of the document itself or of a passage's document. All passages with None count as one document."""
     return item.id_ if isinstance(item, Document) else item.ref_doc_id
 
 
@@ -181,37 +174,38 @@ def _title(step: Transformation) -> str:
 
 
 class _Known:
-    """The cached results of one step. Each has two keys: one without ids, where what was computed holds none, else one with."""
+    """The cached results of one step. The key contains the ids only if the result does."""
 
     def __init__(self, step: Transformation, fingerprint: str, cache: IngestionCache) -> None:
         self._fingerprint = fingerprint
         self._cache = cache
         self._sees: Callable[[Item], object] = getattr(step, "sees", _all_but_ids)
 
-    def results(self, groups: Sequence[list[Item]]) -> list[list[Item] | None]:
-        keys = [(self._key(group), self._key(group, with_ids=True)) for group in groups]
-        found = self._cache.get([key for pair in keys for key in pair])
-        results: list[list[Item] | None] = []
-        for group, (edits, whole) in zip(groups, keys, strict=True):
-            if edits in found:
-                results.append([_edited(item, edit) for item, edit in zip(group, json.loads(found[edits]), strict=True)])
-            else:
-                results.append([_read(text) for text in json.loads(found[whole])] if whole in found else None)
+    def results(self, places: Sequence[int], groups: Sequence[list[Item]]) -> dict[int, list[Item]]:
+        keys = [(self._key(groups[place]), self._key(groups[place], with_ids=True)) for place in places]
+        cached = self._cache.get([key for pair in keys for key in pair])
+        results: dict[int, list[Item]] = {}
+        for place, (edits, whole) in zip(places, keys, strict=True):
+            if edits in cached:
+                pairs = zip(groups[place], json.loads(cached[edits]), strict=True)
+                results[place] = [_apply(item, edit) for item, edit in pairs]
+            elif whole in cached:
+                results[place] = [_read(text) for text in json.loads(cached[whole])]
         return results
 
-    def unlike(self, places: Sequence[int], groups: Sequence[list[Item]]) -> list[int]:
-        """The first place of each of these groups that looks different without its ids."""
+    def distinct(self, places: Sequence[int], groups: Sequence[list[Item]]) -> list[int]:
+        """The first place of each group among those that are equal without ids."""
         first = {self._key(groups[place]): place for place in reversed(places)}
         return sorted(first.values())
 
-    def keep(self, groups: Sequence[list[Item]], made: Sequence[list[Item]]) -> None:
+    def add(self, groups: Sequence[list[Item]], results: Sequence[list[Item]]) -> None:
         entries: dict[str, str] = {}
-        for group, result in zip(groups, made, strict=True):
+        for group, result in zip(groups, results, strict=True):
             edits = _edits(group, result)
             if edits is not None:
                 entries[self._key(group)] = json.dumps(edits)
-            elif not any(isinstance(item, IndexNode) for item in result):  # what it stands for cannot be written down
-                entries[self._key(group, with_ids=True)] = json.dumps([_written(item) for item in result])
+            elif not any(isinstance(item, IndexNode) for item in result):  # its object has no JSON form
+                entries[self._key(group, with_ids=True)] = json.dumps([_to_json(item) for item in result])
         self._cache.put(entries)
 
     def _key(self, group: Sequence[Item], *, with_ids: bool = False) -> str:
@@ -227,11 +221,11 @@ _PLACES = ("start_char_idx", "end_char_idx")
 
 def _all_but_ids(item: Item) -> list[object]:
     vector = item.embedding if isinstance(item, TextNode) else None
-    told: list[object] = [type(item).__name__, *(getattr(item, name) for name in _EDITABLE), list(item.metadata.items())]
-    told += [item.template.text, item.template.entry, item.template.separator]
+    state: list[object] = [type(item).__name__, *(getattr(item, name) for name in _EDITABLE), list(item.metadata.items())]
+    state += [item.template.text, item.template.entry, item.template.separator]
     if isinstance(item, Document):
-        return [*told, item.page_word, [[page.label, page.start, page.end] for page in item.pages]]
-    return [*told, *(getattr(item, name) for name in _PLACES), _packed(vector)]
+        return [*state, item.page_word, [[page.label, page.start, page.end] for page in item.pages]]
+    return [*state, *(getattr(item, name) for name in _PLACES), _pack_vector(vector)]
 
 
 def _ids(item: Item) -> list[object]:
@@ -239,15 +233,15 @@ def _ids(item: Item) -> list[object]:
 
 
 def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]] | None:
-    """What was changed of each passage; None where passages came, went, or took something of ids into themselves."""
+    """The changes of each passage; None if passages were added or removed, or contain ids."""
     if len(before) != len(after):
         return None
     edits: list[dict[str, Any]] = []
     for old, new in zip(before, after, strict=True):
-        kept = ("template", "related", *_PLACES)
+        fixed = ("template", "related", *_PLACES)
         if type(old) is not type(new) or isinstance(new, IndexNode) or _ids(old) != _ids(new):
             return None
-        if any(getattr(old, name, None) != getattr(new, name, None) for name in kept):
+        if any(getattr(old, name, None) != getattr(new, name, None) for name in fixed):
             return None
         edit = {name: getattr(new, name) for name in _EDITABLE if getattr(new, name) != getattr(old, name)}
         if new.metadata != old.metadata:
@@ -255,22 +249,22 @@ def _edits(before: Sequence[Item], after: Sequence[Item]) -> list[dict[str, Any]
             if any(value in (old.id_, document_id(old)) for value in added.values() if value is not None):
                 return None
             edit |= {"metadata": added, "without": [key for key in old.metadata if key not in new.metadata]}
-            if [*_metadata(old, edit)] != [*new.metadata]:  # their order is part of what is read
+            if [*_metadata(old, edit)] != [*new.metadata]:  # the order of keys is part of the text
                 return None
         if isinstance(new, TextNode) and isinstance(old, TextNode):
-            vector = _packed(new.embedding)
-            if vector != _packed(old.embedding):
+            vector = _pack_vector(new.embedding)
+            if vector != _pack_vector(old.embedding):
                 edit["embedding"] = vector
         edits.append(edit)
     return edits
 
 
-def _edited(item: Item, edit: dict[str, Any]) -> Item:
+def _apply(item: Item, edit: dict[str, Any]) -> Item:
     changed: dict[str, Any] = {name: edit[name] for name in _EDITABLE if name in edit}
     if "metadata" in edit:
         changed["metadata"] = _metadata(item, edit)
     if "embedding" in edit:
-        changed["embedding"] = _unpacked(edit["embedding"])
+        changed["embedding"] = _unpack_vector(edit["embedding"])
     return replace(item, **changed) if changed else item
 
 
@@ -278,22 +272,22 @@ def _metadata(item: Item, edit: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in item.metadata.items() if key not in edit["without"]}, **edit["metadata"]}
 
 
-def _written(item: Item) -> list[str | None]:
-    return [encoded(item), _packed(item.embedding if isinstance(item, TextNode) else None)]
+def _to_json(item: Item) -> list[str | None]:
+    return [encoded(item), _pack_vector(item.embedding if isinstance(item, TextNode) else None)]
 
 
 def _read(written: list[str]) -> Item:
     item = decoded(written[0])
-    return item if isinstance(item, Document) else replace(item, embedding=_unpacked(written[1]))
+    return item if isinstance(item, Document) else replace(item, embedding=_unpack_vector(written[1]))
 
 
-def _packed(vector: Vector | None) -> str | None:
+def _pack_vector(vector: Vector | None) -> str | None:
     import numpy as np
 
     return None if vector is None else base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode("ascii")
 
 
-def _unpacked(text: str | None) -> Vector | None:
+def _unpack_vector(text: str | None) -> Vector | None:
     import numpy as np
 
     return None if text is None else np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)

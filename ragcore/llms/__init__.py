@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from ragcore.content_blocks import DocumentBlock as DocumentBlock
     from ragcore.content_blocks import ImageBlock as ImageBlock
     from ragcore.content_blocks import TextBlock as TextBlock
+    from ragcore.content_blocks import ThinkingBlock as ThinkingBlock
+    from ragcore.content_blocks import ToolCallBlock as ToolCallBlock
     from ragcore.extractive.answerer import ExtractiveLLM as ExtractiveLLM
     from ragcore.llms.base import LLM as LLM
     from ragcore.llms.base import Generation as Generation
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ragcore.llms.custom import CompletionResponseGen as CompletionResponseGen
     from ragcore.llms.custom import CustomLLM as CustomLLM
     from ragcore.llms.llama_cpp import LlamaCPP as LlamaCPP
+    from ragcore.llms.mock import MockFunctionCallingLLM as MockFunctionCallingLLM
     from ragcore.llms.mock import MockLLM as MockLLM
     from ragcore.llms.ollama import Ollama as Ollama
     from ragcore.llms.openai import OpenAI as OpenAI

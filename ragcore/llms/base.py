@@ -1,17 +1,17 @@
-"""One door to a language model: a call goes in, an answer comes out, whole or in pieces, and the trace has both.
+"""The interface of a language model: a call goes in, an answer comes out, whole or in pieces, and the trace records both.
 
-A call is a prompt with its typed variables, not a string. A model behind a server gets the rendered messages; the extractive
-reader ignores the wording and answers from the variables. Whoever calls need not know which of them it is.
+A call is a prompt with typed variables, not a string. A model behind a server gets the rendered messages; the extractive
+reader ignores the wording and answers from the variables. The caller need not know which of them it is.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from ragcore.concurrency import awaitable, awaitable_stream
 from ragcore.llms.speed import Speed, Timings
@@ -24,12 +24,14 @@ from ragcore.prompts.wording import GENERATION, MESSAGES, in_form
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole, Outcome
 from ragcore.text.tokens import count_tokens
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class LLMMetadata:
-    """What packing must know. `context_window` and `num_output` are tokens; `num_output` is kept free for the answer."""
+    """The limits of a model. `context_window` and `num_output` are tokens; `num_output` is reserved for the answer."""
 
-    model_name: str
+    model_name: str = "unknown"
     context_window: int = 8192
     num_output: int = 768
     is_function_calling_model: bool = False
@@ -43,10 +45,10 @@ class LLMMetadata:
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:
-    """`tools` are in OpenAI's format, as `ToolMetadata.to_openai_tool` gives them; `tool_choice` is "auto", "none", "required"
-    or the name of one, which the model must call; ValueError for any other. `metadata` are what the call was packed for, where
-    they are not the model's own. `schema` is the JSON schema of the reply, of an object: a server that can holds the model to
-    it, others ignore it."""
+    """`tools` are in OpenAI's format, see `ToolMetadata.to_openai_tool`. `tool_choice` is "auto", "none", "required" or the
+    name of the tool that the model must call; ValueError for any other. `metadata` are the limits for which the call was
+    packed, if they are not the model's own. `schema` is the JSON schema of an object as reply; servers that cannot enforce it
+    ignore it."""
 
     prompt: Prompt
     variables: Variables
@@ -72,7 +74,7 @@ class LLMCall:
 
     @property
     def stop_sequences(self) -> tuple[str, ...]:
-        """Those of the prompt; none of its labels where the question speaks of one, as in "Write three questions"."""
+        """Those of the prompt, without labels that the question mentions, as in "Write three questions"."""
         question = str(self.variables.get("query_str", "")).lower()
         return tuple(stop for stop in self.prompt.stop_sequences if stop.strip("\n:").lower() not in question)
 
@@ -82,8 +84,8 @@ class LLMCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens in and out; `estimated` when the server did not say and we counted ourselves. `cached_tokens` of the prompt were
-    remembered by the server from earlier calls and not read again; None where it does not say."""
+    """Tokens of prompt and answer; `estimated` if we counted them ourselves. `cached_tokens` of the prompt were in the server's
+    cache; None if the server does not report them."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -93,14 +95,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """`tool_calls` are in OpenAI's form, as ToolCall describes it; those of `message` are ToolCalls."""
+    """`tool_calls` are in OpenAI's format, see ToolCall; those of `message` are ToolCalls."""
 
     text: str
     usage: Usage
     tool_calls: tuple[dict[str, Any], ...] = field(default=())
-    cut_short: bool = False  # the model stopped at its limit of tokens, not because it was done
-    timings: Timings | None = field(default=None, compare=False)  # None where they cannot be told
-    outcome: Outcome | None = None  # None where the model does not know it
+    cut_short: bool = False  # the model stopped at its limit of tokens
+    timings: Timings | None = field(default=None, compare=False)  # None if unknown
+    outcome: Outcome | None = None  # None if the model does not report it
 
     @property
     def message(self) -> ChatMessage:
@@ -109,13 +111,24 @@ class Generation:
 
 
 Stream: TypeAlias = Generator[str, None, Generation]
-"""Pieces of the text as they come; the return value is the whole generation: `generation = yield from llm.stream(call)`."""
+"""Pieces of the text; the return value is the whole generation: `generation = yield from llm.stream(call)`."""
+
+
+class Pieces(Generic[T]):
+    """Iterates over the pieces of a stream. Afterwards `result` is its return value."""
+
+    def __init__(self, stream: Generator[str, None, T]) -> None:
+        self._stream = stream
+        self.close = stream.close
+
+    def __iter__(self) -> Iterator[str]:
+        self.result: T = yield from self._stream
 
 
 class LLM(ToolCalling, ABC):
-    """A language model. Subclasses give `metadata` and `_generate`, and `_stream` where they can; failures are LLMErrors."""
+    """A language model. Subclasses give `metadata`, `_generate` or `chat`, and perhaps `_stream`. Failures are LLMErrors."""
 
-    provider = "ragcore"  # who runs it, as traces name it
+    provider = "ragcore"  # its name in traces
 
     @property
     @abstractmethod
@@ -123,11 +136,19 @@ class LLM(ToolCalling, ABC):
 
     @property
     def speed(self) -> Speed | None:
-        """Measured on the model's own answers in this process; None before the first, and for what is no model on a server."""
+        """Measured on the answers of the model in this process; None before the first, and for models without a server."""
         return None
 
-    @abstractmethod
-    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation: ...
+    def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        if type(self).chat is LLM.chat:
+            raise NotImplementedError(f"{type(self).__name__} needs _generate or chat")
+        response = self.chat(
+            [ChatMessage(each.role, each.content, each.name, each.additional_kwargs, each.blocks) for each in messages]
+        )
+        selections = self.get_tool_calls_from_response(response, error_on_no_tool_call=False)
+        calls = [ToolCall.of(each.tool_id, each.tool_name, _json(each.tool_kwargs)) for each in selections]
+        text = response.message.content or ""
+        return Generation(text, self.usage(messages, text, call.tools, calls), tuple(calls))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
         generation = self._generate(call, messages)
@@ -147,39 +168,34 @@ class LLM(ToolCalling, ABC):
     def stream(self, prompt: LLMCall | Prompt, /, **variables: Variable) -> Stream:
         """The answer in pieces, to a call, or to a prompt with these values, as in `predict`.
 
-        Nothing is sent before the first piece is asked for. Closing the stream ends the request.
+        The request is sent when the first piece is read. Closing the stream ends the request.
         """
         if isinstance(prompt, Prompt):
-            return self._streamed(LLMCall(prompt, prompt.checked(variables)))
+            return self._stream_call(LLMCall(prompt, prompt.checked(variables)))
         if variables:
             raise TypeError(f"a call has its values already; these are too many: {sorted(variables)}")
-        return self._streamed(prompt)
+        return self._stream_call(prompt)
 
-    def _streamed(self, call: LLMCall) -> Stream:
+    def _stream_call(self, call: LLMCall) -> Stream:
         messages = call.messages()
         step = self._begin(call, messages)
 
-        def noted() -> Stream:
-            said: list[str] = []
-            pieces = self._stream(call, messages)
+        def record() -> Stream:
+            texts: list[str] = []
             try:
-                while True:
-                    try:
-                        piece = next(pieces)
-                    except StopIteration as stop:
-                        generation: Generation = stop.value
-                        _note(step, generation)
-                        return generation
-                    said.append(piece)
-                    yield piece
+                with closing(Pieces(self._stream(call, messages))) as pieces:
+                    for piece in pieces:
+                        texts.append(piece)
+                        yield piece
+                    _note(step, pieces.result)
+                    return pieces.result
             except GeneratorExit:
-                _note_usage(step, self.usage(messages, "".join(said), call.tools))
+                _note_usage(step, self.usage(messages, "".join(texts), call.tools))
                 raise
             finally:
-                pieces.close()
-                step.facts.setdefault("reply", "".join(said))
+                step.facts.setdefault("reply", "".join(texts))
 
-        return (yield from stream_in(step, noted()))
+        return (yield from stream_in(step, record()))
 
     def chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
@@ -191,23 +207,19 @@ class LLM(ToolCalling, ABC):
     def stream_chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
     ) -> Generator[ChatResponse, None, ChatResponse]:
-        """The answer as it grows: each response has all of the text so far and its newest piece as `delta`. Where the model
-        calls tools, one more response has the calls."""
+        """The answer as it grows: each response has the whole text so far, and its newest piece as `delta`.
+
+        If the model calls tools, a last response has the calls.
+        """
         text = ""
-        pieces = self.stream(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice))
-        try:
-            while True:
-                try:
-                    piece = next(pieces)
-                except StopIteration as stop:
-                    whole = ChatResponse(stop.value.message, raw=stop.value)
-                    if stop.value.tool_calls:
-                        yield ChatResponse(whole.message, "", stop.value)
-                    return whole
+        with closing(Pieces(self.stream(LLMCall(MESSAGES, {}, tuple(messages), tuple(tools), tool_choice)))) as pieces:
+            for piece in pieces:
                 text += piece
                 yield ChatResponse(ChatMessage(MessageRole.ASSISTANT, text), piece)
-        finally:
-            pieces.close()
+            whole = ChatResponse(pieces.result.message, raw=pieces.result)
+            if pieces.result.tool_calls:
+                yield ChatResponse(whole.message, "", pieces.result)
+            return whole
 
     def complete(self, prompt: str) -> CompletionResponse:
         generation = self.generate(LLMCall(GENERATION, {"query_str": prompt}))
@@ -225,7 +237,7 @@ class LLM(ToolCalling, ABC):
         return self.generate(LLMCall(prompt, prompt.checked(variables))).text
 
     def structured_predict(self, output_cls: type[Form], prompt: Prompt, /, **variables: Variable) -> Form:
-        """The answer as a pydantic model; LLMProtocolError where the reply is not of its form. Variables as in `predict`."""
+        """The answer as a pydantic model; LLMProtocolError if the reply does not fit it. Variables as in `predict`."""
         schema = json.dumps(output_cls.model_json_schema(), ensure_ascii=False)
         call = LLMCall(in_form(prompt), {**prompt.checked(variables), "output_schema": schema})
         return parsed(self.generate(call).text, output_cls)
@@ -239,7 +251,7 @@ class LLM(ToolCalling, ABC):
     astructured_predict = awaitable(structured_predict)
 
     def prompt_tokens(self, call: LLMCall) -> int:
-        """What a call will cost to read: its messages, the tool calls in them, and its tools' schemas."""
+        """The tokens of a call: of its messages, the tool calls in them, and the schemas of its tools."""
         return self.usage(call.messages(), "", call.tools).prompt_tokens
 
     def usage(
@@ -249,11 +261,11 @@ class LLM(ToolCalling, ABC):
         tools: Sequence[Mapping[str, Any]] = (),
         tool_calls: Sequence[Mapping[str, Any]] = (),
     ) -> Usage:
-        """Our own count, for servers that do not give theirs."""
+        """Our own count, for servers that do not report theirs."""
         called = [message.additional_kwargs["tool_calls"] for message in messages if "tool_calls" in message.additional_kwargs]
         sent = [*(message.content for message in messages), *map(_json, called), *map(_json, tools)]
-        said = [text, *map(_json, tool_calls)]
-        return Usage(sum(map(self.count_tokens, sent)), sum(map(self.count_tokens, said)), estimated=True)
+        written = [text, *map(_json, tool_calls)]
+        return Usage(sum(map(self.count_tokens, sent)), sum(map(self.count_tokens, written)), estimated=True)
 
     def _begin(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Span:
         return start(
@@ -261,12 +273,16 @@ class LLM(ToolCalling, ABC):
             prompt=call.prompt.name,
             model=self.metadata.model_name,
             provider=self.provider,
-            messages=[_noted(message) for message in messages],
+            messages=[_describe(message) for message in messages],
             **({"tools": [tool["function"]["name"] for tool in call.tools]} if call.tools else {}),
         )
 
 
-def _noted(message: RenderedMessage) -> dict[str, Any]:
+FunctionCallingLLM = LLM
+"""The name of a base of models that call functions."""
+
+
+def _describe(message: RenderedMessage) -> dict[str, Any]:
     extra = message.additional_kwargs
     more = {
         "name": message.name or extra.get("name"),

@@ -1,49 +1,52 @@
-"""The calls that wait for a server: as many at once as it has room for, a person's question before what nobody waits for.
+"""The queue of calls to a server: it limits the calls at once, and a question comes before background work.
 
-    with in_background():               # gives way to any question: OvertakenError
+    with in_background():               # any question ends it: OvertakenError
         suggestions = llm.complete("...")
 
     cancellation = Cancellation()       # and from another thread: cancellation.cancel()
-    with cancellable(cancellation):     # ends the calls inside with CallCancelledError, also one that waits for its first word
+    with cancellable(cancellation):     # calls inside end with CallCancelledError, also before their first word
         answer = llm.complete("...")
 
-All clients of an address share its queue. A thread takes the context variables behind this with it only if it is started with
-`contextvars.copy_context`.
+All clients of an address share its queue. These settings are context variables: a new thread inherits them only if it is
+started with `contextvars.copy_context`.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from ragcore.errors import LLMError
 from ragcore.llms.call_stages import CallStage
 from ragcore.observe import set_stage
 
+T = TypeVar("T")
+
 
 class OvertakenError(LLMError):
-    """A call in the background gave way to a question."""
+    """A question ended a call in the background."""
 
     def __init__(self) -> None:
         super().__init__("This gave way to a question.", hint="It is made another time.")
 
 
 class CallCancelledError(LLMError):
-    """Whoever asked wants the answer no more."""
+    """The caller cancelled the call."""
 
     def __init__(self) -> None:
         super().__init__("The question was stopped.", hint="Ask it again.")
 
 
 class Turn:
-    """A call that may be ended from another thread, while it waits or while the server works on it."""
+    """A call that another thread may end, while it waits or while the server works on it."""
 
     def __init__(self, *, background: bool = False) -> None:
         self.background = background
         self.thread = threading.get_ident()
-        self.error: LLMError | None = None  # what it was ended with
+        self.error: LLMError | None = None  # why it was ended
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._hang_up: Callable[[], None] | None = None
@@ -53,10 +56,10 @@ class Turn:
             self.error = self.error or error
             self._ended.set()
             if self._hang_up is not None:
-                self._hang_up()  # within the lock: afterwards the connection may be another call's
+                self._hang_up()  # inside the lock: later the connection may belong to another call
 
     def when_ended(self, hang_up: Callable[[], None] | None) -> None:
-        """What ends the connection that it has now; None where it has none."""
+        """Set the function that ends the current connection; None without one."""
         with self._lock:
             self._hang_up = hang_up
             ended = self.error is not None
@@ -64,14 +67,14 @@ class Turn:
             hang_up()
 
     def pause(self, seconds: float) -> None:
-        """Its error, as soon as it is ended."""
+        """Raises its error as soon as it is ended."""
         self._ended.wait(seconds)
         if self.error is not None:
             raise self.error
 
 
 class Cancellation:
-    """Ends calls from another thread, those of now and those to come."""
+    """Ends present and future calls from another thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -87,7 +90,7 @@ class Cancellation:
 
     @contextmanager
     def ends(self, end: Callable[[], None]) -> Iterator[None]:
-        """Meanwhile `cancel` calls `end`; at once where it was called before."""
+        """Inside, `cancel` calls `end`; at once if it was called before."""
         with self._lock:
             self._calls.append(end)
             cancelled = self._cancelled
@@ -104,39 +107,38 @@ _background: ContextVar[bool] = ContextVar("ragcore_background", default=False)
 _cancellation: ContextVar[Cancellation | None] = ContextVar("ragcore_cancellation", default=None)
 
 
-@contextmanager
-def in_background() -> Iterator[None]:
-    """Calls inside are ended, whether they wait or run, as soon as a question has to wait: OvertakenError."""
-    token = _background.set(True)
-    try:
-        yield
-    finally:
-        _background.reset(token)
+def in_background() -> AbstractContextManager[None]:
+    """Calls inside end with OvertakenError, waiting or running, as soon as a question has to wait."""
+    return _set(_background, True)
+
+
+def cancellable(cancellation: Cancellation) -> AbstractContextManager[None]:
+    """Calls inside end with CallCancelledError when it is cancelled."""
+    return _set(_cancellation, cancellation)
 
 
 @contextmanager
-def cancellable(cancellation: Cancellation) -> Iterator[None]:
-    """Calls inside end when it is cancelled: CallCancelledError."""
-    token = _cancellation.set(cancellation)
+def _set(variable: ContextVar[T], value: T) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _cancellation.reset(token)
+        variable.reset(token)
 
 
 class CallQueue:
-    """Of one server. `room`: calls at once that it says it has room for, None before it was asked."""
+    """The queue of one server. `room` is the number of calls at once that it reports; None until it was requested."""
 
     def __init__(self) -> None:
         self.room: int | None = None
-        self._limit: int | None = None  # since it refused a call for want of room
+        self._limit: int | None = None  # set after it refused a call for lack of room
         self._changed = threading.Condition()
         self._waiting: list[Turn] = []
         self._running: list[Turn] = []
 
     @contextmanager
     def turn(self, limit: int) -> Iterator[Turn]:
-        """A turn, once fewer than `limit` others run, in the order of coming. OvertakenError, CallCancelledError."""
+        """A turn in the order of arrival, once fewer than `limit` others run. OvertakenError, CallCancelledError."""
         turn = Turn(background=_background.get())
         cancellation = _cancellation.get() or Cancellation()
         with cancellation.ends(lambda: self._end(turn, CallCancelledError())):
@@ -149,7 +151,7 @@ class CallQueue:
                     self._changed.notify_all()
 
     def make_smaller(self) -> bool:
-        """The server has room for fewer than run now. Whether other threads have some of them, so that it helps to wait."""
+        """Lower the limit below the calls that run now. Returns whether other threads have some, so that waiting helps."""
         with self._changed:
             helps = any(turn.thread != threading.get_ident() for turn in self._running)
             if helps:
@@ -177,7 +179,7 @@ class CallQueue:
 
     def _is_next(self, turn: Turn, limit: int) -> bool:
         if any(other.thread == turn.thread for other in self._running):
-            return True  # made while another answer is read: to wait for that one would be to wait forever
+            return True  # this thread reads another answer meanwhile: waiting for that would never end
         return len(self._running) < min(limit, self._limit or limit) and turn is self._waiting[0]
 
     def _end(self, turn: Turn, error: LLMError) -> None:
@@ -191,6 +193,6 @@ _lock = threading.Lock()
 
 
 def queue_of(server: Hashable) -> CallQueue:
-    """The one of this process for a server, by its address or whatever stands for it."""
+    """The queue of a server in this process, by the server's address or another key."""
     with _lock:
         return _queues.setdefault(server, CallQueue())

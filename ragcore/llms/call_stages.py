@@ -1,4 +1,4 @@
-"""What a call to a model is doing, as the stage of its span says while it has not ended."""
+"""The stages of a call to a model, as its span reports them until it ends."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def llm_completion_callback() -> Callable[[Method], Method]:
-    """Leaves a `complete` or `stream_complete` as it is: every call that an engine makes is traced without it.
+    """Does nothing to a `complete` or `stream_complete`: every call of an engine is traced anyway.
 
     >>> @llm_completion_callback()
     ... def complete(prompt):
@@ -21,7 +21,7 @@ def llm_completion_callback() -> Callable[[Method], Method]:
 
 
 def llm_chat_callback() -> Callable[[Method], Method]:
-    """As `llm_completion_callback`, of a `chat` or `stream_chat`.
+    """As `llm_completion_callback`, for a `chat` or `stream_chat`.
 
     >>> @llm_chat_callback()
     ... def chat(messages):

@@ -1,5 +1,5 @@
-"""Connections to one server, each used by one call at a time, so that the call can be ended from another thread at any moment:
-also while the server is still silent."""
+"""Connections to one server, each used by one call at a time, so that another thread can end the call at any moment, even while
+the server is silent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import httpx
 
 
 class Connections:
-    """Several threads may use it at once. `headers` go with each request; with `trust_env` the environment's proxies count."""
+    """Threads may share it. Every request has `headers`; `trust_env` uses the proxies of the environment."""
 
     def __init__(self, headers: dict[str, str], timeout: httpx.Timeout, *, secure: bool, trust_env: bool) -> None:
         self._headers = headers
@@ -26,7 +26,7 @@ class Connections:
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:
-        """One that nobody else uses meanwhile, the last used first."""
+        """An exclusive connection, the last used first."""
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         connection = connection or Connection(
@@ -40,7 +40,7 @@ class Connections:
                 self._idle.append(connection)
 
     def close(self) -> None:
-        """Those that are in use end with their calls."""
+        """Connections in use end with their calls."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -55,16 +55,16 @@ class Connection:
     def __init__(self, client: httpx.Client) -> None:
         self.client = client
         self.hung_up = False
-        self._stream: Any = None  # httpcore's, of the connection that was opened last
+        self._stream: Any = None  # httpcore's stream of the connection opened last
 
     @contextmanager
     def send(self, method: str, url: str, body: dict[str, Any] | None, silence: float) -> Iterator[httpx.Response]:
-        """`silence`: seconds that the server may say nothing.
+        """`silence`: seconds without a sign of life.
 
-        If the server closes a connection that was already open without an answer, the request is sent once more on a new one.
+        If the server closes an idle connection without an answer, the request is sent once more on a new one.
         """
         timeout = httpx.Timeout(silence, connect=self.client.timeout.connect)
-        request = partial(self.client.stream, method, url, json=body, timeout=timeout, extensions={"trace": self._traced})
+        request = partial(self.client.stream, method, url, json=body, timeout=timeout, extensions={"trace": self._on_trace})
         before = self._stream
         with ExitStack() as stack:
             try:
@@ -76,12 +76,12 @@ class Connection:
             yield response
 
     def hang_up(self) -> None:
-        """From any thread: whoever waits for the server hears at once that it is gone."""
+        """From any thread: a call that waits for the server fails at once."""
         self.hung_up = True
         if self._stream is not None:
             hang_up(self._stream.get_extra_info("socket"))
 
-    def _traced(self, event: str, info: dict[str, Any]) -> None:
+    def _on_trace(self, event: str, info: dict[str, Any]) -> None:
         opened = info.get("return_value")
         if event.endswith(("connect_tcp.complete", "start_tls.complete")) and opened is not None:
             self._stream = opened
@@ -89,4 +89,4 @@ class Connection:
 
 def hang_up(connection: socket.socket) -> None:
     with suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # that of TLS would leave a read that waits waiting
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)  # shutdown() of a TLS socket would not wake a waiting read

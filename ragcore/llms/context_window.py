@@ -1,4 +1,4 @@
-"""Making texts that a model is to judge fit its window: each keeps its beginning, the longest lose most."""
+"""Cutting texts so that they fit the window of a model: each keeps its beginning, the longest lose most."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ragcore.prompts.prompt import Passage, Prompt, RenderedMessage, Variables
 from ragcore.prompts.structured_output import RANKING
 from ragcore.text.json_replies import json_values
 
-PER_TEXT = 12  # tokens that a text's number and the space around it may take
-LEAST = 16  # tokens that are left of a text in any case
+PER_TEXT = 12  # tokens for a text's number and the space around it
+LEAST = 16  # minimum tokens of a text after cutting
 
 
 def opinion(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step: Span) -> str:
-    """The model's ranking of `texts`, numbered from 1 and `shortened`: lines as the prompt asks for, or JSON where the server
-    holds the model to RANKING. "" for an empty list."""
+    """The model's ranking of `texts`, numbered from 1 and `shortened`: lines as the prompt requests, or JSON if the server
+    enforces RANKING. "" for an empty list."""
     fitting = shortened(llm, prompt, {"context_str": (), "query_str": question}, texts, step)
     passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
     reply = llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question}, schema=RANKING)).text
@@ -26,9 +26,9 @@ def opinion(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step:
 
 
 def shortened(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span) -> list[str]:
-    """`texts`, cut so that they fit together with the rest of the prompt, whose `variables` are given without them.
+    """`texts`, cut to fit together with the rest of the prompt, whose `variables` do not contain them.
 
-    How many were cut is noted in `step` as `shortened`.
+    `step` records the number of cut texts as `shortened`.
     """
     rest = sum(llm.count_tokens(message.content) for message in prompt.render(variables))
     room = llm.metadata.context_window - llm.metadata.num_output - rest - PER_TEXT * len(texts)
@@ -37,21 +37,21 @@ def shortened(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[st
         return list(texts)
     most = max(fair_share(sizes, room), LEAST)
     step.note(shortened=sum(size > most for size in sizes))
-    return [text if size <= most else _beginning(llm, text, most) for text, size in zip(texts, sizes, strict=True)]
+    return [text if size <= most else _cut_text(llm, text, most) for text, size in zip(texts, sizes, strict=True)]
 
 
 def fair_share(sizes: Sequence[int], room: int) -> int:
-    """The greatest size to which all larger ones can be cut so that they fit together; `room` where all do."""
-    left = room
+    """The maximum size such that all fit after cutting the larger ones to it; `room` if nothing must be cut."""
+    remaining = room
     for place, size in enumerate(sorted(sizes)):
-        share = left // (len(sizes) - place)
+        share = remaining // (len(sizes) - place)
         if size > share:
             return share
-        left -= size
+        remaining -= size
     return room
 
 
-def _beginning(llm: LLM, text: str, tokens: int) -> str:
+def _cut_text(llm: LLM, text: str, tokens: int) -> str:
     end = len(text)
     while end and (size := llm.count_tokens(text[:end])) > tokens:
         end = min(end - 1, end * tokens // size)
@@ -59,7 +59,7 @@ def _beginning(llm: LLM, text: str, tokens: int) -> str:
 
 
 class WindowedLLM(LLM):
-    """Another model under metadata that differ from its own; a model behind a server is asked with these sizes."""
+    """Another model with different metadata; requests to a server have these sizes."""
 
     def __init__(self, llm: LLM, metadata: LLMMetadata) -> None:
         self.llm = llm
@@ -78,10 +78,10 @@ class WindowedLLM(LLM):
         return self.llm.count_tokens(text)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
-        return self.llm._generate(self._sized(call), messages)
+        return self.llm._generate(self._with_sizes(call), messages)
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
-        return (yield from self.llm._stream(self._sized(call), messages))
+        return (yield from self.llm._stream(self._with_sizes(call), messages))
 
-    def _sized(self, call: LLMCall) -> LLMCall:
+    def _with_sizes(self, call: LLMCall) -> LLMCall:
         return call if call.metadata else replace(call, metadata=self._metadata)

@@ -1,4 +1,4 @@
-"""The base of a model of one's own that goes on from one text, where LLM is that of one that takes messages."""
+"""The base of your own model that continues a text. (LLM is the base of one that takes messages.)"""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragcore.prompts.wording import MESSAGES
 from ragcore.schema import CompletionResponse, MessageRole
 
 CompletionResponseGen: TypeAlias = Generator[CompletionResponse, None, None]
-"""What `stream_complete` gives."""
+"""The type of `stream_complete`."""
 
 
 class CustomLLM(Fields, LLM):
-    """Subclasses give `metadata` and `complete`, and `stream_complete` where they can; nothing else calls the model.
+    """Subclasses implement `metadata` and `complete`, and `stream_complete` if they can, or `chat`. Only these call the model.
 
-    A prompt of one message is sent as its text. Messages are sent as lines "role: content" with "assistant: " to go on from.
-    What a script asks of `complete` itself is in no trace.
+    A prompt of one message is sent as its text. Several messages are sent as lines "role: content", ending with "assistant: ".
+    Direct calls of `complete` by a script are not traced.
 
     >>> from ragcore.llms import LLMMetadata
     >>> class Echo(CustomLLM):
@@ -40,15 +40,19 @@ class CustomLLM(Fields, LLM):
     def complete(self, prompt: str) -> CompletionResponse: ...
 
     def stream_complete(self, prompt: str) -> CompletionResponseGen:
-        """Each has all of the text so far, and its newest piece as `delta` or None."""
+        """Each has the whole text so far, and its newest piece as `delta` or None."""
         whole = self.complete(prompt)
         yield CompletionResponse(whole.text, whole.text, whole.raw)
 
     def _generate(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Generation:
+        if type(self).chat is not LLM.chat:
+            return super()._generate(call, messages)
         text = self.complete(_one_text(call, messages)).text
         return Generation(text, self.usage(messages, text, call.tools))
 
     def _stream(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> Stream:
+        if type(self).chat is not LLM.chat:
+            return (yield from super()._stream(call, messages))
         text = ""
         with closing(self.stream_complete(_one_text(call, messages))) as responses:
             for response in responses:

@@ -1,4 +1,4 @@
-"""The head of a GGUF file: what a model is, and how much memory it takes, without loading it.
+"""The header of a GGUF file: the name of a model and its memory, without loading it.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, versions 2 and 3.
 """
@@ -14,14 +14,14 @@ from ragcore.errors import LLMError
 
 MAX_STRING = 16 * 2**20  # bytes; a chat template has some thousands
 MAX_ENTRIES = 100_000
-COMPUTE = 300 * 2**20  # bytes that llama.cpp takes for itself, its buffers and its cache of prompts
+COMPUTE = 300 * 2**20  # bytes for llama.cpp itself, its buffers and its cache of prompts
 
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _STRING, _ARRAY = 8, 9
 
 
 class ModelFileError(LLMError):
-    """The file of a model is not there, or is not one that llama.cpp can load."""
+    """The file of a model is missing, or llama.cpp cannot load it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,12 @@ class GGUFHeader:
     file_size: int  # bytes
 
     def memory(self, tokens: int) -> int:
-        """Bytes that the model takes with a context of `tokens` in all. For models that look back only so far in some of
-        their layers it is less."""
+        """The memory in bytes for a context of `tokens`. Models with limited attention in some layers need less."""
         return self.file_size + tokens * self.cache_per_token + COMPUTE
 
 
 def read_header(path: Path) -> GGUFHeader:
-    """ModelFileError where the file is not there, broken off, or not GGUF."""
+    """ModelFileError for a file that is missing, incomplete, or not GGUF."""
     try:
         with path.open("rb") as file:
             values = _values(file)
@@ -72,7 +71,7 @@ def read_header(path: Path) -> GGUFHeader:
 
 
 def _values(file: BinaryIO) -> dict[str, Any]:
-    """The values by their names; of long lists, such as the vocabulary, only None."""
+    """The values by name; None for long lists such as the vocabulary."""
     if file.read(4) != b"GGUF":
         raise ValueError("not GGUF")
     if _scalar(file, "<I") not in (2, 3):

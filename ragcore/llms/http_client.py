@@ -1,6 +1,6 @@
-"""What clients of model servers share: the address, the connections, streams read line by line, failures put into words.
+"""The HTTP client for model servers: connections, reading streams line by line, and errors for failures.
 
-A key is sent in the Authorization header and is nowhere else: not in a repr, an error, a log line or an address.
+The key is only in the Authorization header: never in a repr, an error, a log line or an address.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from ragcore.llms.http_errors import (
     Refusal,
     WrongServerError,
     explanation,
+    final,
     is_about_context,
     is_about_loading,
     is_about_tools,
@@ -52,26 +53,26 @@ from ragcore.llms.server_address import OLLAMA_URL, is_loopback, server_address
 from ragcore.observe import set_stage
 
 CONNECT_TIMEOUT = 5.0  # seconds
-AFTERMATH = 0.25  # seconds between an answer's last line and the end of its stream
-MAX_LINE = 4 * 2**20  # bytes; a line of a stream is a few words
-MAX_BODY = 32 * 2**20  # bytes; a whole answer
-LOADING_SECONDS = 900.0  # that a server may take to load its model, as long as it says so
-LOADING_PAUSE = 0.5  # seconds between two questions whether it has
-FIND_OUT_SECONDS = 3.0  # that a server may take to say how many calls at once it has room for
-LOCAL_CALLS, REMOTE_CALLS = 1, 8  # at once, to a server that does not say how many it has room for
+AFTERMATH = 0.25  # seconds from the last line of an answer to the end of its stream
+MAX_LINE = 4 * 2**20  # bytes of a line of a stream, usually a few words
+MAX_BODY = 32 * 2**20  # bytes of a whole answer
+LOADING_SECONDS = 900.0  # for loading the model, while the server reports it
+LOADING_PAUSE = 0.5  # seconds between two attempts meanwhile
+SLOTS_SECONDS = 3.0  # for the answer how many calls at once the server accepts
+LOCAL_CALLS, REMOTE_CALLS = 1, 8  # at once, to a server that does not report its limit
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One call, as its client and the connection share it."""
+    """The state of a call that its client and the connection share."""
 
-    silence: float  # seconds that the server may say nothing
-    began: float = 0.0  # when it was sent, by the clock `time.perf_counter`
+    silence: float  # maximum seconds without a sign of life
+    began: float = 0.0  # when it was sent, by `time.perf_counter`
     turn: Turn = field(default_factory=Turn)
 
 
 def ollama_server(base_url: str | None, timeout: float, calls_at_once: int = 1) -> ModelServer:
-    """Without `base_url`, the environment's OLLAMA_HOST, as Ollama's own client does; else Ollama on this machine."""
+    """Without `base_url` the environment's OLLAMA_HOST, as in Ollama's own client, or Ollama on this machine."""
     base_url = os.environ.get("OLLAMA_HOST", "") if base_url is None else base_url
     url = server_address(base_url, usual=OLLAMA_URL, local_port=11434)
     url = url.copy_with(path=re.sub(r"/(api(/chat|/tags|/generate|/embed)?|v1)$", "", url.path.rstrip("/")) or "/")
@@ -80,11 +81,11 @@ def ollama_server(base_url: str | None, timeout: float, calls_at_once: int = 1) 
 
 
 class ModelServer:
-    """One server: asks it, reads what it says, and turns what goes wrong into LLMErrors. Safe to use from several threads.
+    """One server: sends requests, reads answers, and translates failures to LLMErrors. Threads may share it.
 
-    `kind` is what it should be ("Ollama", "an OpenAI-compatible server"), `name` how a sentence about it begins, `down_hint`
-    what to do when nobody answers. `calls_at_once`: None for as many as it says at `slots_at`, the address of llama.cpp's
-    "props", and where it does not say for one on this computer and several elsewhere.
+    `kind` is the expected software ("Ollama", "an OpenAI-compatible server"), `name` the beginning of sentences about the
+    server, `down_hint` what to do when it does not answer. Without `calls_at_once` the limit is the server's answer at
+    `slots_at`, the address of llama.cpp's "props"; otherwise LOCAL_CALLS or REMOTE_CALLS.
     """
 
     def __init__(
@@ -114,46 +115,49 @@ class ModelServer:
             {"Authorization": f"Bearer {self._key}"} if self._key else {},
             httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout)),
             secure=url.scheme == "https",
-            trust_env=not self._local,  # a proxy knows nothing of this machine's own servers
+            trust_env=not self._local,  # a proxy cannot reach servers on this machine
         )
-        self.close = weakref.finalize(self, self._connections.close)  # when asked, or when nobody holds the server any more
+        self.close = weakref.finalize(self, self._connections.close)  # explicitly, or by the garbage collector
 
     def __repr__(self) -> str:
         return f"ModelServer({self.url!r})"
 
     def get(self, path: str) -> dict[str, Any]:
-        with self._sent("GET", path, None) as response:
-            return self._whole(response)
+        with self._send("GET", path, None) as response:
+            return self._read_object(response)
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The JSON object it answers with; a Refusal where the status is not success."""
-        with self._sent("POST", path, body) as response:
-            return self._whole(response)
+        """The JSON object of the answer; a Refusal where the status is not success."""
+        with self._send("POST", path, body) as response:
+            return self.parse_answer(_text(_body(response)))
 
     def lines(self, path: str, body: dict[str, Any], exchange: Exchange) -> Generator[str, bool | None, None]:
-        """The lines of its answer as they come; a Refusal before the first where the status is not success. Closing it ends the
-        request; `ended` keeps its connection for the next. Waits for its turn: `ragcore.llms.call_queue`."""
+        """The lines of the answer as they arrive; a Refusal before the first where the status is not success.
+
+        Closing the generator ends the request; `mark_end` lets the next request use its connection. The request waits for its
+        turn in `ragcore.llms.call_queue`.
+        """
         while True:
             with self._queue.turn(self._room()) as exchange.turn:
                 try:
-                    with self._sent("POST", path, body, exchange) as response:
+                    with self._send("POST", path, body, exchange) as response:
                         lines = _lines(response)
                         for line in lines:
                             if (yield line):
                                 exchange.turn.when_ended(None)
-                                _read_out(lines, response)
+                                _drain(lines, response)
                     return
                 except Refusal as refusal:
-                    # Its room was not known, or others use it too.
+                    # Its limit was unknown, or other programs use it, too.
                     if refusal.status != 503 or not self._queue.make_smaller():
                         raise
                 except LLMError as error:
                     if exchange.turn.error is None or exchange.turn.error is error:
                         raise
-                    raise exchange.turn.error from error  # it was hung up
+                    raise exchange.turn.error from error  # the connection was ended
 
     def _room(self) -> int:
-        """Calls at once."""
+        """The limit of calls at once."""
         if self._calls_at_once is not None:
             return self._calls_at_once
         if self._queue.room is None:
@@ -161,18 +165,25 @@ class ModelServer:
         return self._queue.room
 
     def _find_room(self) -> int | None:
-        """What the server says, None where it does not."""
+        """The limit that the server reports, or None."""
         if not self._slots_at:
             return None
         try:
-            with self._sent("GET", self._slots_at, None, Exchange(min(self.timeout, FIND_OUT_SECONDS))) as response:
-                slots = self._whole(response).get("total_slots")
+            with self._send("GET", self._slots_at, None, Exchange(min(self.timeout, SLOTS_SECONDS))) as response:
+                slots = self._read_object(response).get("total_slots")
         except (Refusal, LLMProtocolError, LLMTimeoutError):
             return None
         return slots if isinstance(slots, int) and slots > 0 else None
 
-    def parsed(self, text: str) -> dict[str, Any]:
-        """A JSON object of the server's."""
+    def parse_answer(self, text: str) -> dict[str, Any]:
+        """The JSON object in `text`. An "error" in it is raised."""
+        data = self._parse(text)
+        if error := data.get("error"):
+            detail, code = explanation(json.dumps({"error": error}))
+            raise self._explain(Refusal(500, self._clean(detail), code))
+        return data
+
+    def _parse(self, text: str) -> dict[str, Any]:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -202,15 +213,10 @@ class ModelServer:
             )
         return EmptyAnswerError("The model gave an empty answer.", hint="Ask again, or choose another model in Settings.")
 
-    def said_error(self, error: object) -> LLMError:
-        """An `error` object where an answer should be."""
-        detail, code = explanation(json.dumps({"error": error}))
-        return self._in_words(Refusal(500, detail=self._clean(detail), code=code, retry_after=None, location="", is_page=False))
-
     def failure(
         self, refusal: Refusal, *, model: str, available: Callable[[], tuple[str, ...]], sent_tools: bool = False
     ) -> LLMError:
-        """The error for a refusal; `available` is asked for the models there are when `model` is none of them."""
+        """The error for a refusal. `available` is called for the names of the models if the server has no `model`."""
         if sent_tools and is_about_tools(refusal):
             return NoToolsError(
                 f"{self.name} at {self.place} does not accept tools with the model {model!r}: {refusal.detail}.",
@@ -221,23 +227,21 @@ class ModelServer:
             names = available()
             hint = f"It has: {', '.join(names)}." if names else "It did not say which models it has."
             return UnknownModelError(f"{self.name} at {self.place} has no model {model!r}.", hint=hint, available=names)
-        return self._in_words(refusal)
+        return self._explain(refusal)
 
     def wrong_server(self, location: str = "") -> WrongServerError:
-        hint = (
-            f"It points to {location}. Try that address in Settings."
-            if location
-            else "Check the address and the kind of server in Settings."
-        )
+        hint = "Check the address and the kind of server in Settings."
+        if location:
+            hint = f"It points to {location}. Try that address in Settings."
         return WrongServerError(f"Something answers at {self.place}, but it is not {self.kind}.", hint=hint)
 
     @contextmanager
-    def _sent(
+    def _send(
         self, method: str, path: str, body: dict[str, Any] | None, exchange: Exchange | None = None
     ) -> Iterator[httpx.Response]:
-        """The response to a request, sent again as long as the server says that it is loading its model."""
+        """The response to a request. It is sent again as long as the server reports that it is loading its model."""
         exchange = exchange or Exchange(self.timeout)
-        give_up = time.monotonic() + LOADING_SECONDS
+        deadline = time.monotonic() + LOADING_SECONDS
         url = path if "://" in path else f"{self.url}{path}"
         with self._connections.borrow() as connection:
             exchange.turn.when_ended(connection.hang_up)
@@ -252,38 +256,32 @@ class ModelServer:
                             yield response
                             return
                         refusal = self._refusal(response)
-                    if not is_about_loading(refusal) or time.monotonic() > give_up:
+                    if not is_about_loading(refusal) or time.monotonic() > deadline:
                         raise refusal
                     set_stage(CallStage.LOADING)
                     exchange.turn.pause(LOADING_PAUSE)
             except httpx.HTTPError as error:
-                raise self._transport_failure(error, exchange.silence) from error
+                raise self._explain_transport(error, exchange.silence) from error
             finally:
                 exchange.turn.when_ended(None)
 
-    def _whole(self, response: httpx.Response) -> dict[str, Any]:
-        return self.parsed(_text(_body(response)))
+    def _read_object(self, response: httpx.Response) -> dict[str, Any]:
+        return self._parse(_text(_body(response)))
 
     def _refusal(self, response: httpx.Response) -> Refusal:
         is_page = _is_page(response)
         detail, code = ("", "") if is_page else explanation(_text(_body(response)))
-        return Refusal(
-            response.status_code,
-            detail=self._clean(detail),
-            code=code,
-            retry_after=seconds_of(response.headers.get("retry-after", "")),
-            location=response.headers.get("location", ""),
-            is_page=is_page,
-        )
+        retry_after, location = (response.headers.get(name, "") for name in ("retry-after", "location"))
+        return Refusal(response.status_code, self._clean(detail), code, seconds_of(retry_after), location, is_page)
 
     def _clean(self, detail: str) -> str:
-        """A server's own words, fit for a sentence: short, on one line, without the key."""
+        """A message of the server for use in a sentence: short, on one line, without the key."""
         if self._key:
             detail = detail.replace(self._key, "…")
         line = " ".join(detail.split()).rstrip(".")
         return line if len(line) <= 300 else f"{line[:300]}…"
 
-    def _in_words(self, refusal: Refusal) -> LLMError:
+    def _explain(self, refusal: Refusal) -> LLMError:
         status, said = refusal.status, f": {refusal.detail}" if refusal.detail else ""
         if status in (401, 403) or refusal.code in ("invalid_api_key", "authentication_error"):
             what = "does not accept the key" if self._key else "requires a key"
@@ -308,29 +306,27 @@ class ModelServer:
                 f"{self.name} at {self.place} reported an internal error{said or f' (status {status})'}.",
                 hint="Ask again in a moment. If the problem remains, check the server's log.",
             )
-        error = LLMServerError(
-            f"{self.name} at {self.place} refused the request{said or f' (status {status})'}.",
-            hint="Check the model and its settings.",
+        return final(
+            LLMServerError(
+                f"{self.name} at {self.place} refused the request{said or f' (status {status})'}.",
+                hint="Check the model and its settings.",
+            )
         )
-        error.retryable = False
-        return error
 
     def _too_many(self, refusal: Refusal) -> RateLimitError:
         if refusal.code == "insufficient_quota":
-            error = RateLimitError(
-                f"{self.name} says that this key has no credit left.",
-                hint="Add credit to the account, or use another key.",
+            return final(
+                RateLimitError(
+                    f"{self.name} says that this key has no credit left.",
+                    hint="Add credit to the account, or use another key.",
+                )
             )
-            error.retryable = False
-            return error
-        wait = (
-            f"It asks to wait {refusal.retry_after:.0f} seconds."
-            if refusal.retry_after is not None
-            else "Wait a minute and ask again."
-        )
-        return RateLimitError(f"{self.name} at {self.place} is getting too many requests.", hint=wait)
+        hint = "Wait a minute and ask again."
+        if refusal.retry_after is not None:
+            hint = f"It asks to wait {refusal.retry_after:.0f} seconds."
+        return RateLimitError(f"{self.name} at {self.place} is getting too many requests.", hint=hint)
 
-    def _transport_failure(self, error: httpx.HTTPError, silence: float) -> LLMError:
+    def _explain_transport(self, error: httpx.HTTPError, silence: float) -> LLMError:
         if isinstance(error, httpx.ConnectTimeout):
             return LLMUnavailableError(
                 f"{self.name} did not answer at {self.place} within {CONNECT_TIMEOUT:.0f} seconds.",
@@ -356,15 +352,15 @@ class ModelServer:
     def _unavailable(self, error: httpx.HTTPError) -> LLMUnavailableError:
         causes = list(_causes(error))
         if any(isinstance(cause, ssl.SSLError) for cause in causes):
-            unavailable = LLMUnavailableError(
-                f"There is no secure connection to {self.place}.",
-                hint=(
-                    "A server on this machine or network usually needs an address that begins with http://, not "
-                    "https://. Otherwise this computer does not trust its certificate."
-                ),
+            return final(
+                LLMUnavailableError(
+                    f"There is no secure connection to {self.place}.",
+                    hint=(
+                        "A server on this machine or network usually needs an address that begins with http://, not "
+                        "https://. Otherwise this computer does not trust its certificate."
+                    ),
+                )
             )
-            unavailable.retryable = False
-            return unavailable
         if any(isinstance(cause, socket.gaierror) for cause in causes):
             return LLMUnavailableError(
                 f"No computer called {self.place} can be found.",
@@ -374,14 +370,16 @@ class ModelServer:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """The JSON objects in what should be a list of them; what is none is left out."""
+    """The JSON objects in a list; other items and other values are ignored."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def events(lines: Iterable[str]) -> Iterator[str]:
-    """The data of each server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html). Comments and other
-    fields are skipped; an event that the end of the stream cuts off is given as it is. A line that belongs to no such stream is
-    given too, so that a server that answers with a plain JSON object is understood."""
+    """The data of each server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+
+    Comments and other fields are skipped. The last event may be incomplete. Lines outside the format are data, too, so that a
+    server may answer with a plain JSON object.
+    """
     data: list[str] = []
     for line in lines:
         name, colon, value = line.partition(":")
@@ -397,14 +395,14 @@ def events(lines: Iterable[str]) -> Iterator[str]:
         yield "\n".join(data)
 
 
-def ended(lines: Generator[str, bool | None, None]) -> None:
-    """Say that the line last given by `ModelServer.lines` was the answer's last, whatever comes behind it."""
+def mark_end(lines: Generator[str, bool | None, None]) -> None:
+    """Tell `ModelServer.lines` that its last line was the last of the answer, whatever follows."""
     with suppress(StopIteration):
         lines.send(True)
 
 
-def _read_out(lines: Iterator[str], response: httpx.Response) -> None:
-    """Only a connection that was read to its end can be used again; a server that does not end soon loses it."""
+def _drain(lines: Iterator[str], response: httpx.Response) -> None:
+    """Read the rest, so that the connection can be used again; close it if the server does not end soon."""
     connection = response.extensions["network_stream"].get_extra_info("socket")
     cut = threading.Timer(AFTERMATH, hang_up, (connection,))
     cut.daemon = True
@@ -418,7 +416,7 @@ def _read_out(lines: Iterator[str], response: httpx.Response) -> None:
 
 
 def _lines(response: httpx.Response) -> Iterator[str]:
-    # Not response.iter_lines(): it also cuts at U+2028 and its like, which JSON may hold within a string.
+    # Not response.iter_lines(): it also splits at U+2028 and similar, which may be inside a JSON string.
     rest = b""
     for chunk in response.iter_bytes():
         *whole, rest = (rest + chunk).split(b"\n")
@@ -440,7 +438,7 @@ def _body(response: httpx.Response) -> bytes:
 
 
 def _text(data: bytes) -> str:
-    # Bytes that are no UTF-8 become characters that are no JSON outside of strings, and visible inside.
+    # Invalid bytes become characters that are invalid JSON outside of strings, and visible inside.
     return data.decode("utf-8", "replace")
 
 

@@ -1,5 +1,5 @@
-"""What goes wrong with a model server: the errors that its clients raise, what a refusal is about (the model, its tools, its
-context window), and which failures are worth another try.
+"""Failures of a model server: the errors of its clients, the cause of a refusal (the model, its tools, its context window), and
+retries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST_PAUSE = 20.0  # seconds; a server that asks for more is an error at once
 
 
 class BrokenOffError(LLMProtocolError):
-    """The answer stopped before its end. `partial` is what was said until then."""
+    """The answer stopped before its end. `partial` is the text until then."""
 
     def __init__(self, what: str, *, hint: str = "", partial: str = "") -> None:
         super().__init__(what, hint=hint)
@@ -34,48 +34,56 @@ class BrokenOffError(LLMProtocolError):
 
 
 class EmptyAnswerError(LLMProtocolError):
-    """The model answered, with no text at all."""
+    """The model answered without any text."""
 
 
 class WrongServerError(LLMProtocolError):
-    """Something answers at the address, but not a server of the kind that was meant."""
+    """The server at the address is of another kind than expected."""
 
     retryable = False
 
 
 class NoToolsError(LLMError):
-    """The model, or its server, takes no tools."""
+    """The model, or its server, does not support tools."""
 
 
+@dataclass(eq=False)
 class Refusal(Exception):
-    """A status that is not success; not an error yet, as a client may know how to ask again.
+    """A status that is not success. It is not an error yet: a client may send another request."""
 
-    `detail` is the server's own explanation, without the key.
-    """
+    status: int
+    detail: str  # the server's explanation, without the key
+    code: str = ""
+    retry_after: float | None = None  # seconds
+    location: str = ""
+    is_page: bool = False  # HTML and the like: from a proxy, or another kind of server
 
-    def __init__(self, status: int, *, detail: str, code: str, retry_after: float | None, location: str, is_page: bool) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
-        self.detail = detail
-        self.code = code
-        self.retry_after = retry_after  # seconds
-        self.location = location
-        self.is_page = is_page  # HTML and the like: from something in between, or no model server at all
+    def __str__(self) -> str:
+        return f"status {self.status}"
+
+
+Error = TypeVar("Error", bound=LLMError)
+
+
+def final(error: Error) -> Error:
+    """The error, marked as not worth another attempt."""
+    error.retryable = False
+    return error
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Failures that may pass are tried again, up to `count` times, as long as nothing of the answer has been given out.
+    """Up to `count` further attempts after a temporary failure, as long as nothing of the answer was returned.
 
-    The pause doubles from half a second and is shaken by a quarter; a server that says how long to wait is obeyed. A
-    timeout is not tried again: that would only double the wait.
+    The pause starts at half a second, doubles each time, and varies by a quarter; a server's own waiting time takes
+    precedence. There is no attempt after a timeout, which would only double the wait.
     """
 
     count: int = 2
     sleep: Callable[[float], None] = time.sleep
 
     def run(self, ask: Callable[[], T]) -> T:
-        """What `ask` gives, asked again as often as that helps."""
+        """The result of `ask`, called again after temporary failures."""
         attempt = 0
         while True:
             try:
@@ -86,21 +94,21 @@ class Retries:
                 attempt += 1
 
     def wait(self, error: LLMError, attempt: int) -> bool:
-        """Sleep before another attempt after attempt number `attempt` (from 0); False when there is none to make."""
+        """Sleep before the attempt after number `attempt`, counted from 0; False if there should be none."""
         if attempt >= self.count or not error.retryable or isinstance(error.__cause__, httpx.TimeoutException):
             return False
-        asked = error.__cause__.retry_after if isinstance(error.__cause__, Refusal) else None
-        if asked is not None and asked > LONGEST_PAUSE:
+        requested = error.__cause__.retry_after if isinstance(error.__cause__, Refusal) else None
+        if requested is not None and requested > LONGEST_PAUSE:
             return False
-        pause = asked if asked is not None else 0.5 * 2**attempt * random.uniform(0.75, 1.25)
+        pause = requested if requested is not None else 0.5 * 2**attempt * random.uniform(0.75, 1.25)
         logger.info("asking again in %.1f s after %s", pause, type(error).__name__)
         self.sleep(pause)
         return True
 
 
 def explanation(body: str) -> tuple[str, str]:
-    """What a server says is wrong, and its code: {"error": "..."}, {"error": {"message", "code"}}, {"message"}, {"detail"}, or
-    plain text."""
+    """A server's message and code from {"error": "..."}, {"error": {"message", "code"}}, {"message"}, {"detail"}, or plain
+    text."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
@@ -112,10 +120,10 @@ def explanation(body: str) -> tuple[str, str]:
         return error, ""
     if not isinstance(error, dict):
         return json.dumps(error), ""
-    said = error.get("message") or error.get("detail") or ""
+    message = error.get("message") or error.get("detail") or ""
     param = error.get("param")
     code = error.get("code") or error.get("type") or ""
-    detail = said if isinstance(said, str) else json.dumps(said)
+    detail = message if isinstance(message, str) else json.dumps(message)
     return (f"{detail} ({param})" if param and str(param) not in detail else detail), str(code)
 
 
@@ -146,7 +154,7 @@ def is_about_tools(refusal: Refusal) -> bool:
 
 
 def is_about_loading(refusal: Refusal) -> bool:
-    """As llama.cpp's server says until its model is loaded."""
+    """llama.cpp's server reports it until its model is loaded."""
     return refusal.status == 503 and "loading" in refusal.detail.lower()
 
 

@@ -1,4 +1,4 @@
-"""A language model on this computer, from a GGUF file, through llama.cpp. Nothing else is installed, and no server is run."""
+"""A language model on this computer, from a GGUF file, through llama.cpp, without any other installation or server."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ IDLE_SECONDS = 600.0
 
 
 class LlamaCPP(OpenAICompatibleLLM):
-    """`context_window` is tokens at most: less where the model was trained for less, or where memory is short. The model is
-    loaded when it is first asked, and leaves memory after `idle_seconds` without a question. All objects with the same file and
-    context window share it. `threads`: by default one for each physical core.
+    """A model in a GGUF file. `context_window` is the maximum in tokens: it is smaller if the model was trained for less, or if
+    memory is short. The first question loads the model, and after `idle_seconds` without a question it leaves memory. All
+    objects with the same file and context window share it. `threads`: by default one for each physical core.
 
         llm = LlamaCPP(model_path="models/qwen2.5-1.5b-instruct-q4_k_m.gguf")
         print(llm.complete("Who wrote Faust?"))
 
-    ModelFileError where the file is not there or not a model; as it is asked NotEnoughMemoryError, MissingPackageError.
+    ModelFileError if the file is missing or no model; a question may raise NotEnoughMemoryError or MissingPackageError.
     """
 
     provider = "llama_cpp"
@@ -60,14 +60,14 @@ class LlamaCPP(OpenAICompatibleLLM):
             is_function_calling_model=is_function_calling_model,
         )
         self._speed = record_of("", str(self.runtime.model_path))
-        self._server = _RuntimeServer(self.runtime, timeout, calls_at_once)  # its address is known once it runs
+        self._server = _RuntimeServer(self.runtime, timeout, calls_at_once)  # its address is unknown before it runs
 
     def __repr__(self) -> str:
         return f"LlamaCPP(model_path={str(self.runtime.model_path)!r})"
 
 
 class _RuntimeServer(ModelServer):
-    """The server of a runtime, which is started when something is sent to it."""
+    """The server of a runtime, started by the first request."""
 
     def __init__(self, runtime: LlamaCPPRuntime, timeout: float, calls_at_once: int | None) -> None:
         super().__init__(
@@ -82,10 +82,10 @@ class _RuntimeServer(ModelServer):
         self._queue = queue_of(runtime)
 
     @contextmanager
-    def _sent(
+    def _send(
         self, method: str, path: str, body: dict[str, Any] | None, exchange: Exchange | None = None
     ) -> Iterator[httpx.Response]:
-        with self._runtime.in_use() as server, server._sent(method, path, body, exchange) as response:
+        with self._runtime.in_use() as server, server._send(method, path, body, exchange) as response:
             yield response
 
     def _room(self) -> int:

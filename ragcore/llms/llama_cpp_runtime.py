@@ -1,7 +1,7 @@
-"""llama.cpp in a process of its own, on a random port of this computer's loopback and with a random key.
+"""llama.cpp in its own process, on a random port of this computer's loopback and with a random key.
 
-All that use a model file share one process. It starts when it is first needed, ends when nobody has used it for a while or when
-this process ends, and is started again where it has crashed.
+All users of a model file share one process. It starts with the first use, ends when nobody has used it for a while or when this
+process ends, and is started again after a crash.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from ragcore.errors import LLMError, LLMServerError, MissingPackageError
 from ragcore.llms.call_stages import CallStage
 from ragcore.llms.gguf_header import GGUFHeader, ModelFileError, read_header
 from ragcore.llms.http_client import ModelServer
+from ragcore.llms.http_errors import final
 from ragcore.llms.llama_cpp_server import NOT_LOADED
 from ragcore.llms.local_resources import free_memory, physical_cores
 from ragcore.observe import set_stage
 
 SERVER = Path(__file__).with_name("llama_cpp_server.py")
 MOST_SLOTS = 4
-SMALLEST_CONTEXT = 4096  # tokens, to which a context is cut where memory is short
-RESERVE = 256 * 2**20  # bytes that are left free for this process
-END_SECONDS = 5.0  # that it may take to end
-LOAD_SECONDS = 600.0  # to load a model
+SMALLEST_CONTEXT = 4096  # tokens, the minimum if memory is short
+RESERVE = 256 * 2**20  # bytes of memory for this process
+END_SECONDS = 5.0  # before an ending process is killed
+LOAD_SECONDS = 600.0  # before a loading process is killed
 NAME, DOWN_HINT = "The language model", "Ask again: it is being restarted."
 
 _lock = threading.Lock()
@@ -47,7 +48,7 @@ class NotEnoughMemoryError(LLMError):
 
 
 def runtime_of(model_path: Path, context: int, threads: int | None, idle_seconds: float) -> LlamaCPPRuntime:
-    """The one of this process for these. `idle_seconds` are those of the last call. ModelFileError."""
+    """The shared runtime for these arguments. The last call sets `idle_seconds`. ModelFileError."""
     key = (model_path.resolve(), context, threads)
     with _lock:
         runtime = _runtimes.get(key)
@@ -59,7 +60,7 @@ def runtime_of(model_path: Path, context: int, threads: int | None, idle_seconds
 
 
 def drop_runtimes(model_path: Path) -> None:
-    """End those of a file that is about to be deleted or replaced."""
+    """End the runtimes of a file before it is deleted or replaced."""
     path = model_path.resolve()
     with _lock:
         dropped = [_runtimes.pop(key) for key in list(_runtimes) if key[0] == path]
@@ -68,7 +69,7 @@ def drop_runtimes(model_path: Path) -> None:
 
 
 def _fitting_context(header: GGUFHeader, context: int) -> int:
-    """At most `context`, and what the model was trained for; halved as long as memory is short, but not below 4096."""
+    """At most `context` and the trained context; halved as long as memory is short, but not below 4096."""
     context = min(context, header.trained_context)
     free = free_memory() - RESERVE
     while context // 2 >= SMALLEST_CONTEXT and header.memory(context) > free:
@@ -93,20 +94,22 @@ class LlamaCPPRuntime:
 
     @property
     def pid(self) -> int | None:
-        """Of the process, where it runs."""
+        """The id of the process, if it runs."""
         running = self._running
         return running.process.pid if running is not None and running.process.poll() is None else None
 
     @property
     def slots(self) -> int:
-        """Calls at once, at least 1: of the process that runs, or that would be started now."""
+        """The calls at once, at least 1, of the running process, or of one started now."""
         running = self._running
         return running.slots if running is not None else max(1, self._slots_that_fit())
 
     @contextmanager
     def in_use(self) -> Iterator[ModelServer]:
-        """The server, started where it does not run; it does not end meanwhile. MissingPackageError, NotEnoughMemoryError,
-        ModelFileError, LLMServerError where it cannot be started."""
+        """The server, started if necessary; it does not end inside.
+
+        MissingPackageError, NotEnoughMemoryError, ModelFileError or LLMServerError if it cannot be started.
+        """
         if self.pid is None:
             set_stage(CallStage.LOADING)  # by this thread or the one that has the lock
         with self._lock:
@@ -132,8 +135,8 @@ class LlamaCPPRuntime:
             self._changed.notify_all()
 
     def stop_if_idle(self) -> None:
-        """Give its memory back, unless it is in use."""
-        if self._lock.acquire(blocking=False):  # who is starting is not idle
+        """End the process unless it is in use."""
+        if self._lock.acquire(blocking=False):  # a starting process holds the lock
             try:
                 if self._users == 0:
                     self.stop()
@@ -185,11 +188,15 @@ class _Running:
         self._model_name = model_path.name
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process runs
         self.process = subprocess.Popen(
-            [sys.executable, "-P", str(SERVER)],  # by its path and without the path's own folder: it needs nothing of ours
+            [
+                sys.executable,
+                "-P",
+                str(SERVER),
+            ],  # -P: it imports none of our modules
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            start_new_session=True,  # Ctrl-C in a terminal is this process's to hear
+            start_new_session=True,  # Ctrl-C in a terminal is for this process only
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         atexit.register(self.end)
@@ -202,7 +209,7 @@ class _Running:
         self.server = ModelServer(httpx.URL(f"{address}/v1"), kind="llama.cpp", name=NAME, down_hint=DOWN_HINT, key=key)
 
     def end(self) -> None:
-        """It ends by itself as soon as its input does."""
+        """End the process: closing its input ends it."""
         atexit.unregister(self.end)
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(OSError):
@@ -219,7 +226,7 @@ class _Running:
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None
-        with suppress(OSError):  # it has ended already, which shows below
+        with suppress(OSError):  # it has ended already, see below
             stdin.write(json.dumps(config).encode() + b"\n")
             stdin.flush()
         limit = threading.Timer(LOAD_SECONDS, self.process.kill)
@@ -244,10 +251,11 @@ class _Running:
                 ),
             )
         else:
-            error = LLMServerError(
-                f"Llama.cpp stopped while it was loading {self._model_name}.",
-                hint="There may not have been enough memory. Close other programs, or choose a smaller model.",
+            error = final(
+                LLMServerError(
+                    f"Llama.cpp stopped while it was loading {self._model_name}.",
+                    hint="There may not have been enough memory. Close other programs, or choose a smaller model.",
+                )
             )
-            error.retryable = False
         error.__cause__ = RuntimeError("\n".join(lines[-20:]))
         return error

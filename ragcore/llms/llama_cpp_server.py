@@ -1,7 +1,7 @@
-"""The process in which llama.cpp runs: `ragcore.llms.llama_cpp` starts it by its path. It needs only the package xllamacpp.
+"""The process in which llama.cpp runs: `ragcore.llms.llama_cpp` starts it by its path. It imports only the package xllamacpp.
 
-One line of JSON comes in on standard input: what `main` reads from it. One goes out on standard output: the address, once the
-model is loaded. The process ends when standard input does, or when the process that started it is gone.
+It reads one line of JSON from standard input, the configuration, and writes one line of JSON to standard output, the address,
+after the model is loaded. It ends when standard input ends, or when the process that started it ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOT_LOADED = 3  # its exit status where llama.cpp cannot load the model
 BATCH = 512  # tokens that are read between two looks at who else wants something, or has gone
 PING = 5  # seconds
 PROMPT_CACHE = 256  # megabytes, of prompts that no slot holds any more
-LOOKS = 1.0  # seconds between two looks whether the parent is there
+POLL_SECONDS = 1.0  # seconds between two looks whether the parent is there
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
         os._exit(NOT_LOADED)
     print(json.dumps({"address": server.listening_address}), file=answer, flush=True)
     while os.getppid() == parent:  # a copy of the pipe may live on in another child of the parent's
-        time.sleep(LOOKS)
+        time.sleep(POLL_SECONDS)
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""What this process may use of its computer: memory that is free, and processor cores."""
+"""The resources available to this process: free memory and processor cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def physical_cores() -> int:
-    """At least 1: the physical cores that this process may run on, within its affinity and its container's quota."""
+    """The physical cores in the affinity and container quota of this process, at least 1."""
     from joblib import cpu_count
 
     cores: int = cpu_count(only_physical_cores=True)
@@ -18,7 +18,7 @@ def physical_cores() -> int:
 
 
 def free_memory() -> int:
-    """Bytes that can be had without swapping: of this computer, or of the container where that has less."""
+    """Bytes available without swapping, of this computer or of the container, whichever has less."""
     import psutil
 
     free: int = psutil.virtual_memory().available
@@ -26,7 +26,7 @@ def free_memory() -> int:
 
 
 def _free_in_containers() -> list[int]:
-    """Of each group, with those around it, that limits this process's memory: Linux, cgroups of version 2 and of version 1."""
+    """The free bytes of each Linux cgroup, with its parents, that limits this process; versions 1 and 2."""
     free_bytes: list[int] = []
     with suppress(OSError):
         for line in OWN_CGROUPS.read_text().splitlines():
@@ -43,7 +43,7 @@ def _free_in_containers() -> list[int]:
 
 
 def _free(group: Path, limit_name: str, used_name: str, cache_name: str) -> list[int]:
-    with suppress(OSError, ValueError):  # no such group, as a container sees the names of its host; or "max", which is no limit
+    with suppress(OSError, ValueError):  # no group, as a container sees the names of its host; or "max", no limit
         limit, used = int((group / limit_name).read_text()), int((group / used_name).read_text())
         pairs = (line.split() for line in (group / "memory.stat").read_text().splitlines())
         return [limit - used + next((int(value) for name, value in pairs if name == cache_name), 0)]

@@ -1,17 +1,23 @@
-"""A language model that repeats what it is asked, to see what would be sent to another."""
+"""A language model that repeats its prompt, to see what another would receive."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
-from ragcore.llms.base import LLMMetadata
+from ragcore.content_blocks import Block, TextBlock, ToolCallBlock
+from ragcore.llms.base import LLM, LLMMetadata
 from ragcore.llms.custom import CustomLLM
-from ragcore.schema import CompletionResponse
+from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole
 
 
 class MockLLM(CustomLLM):
-    """Says the prompt again, in a stream word by word; with `max_tokens` so many times "text"."""
+    """Answers with the prompt, in a stream word by word; with `max_tokens` with so many times "text".
+
+    >>> MockLLM().complete("A boat").text
+    'A boat'
+    """
 
     def __init__(self, max_tokens: int | None = None) -> None:
         if max_tokens is not None and max_tokens < 1:
@@ -26,7 +32,52 @@ class MockLLM(CustomLLM):
         return CompletionResponse(prompt if self.max_tokens is None else " ".join(["text"] * self.max_tokens))
 
     def stream_complete(self, prompt: str) -> Generator[CompletionResponse, None, None]:
-        said = ""
+        text = ""
+        if not prompt:
+            yield CompletionResponse("", "")
         for word in re.findall(r"\s*\S+\s*$|\s*\S+|\s+", self.complete(prompt).text):
-            said += word
-            yield CompletionResponse(said, word)
+            text += word
+            yield CompletionResponse(text, word)
+
+
+class MockFunctionCallingLLM(LLM):
+    """A model that answers with `response_generator(messages)`, or repeats the blocks of the last message as text.
+
+    `blocks_to_content_callback` makes the text of the blocks. `tool_calls` has those that it was sent.
+
+    >>> str(MockFunctionCallingLLM().chat([ChatMessage(content="Hello")]))
+    'assistant: Hello'
+    """
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        blocks_to_content_callback: Callable[..., str] | None = None,
+        response_generator: Callable[[Sequence[ChatMessage]], ChatMessage] | None = None,
+    ) -> None:
+        self.max_tokens = max_tokens
+        self.tool_calls: list[ToolCallBlock] = []
+        self._content_of = blocks_to_content_callback or _content_of
+        self._respond = response_generator
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata("mock", num_output=self.max_tokens or LLMMetadata().num_output, is_function_calling_model=True)
+
+    def chat(self, messages: Sequence[ChatMessage], tools: Any = (), tool_choice: str = "auto") -> ChatResponse:
+        if self._respond is not None:
+            return ChatResponse(self._respond(messages))
+        content = self._content_of(list(messages[-1].blocks), self.tool_calls)
+        return ChatResponse(ChatMessage(MessageRole.ASSISTANT, content or "<empty>"))
+
+
+def _content_of(blocks: Sequence[Block], tool_calls: list[ToolCallBlock]) -> str:
+    tool_calls.extend(block for block in blocks if isinstance(block, ToolCallBlock))
+    return "".join(_text_of(block) for block in blocks if not isinstance(block, ToolCallBlock))
+
+
+def _text_of(block: Block) -> str:
+    if isinstance(block, TextBlock):
+        return block.text
+    data = getattr(block, "given", None) or b""
+    return f"<{block.block_type}>{data.decode(errors='replace')}</{block.block_type}>"

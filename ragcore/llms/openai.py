@@ -1,7 +1,7 @@
-"""OpenAI's chat completions, and the many servers that speak the same: LM Studio, vLLM, llama.cpp, OpenRouter, ...
+"""OpenAI's chat completions, and the many servers with the same interface: LM Studio, vLLM, llama.cpp, OpenRouter, ...
 
-Wire format: https://platform.openai.com/docs/api-reference/chat. Servers differ in which parameters they take. What a server
-refuses by name is left out or renamed, and the client remembers it.
+Wire format: https://platform.openai.com/docs/api-reference/chat. Servers differ in their parameters. The client omits or
+renames parameters that a server refuses by name, and remembers them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any, TypedDict, Unpack
 from ragcore.content_blocks import has_media, in_openai_format
 from ragcore.errors import LLMAuthError
 from ragcore.llms.base import LLMCall, LLMMetadata, Usage
-from ragcore.llms.http_client import Exchange, ModelServer, ended, events, objects
+from ragcore.llms.http_client import Exchange, ModelServer, events, mark_end, objects
 from ragcore.llms.http_errors import Refusal, Retries
 from ragcore.llms.server_address import api_address, openai_base_url
-from ragcore.llms.server_llm import Replies, Reply, ServedLLM
+from ragcore.llms.server_llm import Replies, Reply, ServedLLM, read_calls, text_of, usage_of
 from ragcore.llms.speed import Timings
 from ragcore.llms.tool_call import ToolCall, calls_of, unused_ids
 from ragcore.prompts.prompt import RenderedMessage
@@ -35,7 +35,7 @@ _NOT_TAKEN = re.compile(
 
 
 class ClientOptions(TypedDict, total=False):
-    """As `OpenAICompatibleLLM` takes them."""
+    """Arguments of `OpenAICompatibleLLM`."""
 
     temperature: float
     context_window: int
@@ -46,11 +46,11 @@ class ClientOptions(TypedDict, total=False):
 
 
 class OpenAICompatibleLLM(ServedLLM):
-    """`base_url` with or without /v1, a slash at the end, or a scheme. `timeout` is seconds without a sign of life.
+    """`base_url` may lack the scheme and /v1, or end with a slash. `timeout` is seconds without a sign of life.
 
-    `calls_at_once`: None for as many as a llama.cpp server says that it has room for; where it does not say, one to a server
-    on this computer and eight to another. Say `is_function_calling_model` where server and model take tools: agents then call
-    them that way, and otherwise in words.
+    `calls_at_once`: None for the limit that a llama.cpp server reports; for other servers one on this computer, and eight
+    elsewhere. Set `is_function_calling_model` if server and model support tools: agents then use tool calls, and without it
+    plain text.
     """
 
     provider = "openai"
@@ -87,12 +87,12 @@ class OpenAICompatibleLLM(ServedLLM):
         metadata = LLMMetadata(model, context_window, num_output, is_function_calling_model)
         super().__init__(server, metadata, Retries(max_retries, sleep))
         self._temperature = temperature
-        # OpenAI's newer models take only the second, older servers only the first.
+        # OpenAI's newer models accept only the second name, older servers only the first.
         names = ("max_tokens", "max_completion_tokens")
         self._limit_names = names[::-1] if url.host == "api.openai.com" else names
         self._refused: frozenset[str] = frozenset()
 
-    def _listen(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
+    def _request(self, call: LLMCall, messages: Sequence[RenderedMessage], exchange: Exchange) -> Replies:
         while True:
             body = self._body(call, messages)
             try:
@@ -100,7 +100,7 @@ class OpenAICompatibleLLM(ServedLLM):
                     if "stream" not in body:
                         return (yield from self._read_whole(lines, messages))
                     reply = yield from self._read_events(lines, messages)
-                    ended(lines)
+                    mark_end(lines)
                     return reply
             except Refusal as refusal:
                 if not self._gives_way(refusal, body):
@@ -109,7 +109,7 @@ class OpenAICompatibleLLM(ServedLLM):
     def _body(self, call: LLMCall, messages: Sequence[RenderedMessage]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.metadata.model_name,
-            "messages": [_on_the_wire(message) for message in messages],
+            "messages": [_wire_format(message) for message in messages],
         }
         if call.tools:
             body["tools"] = [dict(tool) for tool in call.tools]
@@ -128,30 +128,29 @@ class OpenAICompatibleLLM(ServedLLM):
         return {name: value for name, value in body.items() if name not in self._refused}
 
     def _gives_way(self, refusal: Refusal, body: dict[str, Any]) -> bool:
-        """Whether to ask again without the parameters that the server says it does not take; later calls leave them out too."""
+        """Whether to repeat the request without the parameters that the server refuses; later calls omit them, too."""
         if "response_format" in body and (refusal.status in (500, 501) or "schema" in refusal.detail):
-            self._refused |= {"response_format"}  # some servers fail where they should refuse
+            self._refused |= {"response_format"}  # some servers fail instead of refusing
             return True
         if refusal.status not in (400, 422) or not _NOT_TAKEN.search(refusal.detail):
             return False
         named = {name for name in body if name in _OPTIONAL and re.search(rf"\b{name}\b", refusal.detail)}
-        self._refused |= named  # each is refused once, so this ends; a new set, as other threads may be reading the old
+        self._refused |= named  # a new set: other threads may be reading the old one
         return bool(named)
 
     def _read_whole(self, lines: Iterable[str], messages: Sequence[RenderedMessage]) -> Replies:
-        """Of a server that does not stream this model."""
-        data = self._server.parsed("\n".join(lines))
+        """The answer of a server that does not stream this model."""
+        data = self._server.parse_answer("\n".join(lines))
         choice = self._choice(data)
         message = choice.get("message")
         if not isinstance(message, dict):
             raise self._server.unreadable()
-        ids = unused_ids(messages)
-        calls = [ToolCall.read(call, next(ids)) for call in objects(message.get("tool_calls"))]
-        yield _said(message)
-        return Reply(_said(message), _usage(data), tuple(calls), choice.get("finish_reason") == "length")
+        text, calls = text_of(message), read_calls(message, unused_ids(messages))
+        yield text
+        return Reply(text, _usage(data), tuple(calls), choice.get("finish_reason") == "length")
 
     def _read_events(self, lines: Iterable[str], messages: Sequence[RenderedMessage]) -> Replies:
-        said: list[str] = []
+        pieces: list[str] = []
         calls = CallsInPieces()
         usage: Usage | None = None
         timings: Timings | None = None
@@ -160,9 +159,9 @@ class OpenAICompatibleLLM(ServedLLM):
             if event.strip() == "[DONE]":
                 finish = finish or "stop"
                 break
-            data = self._server.parsed(event)
+            data = self._server.parse_answer(event)
             usage, timings = _usage(data) or usage, _timings(data) or timings
-            if data.get("choices") == [] and "error" not in data:
+            if data.get("choices") == []:
                 continue  # the last event of a stream with usage, and the first of some servers
             choice = self._choice(data)
             finish = choice.get("finish_reason") or finish
@@ -171,16 +170,14 @@ class OpenAICompatibleLLM(ServedLLM):
                 raise self._server.unreadable()
             for call in objects(delta.get("tool_calls")):
                 calls.add(call)
-            if piece := _said(delta):
-                said.append(piece)
+            if piece := text_of(delta):
+                pieces.append(piece)
                 yield piece
         if finish is None:
-            raise self._server.broken_off("".join(said))
-        return Reply("".join(said), usage, calls.whole(messages), finish == "length", timings)
+            raise self._server.broken_off("".join(pieces))
+        return Reply("".join(pieces), usage, calls.whole(messages), finish == "length", timings)
 
     def _choice(self, data: dict[str, Any]) -> dict[str, Any]:
-        if data.get("error"):
-            raise self._server.said_error(data["error"])
         choices = data.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise self._server.wrong_server()
@@ -189,7 +186,11 @@ class OpenAICompatibleLLM(ServedLLM):
 
 
 class OpenAILike(OpenAICompatibleLLM):
-    """The same by the names that scripts know: `api_base` is the address, `max_tokens` are kept free for the answer."""
+    """`OpenAICompatibleLLM` with LlamaIndex's arguments: `api_base` is the address, `max_tokens` the limit of the answer.
+
+    >>> OpenAILike("qwen3", "localhost:1234", context_window=4096)
+    OpenAILike(model='qwen3', base_url='http://localhost:1234/v1')
+    """
 
     def __init__(
         self,
@@ -202,7 +203,7 @@ class OpenAILike(OpenAICompatibleLLM):
         is_function_calling_model: bool = False,
         **options: Unpack[ClientOptions],
     ) -> None:
-        """ValueError for a model that does not chat: it is asked at /chat/completions, and nowhere else."""
+        """ValueError for a model that does not chat: all requests go to /chat/completions."""
         if not is_chat_model:
             raise ValueError(f"{model!r} is asked at /chat/completions, so is_chat_model must be True")
         super().__init__(
@@ -216,8 +217,12 @@ class OpenAILike(OpenAICompatibleLLM):
 
 
 class OpenAI(OpenAICompatibleLLM):
-    """OpenAI itself. Without `api_key`, the environment's OPENAI_API_KEY; without `api_base`, its OPENAI_BASE_URL, else its own
-    address."""
+    """OpenAI itself. Without `api_key` with the environment's OPENAI_API_KEY; without `api_base` at its OPENAI_BASE_URL, or at
+    OpenAI's address.
+
+    >>> OpenAI("gpt-4o-mini", api_key="sk-example", api_base="https://api.openai.com/v1")
+    OpenAI(model='gpt-4o-mini', base_url='https://api.openai.com/v1')
+    """
 
     def __init__(
         self,
@@ -243,37 +248,27 @@ class OpenAI(OpenAICompatibleLLM):
         )
 
 
-def _said(message: dict[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):  # parts; thoughts and the like are no text
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict) and part.get("type") == "text")
-    return content if isinstance(content, str) else ""
-
-
 def _usage(data: dict[str, Any]) -> Usage | None:
     usage = data.get("usage")
     if not isinstance(usage, dict):
         return None
-    sent, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not (isinstance(sent, int) and isinstance(said, int)):
-        return None
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    return Usage(sent, said, cached_tokens=cached if isinstance(cached, int) else None)
+    return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
 
 
 def _timings(data: dict[str, Any]) -> Timings | None:
-    """llama.cpp's."""
+    """Those of llama.cpp."""
     timings = data.get("timings") or {}
     try:
         read, written = int(timings["prompt_n"]), int(timings["predicted_n"])
         return Timings(read, timings["prompt_ms"] / 1e3, written, timings["predicted_ms"] / 1e3)
-    except (KeyError, TypeError, ValueError):  # none, or of another kind
+    except (KeyError, TypeError, ValueError):  # missing or different
         return None
 
 
 class CallsInPieces:
-    """Tool calls as a stream brings them: id and name first, then the arguments bit by bit, several calls by their index."""
+    """Collects tool calls from a stream: first id and name, then the arguments in pieces, with an index for each call."""
 
     def __init__(self) -> None:
         self._calls: dict[int, dict[str, str]] = {}
@@ -288,7 +283,7 @@ class CallsInPieces:
             call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
     def whole(self, messages: Sequence[RenderedMessage]) -> tuple[ToolCall, ...]:
-        """Those that came without an id get one that `messages`, what they answer, do not have."""
+        """The complete calls. A call without an id gets one that does not occur in `messages`."""
         calls = [self._calls[index] for index in sorted(self._calls)]
         return tuple(
             ToolCall.of(call["id"] or unused, call["name"], call["arguments"] or "{}")
@@ -299,7 +294,7 @@ class CallsInPieces:
         index = delta.get("index")
         if isinstance(index, int):
             return index
-        last = max(self._calls, default=0)  # a server that does not number them: a new id is a new call
+        last = max(self._calls, default=0)  # without an index a new id starts a new call
         known = self._calls.get(last)
         return last + 1 if known and delta.get("id") and known["id"] != delta["id"] else last
 
@@ -307,20 +302,20 @@ class CallsInPieces:
 _ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant"}
 
 
-def _on_the_wire(message: RenderedMessage) -> dict[str, Any]:
-    """A message of the `function` role that answers a tool call is a tool's message; without one it keeps its old role."""
+def _wire_format(message: RenderedMessage) -> dict[str, Any]:
+    """A message with the role `function` becomes a tool's message if it answers a tool call."""
     extra = message.additional_kwargs
     name = message.name or extra.get("name")
-    answered = extra.get("tool_call_id")
-    is_tool = message.role is MessageRole.TOOL or (message.role is MessageRole.FUNCTION and answered)
+    call_id = extra.get("tool_call_id")
+    is_tool = message.role is MessageRole.TOOL or (message.role is MessageRole.FUNCTION and call_id)
     wire: dict[str, Any] = {
         "role": "tool" if is_tool else _ROLES.get(message.role, message.role.value),
         "content": in_openai_format(message.blocks) if has_media(message.blocks) else message.content,
     }
     if name:
         wire["name"] = name
-    if answered:
-        wire["tool_call_id"] = answered
+    if call_id:
+        wire["tool_call_id"] = call_id
     if calls := calls_of(extra):
         wire["tool_calls"] = calls
     return wire

@@ -1,7 +1,7 @@
-"""Takes out of a reply what a model repeats of its prompt: in place of an answer, before it, or behind it.
+"""Removes from a reply what a model repeats of its prompt: instead of an answer, before it, or after it.
 
-What is compared is the prompt's own wording: its sentences, its labels such as "Question:", the question or the earlier answer
-behind such a label, and the heads of passages with the passages behind them. A passage that is quoted without its head stays.
+The reply is compared with the prompt's wording: its sentences, its labels such as "Question:", the question or the earlier
+answer after such a label, and the headings of passages with their passages. A passage quoted without its heading stays.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ragcore.llms.tool_call import ToolCall, unused_ids
 from ragcore.prompts.document_text import JOINER
 from ragcore.prompts.prompt import Origin, RenderedMessage, Task
 
-SHORTEST = 16  # characters, without white space, of a sentence that is known again
+SHORTEST = 16  # characters without white space; shorter sentences are not compared
 PROSE = frozenset((Task.ANSWER, Task.REFINE, Task.SUMMARIZE, Task.CONDENSE, Task.CHAT, Task.IMAGINE, Task.TITLE, Task.REMEMBER))
 
 
 class ReplyFilter:
-    """Takes a reply in pieces, cut anywhere, and gives back what of it is the answer: no thoughts, nothing of the prompt, and
-    no calls of `tools` that are written as text.
+    """Takes a reply in pieces, cut anywhere, and returns the answer without thoughts, repetitions of the prompt, and calls of
+    `tools` written as text.
 
-    A piece is held back only as long as it may be the beginning of something that was sent.
+    A piece is delayed only as long as it may be the beginning of something in the prompt.
     """
 
     def __init__(self, task: Task, messages: Sequence[RenderedMessage], tools: Tools = ()) -> None:
@@ -32,15 +32,15 @@ class ReplyFilter:
         self._echo = EchoFilter(messages) if task in PROSE else None
         self._calls = ToolCallFilter(tools) if tools else None
         self._ids = unused_ids(messages)
-        self.tool_calls: tuple[ToolCall, ...] = ()  # those that the reply, once it is over, was in place of an answer
+        self.tool_calls: tuple[ToolCall, ...] = ()  # set at the end, if the reply consists of calls
 
     def feed(self, piece: str) -> str:
-        """What of the answer is certain now, possibly ""."""
+        """The next certain part of the answer, possibly ""."""
         text = self._without_echo(self._thoughts.feed(piece))
         return self._calls.feed(text) if self._calls else text
 
     def end(self) -> str:
-        """The reply is over: what was held back and belongs to the answer."""
+        """After the last piece: the rest of the answer."""
         rest = self._without_echo(self._thoughts.end())
         if self._echo:
             rest += self._echo.end()
@@ -56,18 +56,18 @@ class ReplyFilter:
 
 
 class EchoFilter:
-    """The same for the prompt's wording alone."""
+    """Removes only repetitions of the prompt's wording."""
 
     def __init__(self, messages: Sequence[RenderedMessage]) -> None:
         self._wording = _Wording(messages)
         self._buffer = ""
-        self._last = ""  # the character before it
-        self._deciding = True  # `_buffer` begins where a sentence or a line does
+        self._last = ""  # the character before the buffer
+        self._deciding = True  # `_buffer` begins at the start of a sentence or line
         self._on_new_line = True
         self._behind_label = False
-        self._next_lines: set[str] = set()  # those that follow the line of a passage that was cut
+        self._next_lines: set[str] = set()  # the lines after the last removed line of a passage
         self._begun = False
-        self._over = False  # the model writes the prompt again behind its answer
+        self._over = False  # the model repeats the prompt after its answer
 
     def feed(self, piece: str) -> str:
         self._buffer += piece
@@ -94,7 +94,7 @@ class EchoFilter:
         return answer
 
     def _boundary(self) -> int:
-        """Where a new sentence or line may begin, white space before it included; the end of what is held without one."""
+        """The place where a new sentence or line may begin, including the white space before it; or the end of the buffer."""
         boundary = _BOUNDARY.search(self._last + self._buffer, len(self._last))
         if boundary is None:
             return len(self._buffer)
@@ -109,7 +109,7 @@ class EchoFilter:
         return text
 
     def _echo_length(self, *, at_end: bool) -> int | None:
-        """How much of what is held is the prompt's; 0 for nothing, None while that is open."""
+        """The length of the prompt's text at the start of the buffer; 0 for none, None while undecided."""
         bare, places = _bare(self._buffer)
         if not bare:
             return 0 if at_end else None
@@ -119,7 +119,7 @@ class EchoFilter:
         for echo in sorted((text for text in known if bare.startswith(text)), key=len, reverse=True):
             end = _MARKED.match(self._buffer, places[len(echo) - 1] + 1).end()  # type: ignore[union-attr]
             if echo in self._wording.lines and self._buffer[end : end + 1] not in ("", "\n"):
-                continue  # a passage's line counts as a whole
+                continue  # lines of passages are only compared as a whole
             if end == len(self._buffer) and not at_end:
                 return None
             self._note(echo)
@@ -144,13 +144,13 @@ class EchoFilter:
 
 
 class _Wording:
-    """What of the messages is compared, as `_bare` gives it."""
+    """The parts of the messages to compare, in the form of `_bare`."""
 
     def __init__(self, messages: Sequence[RenderedMessage]) -> None:
-        self.labels: dict[str, bool] = {}  # whether a variable follows
+        self.labels: dict[str, bool] = {}  # and whether a variable follows
         self.sentences: set[str] = set()
         self.values: set[str] = set()  # the question and the earlier answer
-        self.lines: list[str] = []  # of passages, their delimiters too
+        self.lines: list[str] = []  # of passages, with their delimiters
         questions = ""
         for message in messages:
             for place, part in enumerate(message.parts):
@@ -161,7 +161,7 @@ class _Wording:
                 elif part.origin in (Origin.QUESTION, Origin.ANSWER):
                     self.values.add(_bare(part.text)[0])
                     questions += _bare(part.text)[0] if part.origin is Origin.QUESTION else ""
-        # "Write three questions with their answers": what has labels inside the answer is what was asked for.
+        # "Write three questions with their answers": the question requests labels inside the answer.
         self.labels_asked_for = any(followed and label.rstrip(":") in questions for label, followed in self.labels.items())
         self.heads = {line for line in self.lines if line.startswith(("[", "<")) and not _CITATION.fullmatch(line)}
 

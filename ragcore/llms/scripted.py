@@ -1,4 +1,4 @@
-"""A language model that says what it is told to, for tests: from a list, or by a rule. It keeps every call it was given."""
+"""A language model for tests that answers from a list, or by a rule, and records every call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rule: TypeAlias = Callable[[LLMCall], Line]
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """A call as the model got it."""
+    """A recorded call."""
 
     prompt: str  # its name
     variables: Variables
@@ -28,11 +28,15 @@ class LoggedCall:
 
 
 class ScriptedLLM(LLM):
-    """`replies` are said in turn, one a call; or one rule makes each from its call. An exception among them is raised; a
-    ToolCall, or several in a list, are a reply without text.
+    """`replies` are one reply for each call in order, or a function of the call. An exception among them is raised; a ToolCall,
+    or several in a list, are a reply without text.
 
-    More calls than replies are an AssertionError. `counts_words`: tokens are words, so that a test can count by eye.
-    `breaks_after`: streams fail with `failure` after so many words.
+    More calls than replies are an AssertionError. With `counts_words` tokens are words, which a test can count by eye. Streams
+    fail with `failure` after `breaks_after` words.
+
+    >>> llm = ScriptedLLM(["Blue."])
+    >>> llm.complete("What colour is the sea?").text, llm.calls[0].prompt
+    ('Blue.', 'generation')
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The address of a model server as a person types it, made whole; and whether it is on this computer."""
+"""Completing the address of a model server as a person types it, and checking whether it is on this computer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import re
 
 import httpx
 
-from ragcore.errors import (
-    ConfigError,
-)
+from ragcore.errors import ConfigError
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -20,42 +18,42 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def server_address(text: str, *, usual: str, local_port: int | None = None) -> httpx.URL:
-    """The address a person typed, made whole: `localhost:1234` -> `http://localhost:1234`. "" is the usual address.
+    """The complete address: `localhost:1234` -> `http://localhost:1234`. "" is the usual address.
 
-    Without a scheme, a host of this machine or network and any host with a port is http, any other https. `local_port` is the
-    port of an address that names neither scheme nor port.
+    Without a scheme, any host with a port and a host of this machine or network has http, others https. An address without
+    scheme and port has `local_port`.
     """
-    given = text.strip() or usual
-    if not given:
+    address = text.strip() or usual
+    if not address:
         raise ConfigError(
             "No address is given for the model server.", hint="Enter it in Settings, like http://localhost:1234/v1"
         )
-    bare = "://" not in given
+    bare = "://" not in address
     try:
-        url = httpx.URL(f"http://{given}" if bare else given)
-        _ = url.host  # decodes a name in other letters, which may be none
+        url = httpx.URL(f"http://{address}" if bare else address)
+        _ = url.host  # decodes an international name, which may be invalid
     except (httpx.InvalidURL, UnicodeError) as error:
-        raise _bad_address(given) from error
-    if url.scheme not in ("http", "https") or not url.host or re.search(r"\s", given) or url.query or url.userinfo:
-        raise _bad_address(given)
+        raise _bad_address(address) from error
+    if url.scheme not in ("http", "https") or not url.host or re.search(r"\s", address) or url.query or url.userinfo:
+        raise _bad_address(address)
     if bare and url.port is None and local_port is not None:
         url = url.copy_with(port=local_port)
     if bare and url.port is None and not _is_near(url.host):
         url = url.copy_with(scheme="https")
-    if url.host == "0.0.0.0":  # where a server listens, not where one reaches it
+    if url.host == "0.0.0.0":  # a server listens there, but a client cannot connect to it
         url = url.copy_with(host="127.0.0.1")
     return url.copy_with(path=url.path.rstrip("/") or "/", fragment=None)
 
 
 def api_address(base_url: str) -> httpx.URL:
-    """The address that an OpenAI-compatible server's paths are added to: with the /v1 that people leave out."""
+    """The base of an OpenAI-compatible server's paths, with the /v1 that people often omit."""
     url = server_address(base_url, usual="")
     path = re.sub(r"/(chat/completions|completions|embeddings|models)$", "", url.path.rstrip("/"))
     return url.copy_with(path=path if re.search(r"/v\d", path) else f"{path}/v1")
 
 
 def origin_of(url: httpx.URL) -> str:
-    """Scheme, host and port, which say who a request is sent to.
+    """Scheme, host and port: the receiver of a request.
 
     >>> origin_of(httpx.URL("https://API.example.com/v1"))
     'https://api.example.com:443'
@@ -65,12 +63,12 @@ def origin_of(url: httpx.URL) -> str:
 
 
 def openai_base_url() -> str:
-    """OpenAI's address; that of OPENAI_BASE_URL where the environment has it, as OpenAI's own client does."""
+    """OPENAI_BASE_URL of the environment, as in OpenAI's own client, or OpenAI's address."""
     return os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
 
 
-def _bad_address(given: str) -> ConfigError:
-    shown = re.sub(r"//[^/@]*@", "//…@", given.split("?")[0])  # a password or key may be in it
+def _bad_address(address: str) -> ConfigError:
+    shown = re.sub(r"//[^/@]*@", "//…@", address.split("?")[0])  # it may contain a password or key
     return ConfigError(
         f"{shown!r} is not an address of a model server.",
         hint="It looks like http://localhost:1234 or https://api.example.com/v1, with no user name and no question mark.",
@@ -87,7 +85,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_near(host: str) -> bool:
-    """On this machine or the network around it, as far as the name tells."""
+    """Whether the name is that of this machine or of its network."""
     if is_loopback(host) or "." not in host or host.endswith((".local", ".lan", ".internal")):
         return True
     try:

@@ -1,16 +1,16 @@
-"""How fast models read and write, measured on their own answers."""
+"""The speed of models in reading and writing, measured on their answers."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
 
-FORGET = 0.7  # what each call leaves of the weight of those before it
+FORGET = 0.7  # factor on the weight of earlier calls with each call
 
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Of one call: tokens that the model really read, without those that it remembered, and tokens that it wrote; seconds."""
+    """Of one call: the tokens read, without those in the cache, the tokens written, and the seconds for both."""
 
     prompt_tokens: int
     prompt_seconds: float
@@ -25,7 +25,7 @@ class Speed:
 
 
 class SpeedRecord:
-    """Of one model on one server, the latest calls counting most. Several threads may share it."""
+    """The speed of one model on one server; later calls weigh more. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,7 +38,7 @@ class SpeedRecord:
 
     @property
     def speed(self) -> Speed | None:
-        """None until both were measured."""
+        """None before both are measured."""
         with self._lock:
             (read, reading), (written, writing) = self._read, self._written
         return Speed(read / reading, written / writing) if read and written else None
@@ -55,6 +55,6 @@ _lock = threading.Lock()
 
 
 def record_of(server: str, model: str) -> SpeedRecord:
-    """The one of this process for a model on a server."""
+    """The record of a model on a server in this process."""
     with _lock:
         return _records.setdefault((server, model), SpeedRecord())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StructuredLLM(LLM):
-    """Answers as `llm` does, in the form of `output_cls`: the text is JSON, `raw` the object. LLMProtocolError for another.
+    """Answers of `llm` in the form of `output_cls`: the text is JSON, `raw` the object. LLMProtocolError for another form.
 
     >>> from pydantic import BaseModel
     >>> from ragcore.llms import ScriptedLLM
@@ -53,7 +53,7 @@ class StructuredLLM(LLM):
     def stream_chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
     ) -> Generator[ChatResponse, None, ChatResponse]:
-        """One piece, the whole answer: what is not whole has no form."""
+        """One piece, the whole answer: a part of the JSON has no object."""
         response = self.chat(messages, tools, tool_choice)
         yield replace(response, delta=response.message.content)
         return response

@@ -1,7 +1,7 @@
-"""Calls of tools that a model writes as text, because its server does not know the form that the model was taught.
+"""Calls of tools that a model writes as text, because its server does not know the model's own format.
 
-In a fence, between <tool_call> or <tools> tags, with doubled braces, as one object, a list, or several objects after each
-other, or like Python: search(query="wind"). Only a reply that is nothing else, and names tools that there are, is a call.
+The formats are a fence, <tool_call> or <tools> tags, doubled braces, one object, a list, several objects in a row, and Python:
+search(query="wind"). A reply is a call only if it contains nothing else, and names existing tools.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BEGINNINGS = ("{", "[", "```", "<tool_call", "<tools>", "<|")
 
 
 class ToolCallFilter:
-    """Takes a reply in pieces, and holds it back as long as it may be nothing but calls of `tools`."""
+    """Takes a reply in pieces, and delays it as long as it may consist of calls of `tools` only."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -39,22 +39,24 @@ class ToolCallFilter:
         return text
 
     def end(self, ids: Iterator[str]) -> tuple[str, tuple[ToolCall, ...]]:
-        """What was held back, or the calls that it is."""
+        """The delayed text, or the calls in it."""
         calls = calls_in(self._buffer, self._tools, ids)
         return ("" if calls else self._buffer), calls
 
 
 def may_be_calls(reply: str, names: Sequence[str] = ()) -> bool:
-    """Whether a reply that has only begun may be nothing but calls, of tools with these names where it is like Python."""
+    """Whether the beginning of a reply may be that of calls only, in Python of tools with these names."""
     begun = reply.lstrip()
     return any(begun.startswith(mark) or mark.startswith(begun) for mark in (*_BEGINNINGS, *(f"{name}(" for name in names)))
 
 
 def calls_in(reply: str, tools: Tools, ids: Iterator[str]) -> tuple[ToolCall, ...]:
-    """The calls that a reply consists of, with `ids`; none where it is anything else."""
+    """The calls of a reply with `ids`; none if there is anything but calls."""
     bare = _WRAPPING.sub("", reply).strip()
-    parameters = {str(tool["function"]["name"]): _parameters(tool) for tool in tools}
-    for read in (_objects(bare), _objects(_first_object(bare)), _objects(_single_braces(bare)), _python(bare, parameters)):
+    functions = [tool["function"] for tool in tools]
+    parameters = {str(tool["name"]): list((tool.get("parameters") or {}).get("properties") or {}) for tool in functions}
+    single_braces = bare.replace("{{", "{").replace("}}", "}")
+    for read in (_objects(bare), _objects(_first_object(bare)), _objects(single_braces), _python(bare, parameters)):
         calls = [_read_call(value) for value in read]
         if calls and all(call is not None and call[0] in parameters for call in calls):
             return tuple(ToolCall.of(next(ids), name, arguments) for name, arguments in filter(None, calls))
@@ -62,7 +64,7 @@ def calls_in(reply: str, tools: Tools, ids: Iterator[str]) -> tuple[ToolCall, ..
 
 
 def _objects(text: str) -> list[Any]:
-    """All JSON objects of a text, lists opened; none where there is anything else but commas between them."""
+    """All JSON objects of a text, also those in lists; none if there is anything but commas between them."""
     values: list[Any] = []
     at = 0
     while text[at:].strip(" \t\r\n,;"):
@@ -78,19 +80,15 @@ def _objects(text: str) -> list[Any]:
 
 
 def _first_object(text: str) -> str:
-    """The text with one brace in the place of several that open it, and without those behind its first object.
+    """The text with one brace instead of several at its beginning, and without braces after its first object.
 
-    Templates of some models show calls with doubled braces, and models close fewer, or more, than they opened."""
+    Some models' templates have calls in doubled braces, and models close fewer or more than they open."""
     opened = re.sub(r"^\{+", "{", text)
     try:
         _, end = read_json(opened, 0)
     except ValueError:
         return text
     return opened[:end] if not opened[end:].strip("} \n") else text
-
-
-def _single_braces(text: str) -> str:
-    return text.replace("{{", "{").replace("}}", "}")
 
 
 def _read_call(value: Any) -> tuple[str, str] | None:
@@ -108,7 +106,7 @@ def _read_call(value: Any) -> tuple[str, str] | None:
 
 
 def _python(text: str, parameters: Mapping[str, Sequence[str]]) -> list[Any]:
-    """Calls such as search("wind", k=3), one a line, whose values are plain ones."""
+    """Calls such as search("wind", k=3), one per line, with literal values."""
     try:
         statements = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -128,8 +126,3 @@ def _call(statement: ast.stmt, parameters: Mapping[str, Sequence[str]]) -> Any:
     except (ValueError, TypeError, RecursionError, MemoryError):
         return None
     return {"name": call.func.id, "arguments": arguments} if len(call.args) <= len(names) else None
-
-
-def _parameters(tool: Mapping[str, Any]) -> list[str]:
-    schema = tool["function"].get("parameters") or {}
-    return list(schema.get("properties") or {})

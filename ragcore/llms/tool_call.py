@@ -1,4 +1,4 @@
-"""A model's wish to call a tool, in OpenAI's form: {"id", "type": "function", "function": {"name", "arguments": JSON text}}."""
+"""A model's call of a tool, in OpenAI's format: {"id", "type": "function", "function": {"name", "arguments": JSON text}}."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcore.prompts.prompt import RenderedMessage
 
 
 class Function(dict[str, Any]):
-    """The tool's name, and its arguments as the model wrote them: JSON text, right or wrong."""
+    """The tool's name, and its arguments as the model wrote them: JSON text, possibly invalid."""
 
     @property
     def name(self) -> str:
@@ -30,14 +30,14 @@ class ToolCall(dict[str, Any]):
         return cls(id=id, type="function", function=Function(name=name, arguments=arguments))
 
     @classmethod
-    def read(cls, call: Mapping[str, Any], otherwise_id: str = "") -> ToolCall:
-        """A call as some server or older history has it. Arguments that are an object become text."""
+    def read(cls, call: Mapping[str, Any], default_id: str = "") -> ToolCall:
+        """A call in the format of any server or of an older history. Arguments that are an object become text."""
         function = call.get("function")
         if not isinstance(function, Mapping):
             function = {}
         arguments = function.get("arguments") or {}
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        return cls.of(str(call.get("id") or otherwise_id), str(function.get("name") or ""), text)
+        return cls.of(str(call.get("id") or default_id), str(function.get("name") or ""), text)
 
     @property
     def id(self) -> str:
@@ -55,6 +55,6 @@ def calls_of(additional_kwargs: Mapping[str, Any]) -> list[ToolCall]:
 
 
 def unused_ids(messages: Iterable[RenderedMessage]) -> Iterator[str]:
-    """For the calls of a server that gives them none: "call_2", "call_3", ... after two calls, without those that are taken."""
-    taken = {call.id for message in messages for call in calls_of(message.additional_kwargs)}
-    return (id_ for number in count(len(taken)) if (id_ := f"call_{number}") not in taken)
+    """Ids for the calls of a server without ids: "call_2", "call_3", ... after two calls, without ids already in use."""
+    used = {call.id for message in messages for call in calls_of(message.additional_kwargs)}
+    return (id_ for number in count(len(used)) if (id_ := f"call_{number}") not in used)

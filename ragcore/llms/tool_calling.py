@@ -1,13 +1,15 @@
-"""Tools of a script with any model that calls functions: the calls that it makes, and what the tools give for them."""
+"""A script's tools with any model that calls functions: its calls, and the results of the tools."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragcore.concurrency import awaitable, awaitable_stream
+from ragcore.content_blocks import ToolCallBlock
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.tool_call import ToolCall
 from ragcore.schema import ChatMessage, ChatResponse, MessageRole
@@ -25,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PredictAndCallResponse:
-    """What the tools gave that a model called, one below the other; `sources` are the results one by one."""
+    """The results of the tools that a model called, joined; `sources` are the single results."""
 
     response: str
     sources: tuple[ToolOutput, ...] = ()
@@ -35,10 +37,10 @@ class PredictAndCallResponse:
 
 
 class ToolCalling:
-    """What models do with tools, on top of `chat` and `stream_chat`.
+    """The methods of a model for tools, on top of `chat` and `stream_chat`.
 
     >>> from ragcore.llms import ScriptedLLM
-    >>> from ragcore.llms.tool_call import ToolCall
+    >>> from ragcore.llms.tool_call import ToolCall, calls_of
     >>> def add(a: int, b: int) -> int:
     ...     return a + b
     >>> llm = ScriptedLLM([ToolCall.of("call_1", "add", '{"a": 1, "b": 2}')])
@@ -64,10 +66,10 @@ class ToolCalling:
         tool_required: bool = False,
         tool_choice: str | None = None,
     ) -> ChatResponse:
-        """The answer to the history and the message, with the calls of tools in it, of which `get_tool_calls_from_response`
-        reads. Nothing is called. Without `allow_parallel_tool_calls` only the first call is in the answer."""
-        messages, schemas, choice = _prepared(tools, user_msg, chat_history, tool_required, tool_choice)
-        response = self.chat(messages, schemas, choice)
+        """The answer to the history and the message, with calls of tools for `get_tool_calls_from_response`. No tool is called.
+        Without `allow_parallel_tool_calls` only the first call is in the answer."""
+        messages, schemas, choice = _request(tools, user_msg, chat_history, tool_required, tool_choice)
+        response = self.chat(messages, tools=schemas, tool_choice=choice)
         logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
         return response if allow_parallel_tool_calls else _with_one_call(response)
 
@@ -82,17 +84,21 @@ class ToolCalling:
         tool_choice: str | None = None,
     ) -> Generator[ChatResponse, None, None]:
         """The same in pieces; the last has the calls."""
-        messages, schemas, choice = _prepared(tools, user_msg, chat_history, tool_required, tool_choice)
-        for response in self.stream_chat(messages, schemas, choice):
+        messages, schemas, choice = _request(tools, user_msg, chat_history, tool_required, tool_choice)
+        for response in self.stream_chat(messages, tools=schemas, tool_choice=choice):
             logger.log(logging.INFO if verbose else logging.DEBUG, "tool calls: %s", response.message.additional_kwargs)
             yield response if allow_parallel_tool_calls else _with_one_call(response)
 
     def get_tool_calls_from_response(self, response: ChatResponse, error_on_no_tool_call: bool = True) -> list[ToolSelection]:
         """ValueError where there is none, unless that is no error. LLMProtocolError for arguments that are no JSON object."""
-        calls = [ToolCall.read(call) for call in response.message.additional_kwargs.get("tool_calls") or ()]
+        message = response.message
+        calls = [
+            *(message.additional_kwargs.get("tool_calls") or ()),
+            *(b for b in message.blocks if isinstance(b, ToolCallBlock)),
+        ]
         if not calls and error_on_no_tool_call:
-            raise ValueError(f"the model called no tool; it answered: {response.message.content[:200]!r}")
-        return [ToolSelection(call.id, call.function.name, _arguments(call)) for call in calls]
+            raise ValueError(f"the model called no tool; it answered: {message.content[:200]!r}")
+        return [_selection(call) for call in calls]
 
     def predict_and_call(
         self,
@@ -104,8 +110,8 @@ class ToolCalling:
         error_on_no_tool_call: bool = True,
         error_on_tool_error: bool = False,
     ) -> PredictAndCallResponse:
-        """Let the model choose a tool, and call it. A tool that fails gives its error as its result, unless that is an error
-        here too."""
+        """Let the model choose a tool, and call it. The error of a tool is its result, or with `error_on_tool_error` a
+        ValueError."""
         response = self.chat_with_tools(
             tools, user_msg, chat_history, verbose, allow_parallel_tool_calls=allow_parallel_tool_calls
         )
@@ -121,7 +127,7 @@ class ToolCalling:
         return PredictAndCallResponse(text, tuple(outputs))
 
     def as_structured_llm(self, output_cls: type[BaseModel]) -> StructuredLLM:
-        """This model, all answers of which are JSON of the pydantic model's form.
+        """This model, with all answers as JSON of the pydantic model.
 
         >>> from pydantic import BaseModel
         >>> from ragcore.llms import ScriptedLLM
@@ -139,7 +145,7 @@ class ToolCalling:
     apredict_and_call = awaitable(predict_and_call)
 
 
-def _prepared(
+def _request(
     tools: Sequence[Any],
     user_msg: str | ChatMessage | None,
     chat_history: Sequence[ChatMessage] | None,
@@ -147,8 +153,8 @@ def _prepared(
     tool_choice: str | None,
 ) -> tuple[list[ChatMessage], tuple[Mapping[str, Any], ...], str]:
     """The messages, the tools in OpenAI's format, and which of them must be called."""
-    asked = ChatMessage(MessageRole.USER, user_msg) if isinstance(user_msg, str) else user_msg
-    messages = [*(chat_history or ()), *([asked] if asked else [])]
+    message = ChatMessage(MessageRole.USER, user_msg) if isinstance(user_msg, str) else user_msg
+    messages = [*(chat_history or ()), *([message] if message else [])]
     schemas = tuple(tool.metadata.to_openai_tool() for tool in as_tools(tools))
     return messages, schemas, (tool_choice or ("required" if tool_required else "auto")) if schemas else "auto"
 
@@ -160,6 +166,16 @@ def _with_one_call(response: ChatResponse) -> ChatResponse:
         return response
     kwargs = {**message.additional_kwargs, "tool_calls": calls[:1]}
     return ChatResponse(ChatMessage(message.role, message.content, message.name, kwargs), response.delta, response.raw)
+
+
+def _selection(call: Any) -> ToolSelection:
+    if isinstance(call, ToolSelection):
+        return call
+    if isinstance(call, ToolCallBlock):
+        arguments = call.tool_kwargs if isinstance(call.tool_kwargs, str) else json.dumps(call.tool_kwargs)
+        call = ToolCall.of(call.tool_call_id or "", call.tool_name, arguments)
+    call = ToolCall.read(call)
+    return ToolSelection(call.id, call.function.name, _arguments(call))
 
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:

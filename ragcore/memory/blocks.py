@@ -7,14 +7,15 @@
 ['system', 'user']
 >>> print(memory.get()[0].content)
 <memory>
-<core_info>
+<StaticContent>
 The user is Ada.
-</core_info>
+</StaticContent>
 </memory>
 """
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import replace
@@ -22,10 +23,10 @@ from enum import Enum
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from ragcore.concurrency import finished
-from ragcore.content_blocks import Block, text_of
+from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory.chat_memory import ChatMemoryBuffer, length_by
 from ragcore.prompts.templates import Wording, in_place_of
@@ -86,11 +87,16 @@ class StaticMemoryBlock(BaseMemoryBlock[Any]):
     """The same text for every conversation.
 
     >>> StaticMemoryBlock(static_content="Ada wrote notes.").static_content
-    'Ada wrote notes.'
+    [TextBlock(text='Ada wrote notes.')]
     """
 
-    name: str = "core_info"
-    static_content: Any = ""
+    name: str = "StaticContent"
+    static_content: list[Any] = Field(default_factory=list)
+
+    @field_validator("static_content", mode="before")
+    @classmethod
+    def _as_blocks(cls, content: Any) -> Any:
+        return [TextBlock(content)] if isinstance(content, str) else content
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Any:
         return self.static_content
@@ -118,6 +124,8 @@ class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
         return "\n".join(f"<fact>{fact}</fact>" for fact in self.facts)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
+        if not messages:
+            return
         known = "\n".join(self.facts)
         new = await self._ask(EXTRACT_FACTS, self.fact_extraction_prompt_template, messages, existing_facts=known)
         self.facts.extend(fact for fact in new if fact not in self.facts)
@@ -131,9 +139,9 @@ class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
     async def _ask(self, ours: Any, wording: Wording, messages: list[ChatMessage], **values: str) -> list[str]:
         llm: LLM = self.llm
         call = LLMCall(in_place_of(ours, wording, llm), {**values, "chat_history": tuple(messages)})
-        lines = (await llm.acomplete(call.messages()[-1].content)).text.splitlines()
-        facts = (line.strip().removeprefix("<fact>").removesuffix("</fact>").strip(" -*") for line in lines)
-        return [fact for fact in facts if fact and not fact.startswith("<")]
+        reply = (await llm.achat([ChatMessage(content=call.messages()[-1].content)])).message.content
+        lines = re.findall(r"<fact>(.*?)</fact>", reply, re.DOTALL) or reply.splitlines()
+        return [fact for line in lines if (fact := line.strip(" -*\n")) and not fact.startswith("<")]
 
 
 class VectorMemoryBlock(BaseMemoryBlock[str]):
@@ -183,31 +191,30 @@ class Memory(ChatMemoryBuffer):
     `token_flush_size` tokens of them, go to the blocks and are no longer sent. `put` and `get` may ask models for that.
     """
 
-    memory_blocks: Sequence[BaseMemoryBlock[Any]] = ()
-    insert_method: InsertMethod = InsertMethod.SYSTEM
-    flush_size: int = FLUSH_SIZE
-    ratio: float = 0.7
-
-    @classmethod
-    def from_defaults(  # type: ignore[override]  # LlamaIndex's own arguments
-        cls,
-        session_id: str | None = None,
-        chat_history: Sequence[ChatMessage] | None = None,
+    def __init__(
+        self,
         token_limit: int = TOKEN_LIMIT,
         memory_blocks: Sequence[BaseMemoryBlock[Any]] | None = None,
         tokenizer_fn: Callable[[str], Sized] | None = None,
         chat_history_token_ratio: float = 0.7,
         token_flush_size: int = FLUSH_SIZE,
         insert_method: InsertMethod | str = InsertMethod.SYSTEM,
+        session_id: str | None = None,
+        *,
+        chat_history: Sequence[ChatMessage] | None = None,
         chat_store: ChatStore | None = None,
-    ) -> Self:
-        """`session_id` is the key of the conversation in `chat_store`, a new one where it is not given."""
+    ) -> None:
+        """`session_id` is the key of the conversation in `chat_store`, a new one by default."""
         count = count_tokens if tokenizer_fn is None else partial(length_by, tokenizer_fn)
-        memory = cls(token_limit, chat_history, count, chat_store=chat_store, chat_store_key=session_id or new_id())
-        memory.memory_blocks = tuple(memory_blocks or ())
-        memory.insert_method = InsertMethod(insert_method)
-        memory.ratio, memory.flush_size = chat_history_token_ratio, min(token_flush_size, token_limit)
-        return memory
+        super().__init__(token_limit, chat_history, count, chat_store=chat_store, chat_store_key=session_id or new_id())
+        self.memory_blocks = tuple(memory_blocks or ())
+        self.insert_method = InsertMethod(insert_method)
+        self.chat_history_token_ratio, self.token_flush_size = chat_history_token_ratio, min(token_flush_size, token_limit)
+
+    @classmethod
+    def from_defaults(cls, session_id: str | None = None, **options: Any) -> Self:  # type: ignore[override]
+        """As the constructor."""
+        return cls(session_id=session_id, **options)
 
     @property
     def session_id(self) -> str:
@@ -215,11 +222,11 @@ class Memory(ChatMemoryBuffer):
 
     def put(self, *messages: ChatMessage) -> None:
         super().put(*messages)
-        room = int(self.token_limit * self.ratio)
+        room = int(self.token_limit * self.chat_history_token_ratio)
         talk = self.get_all()
         if not self.memory_blocks or self.cost(talk) <= room:
             return
-        old = self._oldest(talk, max(self.cost(talk) - room, self.flush_size))
+        old = self._oldest(talk, max(self.cost(talk) - room, self.token_flush_size))
         self.set(talk[len(old) :])
         for block in self.memory_blocks:
             finished(block.aput(old, from_short_term_memory=True, session_id=self.session_id))

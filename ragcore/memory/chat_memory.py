@@ -122,16 +122,17 @@ class ChatMemoryBuffer:
         return {"token_limit": self.token_limit, "chat_store_key": self.chat_store_key, "messages": messages}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens) -> Self:
+    def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens, **options: Any) -> Self:
+        """What `to_dict` gave. `options` are those of the constructor that are not plain values, such as `llm`."""
         messages = [message_from_dict(item) for item in data["messages"]]
-        return cls(data["token_limit"], messages, count, chat_store_key=data.get("chat_store_key", KEY))
+        return cls(data["token_limit"], messages, count, chat_store_key=data.get("chat_store_key", KEY), **options)
 
     def to_string(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     @classmethod
-    def from_string(cls, text: str, count: Callable[[str], int] = count_tokens) -> Self:
-        return cls.from_dict(json.loads(text), count)
+    def from_string(cls, text: str, count: Callable[[str], int] = count_tokens, **options: Any) -> Self:
+        return cls.from_dict(json.loads(text), count, **options)
 
     def _room(self, initial_token_count: int) -> int:
         if initial_token_count > self.token_limit:
@@ -165,16 +166,6 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
     def _summed_up_by(self, llm: LLM | None) -> Self:
         self._llm = llm
         return self
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens, *, llm: LLM | None = None) -> Self:
-        """`llm` sums up from now on; like the counting, it is not among the plain values."""
-        return super().from_dict(data, count)._summed_up_by(llm)
-
-    @classmethod
-    def from_string(cls, text: str, count: Callable[[str], int] = count_tokens, *, llm: LLM | None = None) -> Self:
-        """`llm` as in `from_dict`."""
-        return cls.from_dict(json.loads(text), count, llm=llm)
 
     def put(self, *messages: ChatMessage) -> None:
         with _changing:

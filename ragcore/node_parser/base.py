@@ -1,4 +1,4 @@
-"""What every splitter is: a transformation, called with documents or nodes, that gives nodes and edits nothing it is given."""
+"""The base of every splitter: a transformation from documents or nodes to new nodes that never edits its input."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ logger = logging.getLogger(__name__)
 
 
 class NodeParser(ABC):
-    """A splitter says where to cut; ids, offsets, metadata and links are the same for all.
+    """A splitter decides where to cut. Ids, offsets, metadata and links follow one rule for all splitters.
 
-    With `include_metadata` each node has its document's metadata beside its own, which wins. With `include_prev_next_rel`
-    it has the ids of its neighbours in the same document. `id_func` makes the ids, in place of the rule for all.
+    >>> class Halves(NodeParser):
+    ...     def cuts(self, source):
+    ...         middle = len(source.text) // 2
+    ...         return [Cut(0, middle), Cut(middle, len(source.text))]
+    >>> [node.text for node in Halves()([Document("abcdef")])]
+    ['abc', 'def']
+
+    With `include_metadata` each node has its document's metadata; its own wins where both have a key. With
+    `include_prev_next_rel` it has the ids of its neighbours in the same document. `id_func` replaces the rule for ids.
     """
 
     from_defaults = SameAsConstructor()
@@ -32,22 +39,22 @@ class NodeParser(ABC):
 
     @abstractmethod
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
-        """The passages of `source`, in order; none where it has no text."""
+        """The passages of `source`, in order; none if it has no text."""
 
     def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> list[TextNode]:
         """The nodes of every document, in order; a document without text has none. `show_progress` logs each document."""
         nodes: list[TextNode] = []
         for document in documents:
-            found = nodes_from_cuts(
+            new = nodes_from_cuts(
                 document,
                 self.cuts(document),
                 include_metadata=self.include_metadata,
                 include_prev_next_rel=self.include_prev_next_rel,
                 id_func=self.id_func,
             )
-            nodes += found
+            nodes += new
             if show_progress:
-                logger.info("split %s: %d passages", document.id_, len(found))
+                logger.info("split %s: %d passages", document.id_, len(new))
         return nodes
 
     aget_nodes_from_documents = awaitable(get_nodes_from_documents)

@@ -1,4 +1,4 @@
-"""Source code in chunks that begin and end with whole statements, functions or classes, where these fit."""
+"""Source code in chunks that begin and end with whole statements, functions or classes where these fit."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, Protocol
 
 from ragcore.errors import ConfigError, MissingPackageError
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.node_building import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, TextNode
 
 
 class Parser(Protocol):
     def parse(self, source: bytes) -> Any:
-        """A tree whose `root_node` has start_byte, end_byte, start_point, end_point and children, as tree-sitter's."""
+        """A tree like tree-sitter's: its `root_node` has start_byte, end_byte, start_point, end_point and children."""
 
 
 class CodeSplitter(NodeParser):
-    """No chunk has more than `chunk_lines` lines or `max_chars` characters; consecutive ones share at most
+    """No chunk has more than `chunk_lines` lines or `max_chars` characters. Consecutive chunks share at most
     `chunk_lines_overlap` lines of whole pieces. The first line keeps its indentation.
 
-    `language` is a name as in the packages of tree-sitter's grammars: "python", "javascript", "go". Its package is loaded when
-    a text is split: MissingPackageError without tree-sitter, ConfigError without the grammar. A `parser` of your own
-    takes the place of both. Code with mistakes in it is split as well.
+    `language` is the name of a tree-sitter grammar: "python", "javascript", "go". Its package is loaded when a text is split:
+    MissingPackageError without tree-sitter, ConfigError without the grammar. Your own `parser` replaces both. Code with syntax
+    errors is split too.
     """
 
     def __init__(
@@ -63,23 +63,23 @@ class CodeSplitter(NodeParser):
         data = text.encode("utf-8", "replace")
         starts = _characters(data, self._syntax_cuts(parser.parse(data).root_node))
         ruler = _Ruler(text, self.chunk_lines, self.max_chars)
-        return list(_packed(list(_pieces(text, starts, ruler)), ruler, self.chunk_lines_overlap))
+        return list(_pack(list(_pieces(text, starts, ruler)), ruler, self.chunk_lines_overlap))
 
     def _syntax_cuts(self, root: Any) -> list[int]:
-        """The byte at which each part of what is too large for a chunk begins, ascending."""
-        found: set[int] = set()
+        """Where each child of a node that is too large for a chunk begins, in bytes, ascending."""
+        starts: set[int] = set()
         stack = [root]
         while stack:
             node = stack.pop()
             lines = node.end_point[0] - node.start_point[0] + 1
             if lines > self.chunk_lines or node.end_byte - node.start_byte > self.max_chars:
-                found.update(child.start_byte for child in node.children)
+                starts.update(child.start_byte for child in node.children)
                 stack.extend(node.children)
-        return sorted(found)
+        return sorted(starts)
 
 
 class _Ruler:
-    """Measures stretches of one text against what a chunk may have."""
+    """Measures spans of one text against the limits of a chunk."""
 
     def __init__(self, text: str, max_lines: int, max_chars: int) -> None:
         self._text = text
@@ -93,8 +93,8 @@ class _Ruler:
     def fits(self, start: int, end: int) -> bool:
         return end - start <= self._max_chars and self.lines(start, end) <= self._max_lines
 
-    def fitting(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The stretch without blank lines around; in its lines, and in parts of those, where it is too large."""
+    def divide(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The span without blank lines around it. If it is too large, its lines, and parts of lines that are too long."""
         body = self._body(start, end)
         if body is None or self.fits(*body):
             yield from [body] if body else []
@@ -112,7 +112,7 @@ class _Ruler:
                 yield body
 
     def _body(self, start: int, end: int) -> tuple[int, int] | None:
-        body = trimmed(self._text, start, end)
+        body = trim_span(self._text, start, end)
         if body is None:
             return None
         line = max(self._text.rfind("\n", start, body[0]) + 1, start)
@@ -121,18 +121,18 @@ class _Ruler:
 
 
 def _pieces(text: str, starts: Iterable[int], ruler: _Ruler) -> Iterator[tuple[int, int]]:
-    """Cut where a line begins with a part of the syntax; within a line only where that is not enough."""
+    """Cut where a part of the syntax begins a line. Cut within a line only if the pieces are still too large."""
     places = sorted({0, len(text), *(_before_indentation(text, start) for start in starts)})
     lines = [place for place in places if place in (0, len(text)) or text[place - 1] == "\n"]
     for start, end in pairwise(lines):
         inner = places[bisect_left(places, start) : bisect_right(places, end)]
         for part in [(start, end)] if ruler.fits(start, end) else pairwise(inner):
-            yield from ruler.fitting(*part)
+            yield from ruler.divide(*part)
 
 
-def _packed(pieces: list[tuple[int, int]], ruler: _Ruler, overlap: int) -> Iterator[tuple[int, int]]:
-    """Greedy: as many pieces as fit, beginning with those of the chunk before that are no more than `overlap` lines."""
-    first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first that no chunk holds yet
+def _pack(pieces: list[tuple[int, int]], ruler: _Ruler, overlap: int) -> Iterator[tuple[int, int]]:
+    """Greedy: as many pieces as fit, beginning with at most `overlap` lines from the end of the previous chunk."""
+    first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first piece that is in no chunk yet
     while fresh < len(pieces):
         while first < fresh and not ruler.fits(pieces[first][0], pieces[fresh][1]):
             first += 1
@@ -173,6 +173,6 @@ def _parser_of(language: str) -> Parser:
             f"There is no grammar for the language {language!r} on this computer.",
             hint=f"Install it with: pip install tree-sitter-{name.replace('_', '-')}",
         ) from error
-    # Packages of two languages, such as TypeScript's, name theirs.
-    make = getattr(grammar, "language", None) or getattr(grammar, f"language_{name}")
-    return tree_sitter.Parser(tree_sitter.Language(make()))
+    # A package of two languages, such as TypeScript's, names each function after its language.
+    language_function = getattr(grammar, "language", None) or getattr(grammar, f"language_{name}")
+    return tree_sitter.Parser(tree_sitter.Language(language_function()))

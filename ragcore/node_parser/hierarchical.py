@@ -1,15 +1,14 @@
-"""Chunks of several sizes: each document in large ones, each of those in smaller ones, and so on."""
+"""Chunks of several sizes: each document is divided into large ones, each of those into smaller ones, and so on."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import replace
 from itertools import pairwise
 
 from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
-from ragcore.node_parser.node_building import linked, nodes_from_cuts
+from ragcore.node_parser.node_building import link_neighbours, nodes_from_cuts
 from ragcore.node_parser.node_tree import NodeTree
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.node_parser.text_splitter import TokenSplitter
@@ -22,12 +21,16 @@ CHUNK_SIZES = (2048, 512, 128)  # tokens
 
 
 class HierarchicalNodeParser:
-    """Gives a tree of three levels by default, of 2048, 512 and 128 tokens; its leaves are what is embedded. ValueError
-    for sizes that do not get smaller, and for a level without a splitter.
+    """Returns a tree with levels of 2048, 512 and 128 tokens by default. Its leaves are what is embedded.
 
-    `node_parser_map` names a splitter for each level, in place of `chunk_sizes`; `node_parser_ids` is their order where it is
-    not the map's. With `include_prev_next_rel` every node has its neighbours of the same level and document, also where they
-    have another parent.
+    >>> parser = HierarchicalNodeParser(chunk_sizes=[4, 2], chunk_overlap=0, tokenizer=str.split)
+    >>> tree = parser([Document("The boat sails. It is red.")])
+    >>> [node.text for node in tree.roots()], len(tree.leaves())
+    (['The boat sails.', 'It is red.'], 4)
+
+    `node_parser_map` has a splitter for each level, in place of `chunk_sizes`; `node_parser_ids` changes their order. With
+    `include_prev_next_rel` every node is linked to its neighbours of the same level and document, even those with another
+    parent. ValueError if a size is not smaller than the one above it, and if a level has no splitter.
     """
 
     from_defaults = SameAsConstructor()
@@ -69,14 +72,14 @@ class HierarchicalNodeParser:
 
     def get_nodes_from_documents(self, documents: Sequence[Document | TextNode], show_progress: bool = False) -> NodeTree:
         """The nodes of every document, all levels; a document without text has none. `show_progress` logs each document."""
-        levels: list[list[TextNode]] = [[] for _ in self.node_parser_ids]
+        tree: list[list[TextNode]] = [[] for _ in self.node_parser_ids]
         for document in documents:
-            found = self._levels(document)
-            for level, nodes in zip(levels, found, strict=True):
+            levels = self._levels(document)
+            for level, nodes in zip(tree, levels, strict=True):
                 level += nodes
             if show_progress:
-                logger.info("split %s: %d passages", document.id_, sum(map(len, found)))
-        return NodeTree(levels)
+                logger.info("split %s: %d passages", document.id_, sum(map(len, levels)))
+        return NodeTree(tree)
 
     aget_nodes_from_documents = awaitable(get_nodes_from_documents)
 
@@ -87,22 +90,17 @@ class HierarchicalNodeParser:
         levels: list[list[TextNode]] = []
         parents: Sequence[Document | TextNode] = [document]
         for name in self.node_parser_ids:
-            below = [self._divided(parent, name) for parent in parents]
-            if levels:
-                pairs = zip(levels[-1], below, strict=True)
-                levels[-1] = [replace(parent, child_ids=tuple(child.id_ for child in nodes)) for parent, nodes in pairs]
-                below = [
-                    [replace(child, parent_id=parent.id_) for child in nodes]
-                    for parent, nodes in zip(levels[-1], below, strict=True)
-                ]
-            parents = level = [node for nodes in below for node in nodes]
-            levels.append(linked(level) if self.include_prev_next_rel else level)
+            level: list[TextNode] = []
+            for parent in parents:
+                cuts = self.node_parser_map[name].cuts(parent)
+                children = nodes_from_cuts(parent, cuts, include_metadata=self.include_metadata, include_prev_next_rel=False)
+                if isinstance(parent, TextNode) and levels:
+                    parent.child_ids = tuple(child.id_ for child in children)
+                    for child in children:
+                        child.parent_id = parent.id_
+                level += children
+            if self.include_prev_next_rel:
+                link_neighbours(level)
+            levels.append(level)
+            parents = level
         return levels
-
-    def _divided(self, parent: Document | TextNode, name: str) -> list[TextNode]:
-        return nodes_from_cuts(
-            parent,
-            self.node_parser_map[name].cuts(parent),
-            include_metadata=self.include_metadata,
-            include_prev_next_rel=False,
-        )

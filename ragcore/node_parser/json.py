@@ -1,4 +1,4 @@
-"""JSON as lines of text: the keys that lead to a value, then the value."""
+"""JSON as lines of text: the keys on the path to a value, then the value."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from ragcore.schema import Document, TextNode
 
 
 class JSONNodeParser(NodeParser):
-    """One passage per document, or where it is a list one for each item: `{"a": {"b": [1, 2]}}` gives "a b 1" and "a b 2".
+    """One passage per document, or one per item if the document is a list.
 
-    Numbers are as they are written; a list's items have its keys. Nothing in a value or list gives no line. InputError where
-    a document is no JSON.
+    >>> JSONNodeParser()([Document('{"ferry": {"times": ["9:15", "17:40"], "fare": 4.50}}')])[0].text
+    'ferry times 9:15\\nferry times 17:40\\nferry fare 4.50'
+
+    Numbers keep their spelling. The items of a list have the keys of the list. An empty list or object has no line.
+    InputError if a document is not valid JSON.
     """
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:

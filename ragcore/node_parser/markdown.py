@@ -1,4 +1,4 @@
-"""The sections of a Markdown text: each heading with what stands below it, until the next heading of any rank."""
+"""The sections of a Markdown text: each heading with the text below it, up to the next heading of any level."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import re
 from collections.abc import Iterator
 
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.node_building import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, Scalar, TextNode
 from ragcore.text.code_fences import fenced
 
-_LINE = re.compile(r"[^\r\n]+")  # not splitlines, which ends lines that Markdown goes on with (CommonMark 0.31, section 2.1)
+_LINE = re.compile(r"[^\r\n]+")  # not splitlines, which knows more line ends (CommonMark 0.31, section 2.1)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 
 
 class MarkdownNodeParser(NodeParser):
-    """One passage per section; what stands before the first heading is one too.
+    """One passage per section, and one for the text before the first heading.
 
-    Each says in its metadata where it stands: `header_path` has the headings above its own, "/Railway/Tickets/", and
-    `Header_1`, `Header_2`, ... those and its own, by rank. A # in a fenced block of code (CommonMark 0.31, section 4.5) is no
-    heading. Headings that are underlined count as text.
+    >>> node = MarkdownNodeParser()([Document("# Ferries\\n## Fares\\nAdults pay 4.50.")])[1]
+    >>> node.text, node.metadata["header_path"]
+    ('## Fares\\nAdults pay 4.50.', '/Ferries/')
+
+    Its metadata has the headings above its own as `header_path`, and all headings by level as `Header_1`, `Header_2`, ...
+    A # in a fenced block of code (CommonMark 0.31, section 4.5) is not a heading. Underlined headings count as text.
     """
 
     def __init__(
@@ -32,26 +35,26 @@ class MarkdownNodeParser(NodeParser):
         text = source.text
         headings = list(_headings(text))
         ends = [*(start for start, _, _ in headings), len(text)]
-        found = [Cut(*span, metadata=self._place({}))] if (span := trimmed(text, 0, ends[0])) else []
-        path: dict[int, str] = {}  # rank to title, of the section and those around it
-        for (start, rank, title), end in zip(headings, ends[1:], strict=True):
-            path = {above: name for above, name in path.items() if above < rank} | {rank: title}
-            if span := trimmed(text, start, end):
-                found.append(Cut(*span, metadata=self._place(path)))
-        return found
+        cuts = [Cut(*span, metadata=self._place({}))] if (span := trim_span(text, 0, ends[0])) else []
+        path: dict[int, str] = {}  # level to title, of the section and the sections around it
+        for (start, level, title), end in zip(headings, ends[1:], strict=True):
+            path = {above: name for above, name in path.items() if above < level} | {level: title}
+            if span := trim_span(text, start, end):
+                cuts.append(Cut(*span, metadata=self._place(path)))
+        return cuts
 
     def _place(self, path: dict[int, str]) -> dict[str, Scalar]:
-        mark = self.header_path_separator
+        separator = self.header_path_separator
         above = list(path.values())[:-1]
         return {
-            "header_path": mark + "".join(title + mark for title in above),
-            **{f"Header_{rank}": title for rank, title in path.items()},
+            "header_path": separator + "".join(title + separator for title in above),
+            **{f"Header_{level}": title for level, title in path.items()},
         }
 
 
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:
-    """(where its line begins, rank 1 to 6, title) of each."""
+    """(start of its line, level 1 to 6, title) of each heading."""
     lines = list(_LINE.finditer(text))
-    for found, in_code in zip(lines, fenced(line[0] for line in lines), strict=True):
-        if not in_code and (heading := _HEADING.match(found[0])):
-            yield found.start(), len(heading[1]), heading[2]
+    for line, in_code in zip(lines, fenced(each[0] for each in lines), strict=True):
+        if not in_code and (heading := _HEADING.match(line[0])):
+            yield line.start(), len(heading[1]), heading[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragcore.embeddings.base import Embedder
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.node_building import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, TextNode
 from ragcore.settings import embedder
 from ragcore.text.sentences import sentence_spans
@@ -14,7 +14,7 @@ class SemanticSplitterNodeParser(NodeParser):
     """Embeds each sentence with `buffer_size` neighbours on both sides, and cuts after a sentence whose cosine distance to
     the next is above the `breakpoint_percentile_threshold` percentile (0 to 100) of all distances in the document.
 
-    One embedding per sentence, by the default embedder where none is given; no limit on a passage's size.
+    One embedding per sentence, by the default embedder if `embed_model` is None. A passage has no maximum size.
     After Kamradt, 5 Levels of Text Splitting (2024), level 4.
     """
 
@@ -38,7 +38,7 @@ class SemanticSplitterNodeParser(NodeParser):
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
         text = source.text
-        spans = [span for start, end in sentence_spans(text) if (span := trimmed(text, start, end))]
+        spans = [span for start, end in sentence_spans(text) if (span := trim_span(text, start, end))]
         if not spans:
             return []
         lasts = [*self._breaks(text, spans), len(spans) - 1]

@@ -1,4 +1,4 @@
-"""Chunks of whole sentences, as many as fit, each beginning with the last sentences of the one before."""
+"""Chunks of as many whole sentences as fit. Each begins with the last sentences of the previous one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ PHRASES = r"[^,.;。？！]+[,.;。？！]?|[,.;。？！]"
 
 
 class SentenceSplitter(TokenSplitter):
-    """Cuts at paragraphs where they fit, then sentences, phrases, words, and characters at last.
+    """Cuts at paragraphs where they fit, then at sentences, phrases, words, and at last between characters.
 
-    No chunk has more than `chunk_size` tokens; only a single character that has more stands alone in one. Consecutive
-    chunks share at most `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
-    `chunking_tokenizer_fn` is a function from text to its sentences, used in place of the rules for sentences.
-    With `keep_headings` a heading, or a question answered below it, goes with what follows it.
+    >>> splitter = SentenceSplitter(chunk_size=8, chunk_overlap=0, tokenizer=str.split)
+    >>> splitter.split_text("The boat sails at nine. It returns at five. Tickets cost four pounds.")
+    ['The boat sails at nine.', 'It returns at five. Tickets cost four pounds.']
+
+    No chunk has more than `chunk_size` tokens, except a single character that is longer. Consecutive chunks share at most
+    `chunk_overlap` tokens of whole pieces. `tokenizer` may be any function from text to a list of tokens.
+    `chunking_tokenizer_fn` is a function from text to its sentences, which replaces the rules for sentences.
+    With `keep_headings` a heading, or a question with its answer below, stays with the text that follows it.
     """
 
     def __init__(
@@ -53,4 +57,4 @@ class SentenceSplitter(TokenSplitter):
         )
 
 
-SimpleNodeParser = SentenceSplitter  # as LlamaIndex named it before
+SimpleNodeParser = SentenceSplitter  # an older name in LlamaIndex

@@ -1,18 +1,22 @@
-"""One passage per sentence, which is found by itself and read with the sentences around it."""
+"""One passage per sentence: retrieval compares the sentence, and the language model reads it with its neighbours."""
 
 from __future__ import annotations
 
 from ragcore.node_parser.base import NodeParser
-from ragcore.node_parser.node_building import Cut, trimmed
+from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, TextNode
 from ragcore.text.sentences import sentence_spans
 
 
 class SentenceWindowNodeParser(NodeParser):
-    """`window_metadata_key` names the stretch of the document from `window_size` sentences before to as many after.
+    """The metadata `window_metadata_key` has the sentence with `window_size` sentences on each side.
 
-    `original_text_metadata_key` names the sentence itself. Neither is seen by the embedder or the language model; a
-    MetadataReplacementPostProcessor puts the window in place of the sentence. A sentence is one passage however long it is.
+    >>> nodes = SentenceWindowNodeParser(window_size=1)([Document("One. Two. Three. Four.")])
+    >>> nodes[1].text, nodes[1].metadata["window"]
+    ('Two.', 'One. Two. Three.')
+
+    `original_text_metadata_key` has the sentence itself. Neither embedder nor language model sees the two keys; a
+    MetadataReplacementPostProcessor replaces the sentence by its window. A sentence is one passage even if it is long.
     """
 
     def __init__(
@@ -32,12 +36,12 @@ class SentenceWindowNodeParser(NodeParser):
 
     def cuts(self, source: Document | TextNode) -> list[Cut]:
         text = source.text
-        spans = [span for start, end in sentence_spans(text) if (span := trimmed(text, start, end))]
+        spans = [span for start, end in sentence_spans(text) if (span := trim_span(text, start, end))]
         keys = (self.window_metadata_key, self.original_text_metadata_key)
-        found = []
+        cuts = []
         for i, (start, end) in enumerate(spans):
             first = spans[max(i - self.window_size, 0)]
             last = spans[min(i + self.window_size, len(spans) - 1)]
             values = (text[first[0] : last[1]], text[start:end])
-            found.append(Cut(start, end, metadata=dict(zip(keys, values, strict=True)), hidden=keys))
-        return found
+            cuts.append(Cut(start, end, metadata=dict(zip(keys, values, strict=True)), hidden=keys))
+        return cuts

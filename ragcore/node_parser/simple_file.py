@@ -1,4 +1,4 @@
-"""Splits each document as its kind of file is best split: Markdown, HTML and JSON by their own rules."""
+"""Splits each document by the rules of its file type: Markdown, HTML or JSON."""
 
 from __future__ import annotations
 
@@ -23,24 +23,21 @@ _PARSERS: dict[str, NodeParser] = {
 
 
 class SimpleFileNodeParser(NodeParser):
-    """The kind is what the metadata `extension` says, else `file_name`, else `file_path`.
+    """The metadata `extension` names the file type, or else `file_name`, or else `file_path`.
 
-    A document of another kind is one passage; so is one that a reader has made plain text of already, where there are no
-    HTML elements and no JSON left (`FlatReader` reads files as they are).
+    >>> [node.text for node in SimpleFileNodeParser()([Document("# One\\nA\\n# Two\\nB", metadata={"extension": ".md"})])]
+    ['# One\\nA', '# Two\\nB']
+
+    A document of another type is one passage. So is HTML or JSON that a reader has already converted to plain text
+    (`FlatReader` reads files without conversion).
     """
 
     def cuts(self, source: Document | TextNode) -> Sequence[Cut]:
-        parser = _PARSERS.get(_suffix(source))
+        names = (str(source.metadata.get(key) or "") for key in ("extension", "file_name", "file_path"))
+        name = next(filter(None, names), "")
+        parser = _PARSERS.get(suffix_of(f"a{name}" if name.startswith(".") else name))
         try:
-            found = parser.cuts(source) if parser else ()
-        except InputError:  # not JSON any more
-            found = ()
-        return found or ([Cut(0, len(source.text))] if source.text.strip() else [])
-
-
-def _suffix(source: Document | TextNode) -> str:
-    for key in ("extension", "file_name", "file_path"):
-        if value := source.metadata.get(key):
-            name = str(value)
-            return suffix_of(f"a{name}" if name.startswith(".") else name)
-    return ""
+            cuts = parser.cuts(source) if parser else ()
+        except InputError:  # a reader has converted the JSON to text
+            cuts = ()
+        return cuts or ([Cut(0, len(source.text))] if source.text.strip() else [])

@@ -1,4 +1,4 @@
-"""Cutting a text into pieces that fit, and packing pieces into chunks that overlap. Spans only; no text is copied or lost.
+"""Cuts a text into pieces that fit, and packs the pieces into chunks that overlap. All results are spans of the text.
 
 A piece is a span that no chunk divides. Pieces lie end to end over the whole text. The white space or separator between two
 pieces belongs to one of them.
@@ -14,23 +14,23 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TypeAlias
 
-from ragcore.node_parser.node_building import trimmed
+from ragcore.node_parser.node_building import trim_span
 from ragcore.text.sentences import sentence_spans
 from ragcore.text.tokens import Tokenizer
 
 Span: TypeAlias = tuple[int, int]
 Cutter: TypeAlias = Callable[[str], Iterator[int]]
-"""Ascending positions, inside a text, at which it may be cut."""
+"""From a text to the ascending positions at which it may be cut."""
 
-FEW = 8  # tokens; a stretch by itself is hardly ever this many more than together with the white space after it
-FAR = 8  # characters; tokens are shorter, or else the stretch is measured to its end
+FEW = 8  # tokens that a span may have more without the white space around it
+FAR = 8  # characters per token; a text of longer tokens is counted to its end
 
 
 def at_sentences(text: str) -> Iterator[int]:
     return (start for start, _ in sentence_spans(text))
 
 
-# Classes and not functions within functions: a splitter can then be sent to another process.
+# Dataclasses and not closures: a splitter must be picklable, and the cache of ingestion compares their fields.
 @dataclass(frozen=True, slots=True)
 class BeforeEach:
     """Cuts before every `separator`, so that it stays with what follows."""
@@ -42,30 +42,27 @@ class BeforeEach:
             raise ValueError("A separator cannot be empty; leave it out instead.")
 
     def __call__(self, text: str) -> Iterator[int]:
-        position = text.find(self.separator)
-        while position >= 0:
-            yield position
-            position = text.find(self.separator, position + len(self.separator))
+        return (match.start() for match in re.finditer(re.escape(self.separator), text))
 
 
 @dataclass(frozen=True, slots=True)
 class AtPieces:
-    """Cuts where each piece that `split` makes of the text begins; a piece that is not in the text as it is does not count."""
+    """Cuts where each piece that `split` returns begins. A piece that is not in the text word for word is ignored."""
 
     split: Callable[[str], Sequence[str]]
 
     def __call__(self, text: str) -> Iterator[int]:
-        reached = 0
+        end = 0
         for piece in self.split(text):
-            start = text.find(piece, reached) if piece else -1
+            start = text.find(piece, end) if piece else -1
             if start >= 0:
                 yield start
-                reached = start + len(piece)
+                end = start + len(piece)
 
 
 @dataclass(frozen=True, slots=True)
 class AtMatches:
-    """Cuts where each match of `pattern` begins; what lies between two matches stays with the first."""
+    """Cuts where each match of `pattern` begins. The text between two matches stays with the first."""
 
     pattern: re.Pattern[str]
 
@@ -74,7 +71,7 @@ class AtMatches:
 
 
 def is_lead(piece: str) -> bool:
-    """A line of its own that leads to what follows: a heading, or a question that is answered below it."""
+    """Whether a piece is a single line that leads to what follows: a heading, or a question with its answer below."""
     line = piece.strip()
     return piece.endswith("\n") and _LEAD.fullmatch(line) is not None and len(line.split()) <= LEAD_WORDS
 
@@ -92,13 +89,12 @@ def chunk_spans(
     cutters: Sequence[Cutter],
     stays_with_next: Callable[[str], bool] | None = None,
 ) -> list[Span]:
-    """Spans of at most `size` tokens, in order, without white space at their ends; blank ones are left out.
+    """Spans of at most `size` tokens, in order, without white space at their ends; blank spans are omitted.
 
-    A piece of which `stays_with_next` says so does not end a chunk, where the chunk has others.
-
-    The coarsest cutter that makes a stretch fit is used for it. Each chunk begins with as many whole pieces from the end of
-    the one before as `overlap` tokens hold, or with fewer when the next piece would not fit beside them. A single
-    character that is more than `size` tokens stands alone.
+    A span that is too long is cut with the coarsest cutter that makes it fit. Each chunk begins with as many whole pieces from
+    the end of the previous chunk as fit in `overlap` tokens, or fewer if the next piece would not fit after them. A single
+    character of more than `size` tokens is a chunk. A piece for which `stays_with_next` is true ends a chunk only if it is the
+    whole chunk.
     """
     if not text or text.isspace():
         return []
@@ -107,18 +103,18 @@ def chunk_spans(
     _cut(ruler, 0, len(text), cutters, max(1, min(size // 16, overlap or size)), pieces)
     spans: list[Span] = []
     for start, end in _pack(ruler, pieces, overlap, stays_with_next):
-        span = trimmed(text, start, end)
-        # Where all that is new is white space, what is left was in the chunk before.
+        span = trim_span(text, start, end)
+        # If the new pieces are all white space, the rest is already in the previous chunk.
         if span and (not spans or span[1] > spans[-1][1]):
             spans.append(span)
     return spans
 
 
-_Piece: TypeAlias = tuple[int, int, int]  # start, end, the tokens of text[start:end] by itself
+_Piece: TypeAlias = tuple[int, int, int]  # start, end, number of tokens in text[start:end] alone
 
 
 class _Ruler:
-    """Measures stretches of one text against a chunk's size."""
+    """Measures spans of one text against the size of a chunk."""
 
     def __init__(self, text: str, tokenizer: Tokenizer, size: int) -> None:
         self.text = text
@@ -128,7 +124,7 @@ class _Ruler:
         self._far = size * FAR
 
     def tokens(self, start: int, end: int) -> int | None:
-        """How many a piece has, with the white space at its ends; None where it does not fit a chunk by itself."""
+        """The tokens of a piece, with the white space at its ends. None if the piece alone does not fit in a chunk."""
         if end - start > self._far and self.count(self.text[start : start + self._far]) > self.size + FEW:
             return None
         tokens = self.count(self.text[start:end])
@@ -139,7 +135,7 @@ class _Ruler:
 
 
 def _cut(ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride: int, pieces: list[_Piece]) -> None:
-    """Add the pieces of a stretch, in order."""
+    """Append the pieces of a span, in order."""
     tokens = ruler.tokens(start, end)
     if tokens is not None:
         pieces.append((start, end, tokens))
@@ -154,7 +150,7 @@ def _cut(ruler: _Ruler, start: int, end: int, cutters: Sequence[Cutter], stride:
 
 
 def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[_Piece]:
-    """A stretch with no place to cut, in pieces of about `stride` tokens, or of one character where that has more."""
+    """Cut a span that no cutter divides into pieces of about `stride` tokens. A longer character is one piece."""
     offset = start
     starts = ruler.starts(ruler.text[start:end])
     while start < end:
@@ -170,16 +166,16 @@ def _strides(ruler: _Ruler, start: int, end: int, stride: int) -> Iterator[_Piec
 
 
 def _whole_characters(text: str, start: int, place: int) -> int:
-    """The nearest place, rather before than after, that parts no accent, emoji or flag from what it belongs to."""
+    """The nearest place, preferably before, that does not separate an accent, emoji or flag from its character."""
     candidates = chain(range(place, max(start, place - 16), -1), range(place + 1, min(place + 16, len(text)) + 1))
-    return next((candidate for candidate in candidates if not _joined(text, start, candidate)), place)
+    return next((candidate for candidate in candidates if not _is_within_character(text, start, candidate)), place)
 
 
-_OF_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # letters, of which every two are a flag
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two of these letters are one flag
 
 
-def _joined(text: str, start: int, place: int) -> bool:
-    """Whether what stands on both sides of `place` is one character to a reader; at `start` a character begins."""
+def _is_within_character(text: str, start: int, place: int) -> bool:
+    """Whether `place` is in the middle of what a reader sees as one character. A character begins at `start`."""
     if place >= len(text):
         return False
     before, after = text[place - 1], text[place]
@@ -187,16 +183,16 @@ def _joined(text: str, start: int, place: int) -> bool:
         after == "\u200d"
         or before == "\u200d"
         or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
-        or (after in _OF_FLAGS and (place - start - len(text[start:place].rstrip(_OF_FLAGS))) % 2 == 1)
+        or (after in _FLAG_LETTERS and (place - start - len(text[start:place].rstrip(_FLAG_LETTERS))) % 2 == 1)
         or unicodedata.category(after)[0] == "M"
     )
 
 
 def _pack(ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Callable[[str], bool] | None) -> Iterator[Span]:
-    """Greedy. Every chunk takes at least one new piece, so the work is linear in the pieces and what overlaps."""
+    """Greedy. Every chunk has at least one new piece, so the work is linear in the pieces and their overlaps."""
     until = [0, *accumulate(tokens for _, _, tokens in pieces)]  # until[i]: tokens before piece i
     size = ruler.size
-    first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first that no chunk holds yet
+    first = fresh = 0  # the chunk begins with piece `first`; `fresh` is the first piece that is in no chunk yet
     while fresh < len(pieces):
         while first < fresh and until[fresh + 1] - until[first] > size:
             first += 1
@@ -217,4 +213,4 @@ def _pack(ruler: _Ruler, pieces: list[_Piece], overlap: int, stays_with_next: Ca
         while overlap and first > floor and until[fresh] - until[first - 1] <= overlap:
             first -= 1
         while first < fresh and ruler.count(ruler.text[pieces[first][0] : pieces[fresh - 1][1]].strip()) > overlap:
-            first += 1  # together they may be more tokens than one by one
+            first += 1  # pieces may have more tokens together than alone

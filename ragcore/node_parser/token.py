@@ -1,4 +1,4 @@
-"""Chunks of as many words as fit, whatever sentences they belong to."""
+"""Chunks of as many words as fit, without regard to sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from ragcore.text.tokens import Tokenizer
 
 
 class TokenTextSplitter(TokenSplitter):
-    """Cuts at `separator`, then at each of `backup_separators`, and at last between characters."""
+    """Cuts at `separator`. A piece that is still too long is cut at each of `backup_separators`, then between characters.
+
+    >>> TokenTextSplitter(chunk_size=3, chunk_overlap=0, tokenizer=str.split).split_text("The boat sails at nine.")
+    ['The boat sails', 'at nine.']
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What every postprocessor does: take the passages that were found, and give those that stay, in their new order."""
+"""The base of all postprocessors, which filter, change and order retrieved passages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from ragcore.components import Fields
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import NodeWithScore, QueryBundle
 
 
-class BaseNodePostprocessor(Fields, ABC):
-    """Subclasses give `_postprocess_nodes`. Those of ragcore edit nothing that they are given.
+class BaseNodePostprocessor(Fields, PromptMixin, ABC):
+    """Subclasses have `_postprocess_nodes`. Those of ragcore do not edit their input.
 
     >>> from ragcore.schema import TextNode
     >>> class Cut(BaseNodePostprocessor):
@@ -30,7 +31,7 @@ class BaseNodePostprocessor(Fields, ABC):
     def postprocess_nodes(
         self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None, query_str: str | None = None
     ) -> list[NodeWithScore]:
-        """`query_str` is the question where there is no bundle of it. ValueError when both are given."""
+        """`query_str` is the question without a bundle. ValueError for both."""
         if query_bundle is not None and query_str is not None:
             raise ValueError("query_bundle and query_str are two ways to give the question; give one of them")
         return self._postprocess_nodes(nodes, QueryBundle(query_str) if query_str is not None else query_bundle)
@@ -38,8 +39,8 @@ class BaseNodePostprocessor(Fields, ABC):
     apostprocess_nodes = awaitable(postprocess_nodes)
 
 
-def asked(query_bundle: QueryBundle | None) -> QueryBundle:
-    """The question. QuestionError when there is none."""
+def question_of(query_bundle: QueryBundle | None) -> str:
+    """QuestionError without a question."""
     if query_bundle is None or not query_bundle.query_str.strip():
         raise QuestionError("There is no question to judge the passages by.", hint="Give query_str or query_bundle.")
-    return query_bundle
+    return query_bundle.query_str

@@ -1,4 +1,4 @@
-"""Keep or drop passages by words that stand in them."""
+"""Filters passages by words in them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "MYAN
 
 
 class KeywordNodePostprocessor(BaseNodePostprocessor):
-    """Keeps a passage with at least one of `required_keywords`, where there are such, and none of `exclude_keywords`.
+    """Only passages with at least one of `required_keywords`, if there are any, and none of `exclude_keywords`.
 
-    A keyword is a word, or several in a row, of any language. Whole words count, whether in capitals or not; in scripts
-    without spaces, wherever it stands. ValueError for a text in the place of a list of keywords.
+    A keyword is one word or several in a row, in any language and in any case. It must be whole words, except in scripts
+    without spaces. ValueError for a text instead of a list of keywords.
     """
 
     def __init__(self, required_keywords: Sequence[str] = (), exclude_keywords: Sequence[str] = ()) -> None:

@@ -1,25 +1,33 @@
-"""The passages that a language model finds most helpful."""
+"""Passages ranked by a language model: scored in batches, or ordered in windows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ragcore.llms.base import LLM
+from ragcore.llms.context_window import opinion
 from ragcore.observe import span
-from ragcore.postprocessor.base import BaseNodePostprocessor, asked
-from ragcore.postprocessor.llm_relevance import judged
+from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
+from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
+from ragcore.text.rank_replies import named_in, ranked_in
+
+_ORDER = re.compile(r"\[\d+\](?:\s*>\s*\[\d+\])+")  # [2] > [1]
 
 
 class LLMRerank(BaseNodePostprocessor):
-    """The `top_n` most helpful, with the model's 0 to 10 as score; what it does not name goes. One call a batch.
+    """The `top_n` most helpful passages, with the model's 0 to 10 as score. One call per batch; what it does not name goes.
 
-    Passages that are too long for a call lose their ends there, which a span "choose" says.
-    When not one reply can be read, the passages stay as they were found, `top_n` of them, and the span "rerank" says so.
+    Passages that are too long for a call lose their ends in it, which the span "choose" notes. When no reply can be read, the
+    first `top_n` passages stay as they were, and the span "rerank" notes that.
     """
+
+    prompt_attributes: ClassVar = {"choice_select_prompt": "_prompt"}
 
     def __init__(
         self,
@@ -36,16 +44,69 @@ class LLMRerank(BaseNodePostprocessor):
         self._top_n = top_n
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        question = asked(query_bundle).query_str
+        question = question_of(query_bundle)
         ranked: list[NodeWithScore] = []
         unreadable = 0
         with span("rerank") as step:
             batches = [nodes[start : start + self._batch] for start in range(0, len(nodes), self._batch)]
             for batch in batches:
-                scores = judged(self._llm, self._prompt, batch, question)
-                unreadable += scores is None
-                ranked += [NodeWithScore(batch[place].node, score) for place, score in (scores or {}).items()]
+                reply = _opinion(self._llm, self._prompt, batch, question)
+                scores = dict(ranked_in(reply, len(batch)))
+                unreadable += bool(reply.strip()) and not scores
+                ranked += [NodeWithScore(batch[place].node, score) for place, score in scores.items()]
             step.note(unreadable=unreadable)
         if batches and unreadable == len(batches):
             return list(nodes[: max(self._top_n, 0)])
         return sorted(ranked, key=lambda hit: -hit.get_score())[: max(self._top_n, 0)]
+
+
+class RankGPTRerank(BaseNodePostprocessor):
+    """The first `top_n` in the order of a model (Sun et al. 2023, "Is ChatGPT Good at Search?", https://arxiv.org/abs/2304.09542).
+
+    The model orders a window of `window_size` passages at a time, from the back to the front; those that it does not name
+    stay behind the others. Windows overlap by all but `step`, so that the best rise to the front. One call per window. Every
+    passage keeps its score. Passages that are too long for a call lose their ends in it, which the span "choose" notes.
+    """
+
+    prompt_attributes: ClassVar = {"rankgpt_rerank_prompt": "_prompt"}
+
+    def __init__(
+        self,
+        top_n: int = 5,
+        llm: LLM | None = None,
+        rankgpt_rerank_prompt: Wording = CHOICE_SELECT,
+        *,
+        window_size: int = 20,
+        step: int = 10,
+    ) -> None:
+        if not 0 < step <= window_size:
+            raise ValueError(f"step must be from 1 to window_size, {window_size}, not {step}")
+        self._llm = services(llm).llm
+        self._prompt = in_place_of(CHOICE_SELECT, rankgpt_rerank_prompt, self._llm)
+        self._top_n = top_n
+        self._window = window_size
+        self._step = step
+
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+        question = question_of(query_bundle)
+        ordered = list(nodes)
+        end = len(ordered)
+        while end > 0:
+            start = max(end - self._window, 0)
+            window = ordered[start:end]
+            first = self._read_order(_opinion(self._llm, self._prompt, window, question), len(window))
+            ordered[start:end] = [window[place] for place in dict.fromkeys([*first, *range(len(window))])]
+            end = end - self._step if start else 0
+        return ordered[: max(self._top_n, 0)]
+
+    def _read_order(self, reply: str, count: int) -> list[int]:
+        """The places that the reply names, the most helpful first: "[2] > [1]", or lines as LLMRerank reads them."""
+        if order := _ORDER.search(reply):
+            places = dict.fromkeys(int(number) - 1 for number in re.findall(r"\d+", order.group()))
+            return [place for place in places if 0 <= place < count]
+        return [place for place, _ in sorted(named_in(reply, count), key=lambda pair: -pair[1])]
+
+
+def _opinion(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> str:
+    with span("choose", texts=len(nodes)) as step:
+        return opinion(llm, prompt, question, [hit.text for hit in nodes], step)

@@ -1,4 +1,4 @@
-"""Small to retrieve, big to read: the text of a passage taken from its metadata, where a splitter put what stands around it."""
+"""Small to retrieve, big to read: the text of a passage replaced by a larger one that a splitter stored in its metadata."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class MetadataReplacementPostProcessor(BaseNodePostprocessor):
-    """The text becomes what the metadata has under `target_metadata_key`; a passage with nothing there stays as it is.
-
-    Its offsets go on saying where the passage stands that was found.
-    """
+    """Replaces the text by the metadata under `target_metadata_key`, if there is any. The offsets stay those of the passage."""
 
     def __init__(self, target_metadata_key: str) -> None:
         self._key = target_metadata_key

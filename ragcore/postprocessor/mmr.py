@@ -1,4 +1,4 @@
-"""Rather different passages than several that say the same: maximal marginal relevance (Carbonell & Goldstein 1998)."""
+"""Passages that repeat each other less: maximal marginal relevance (Carbonell & Goldstein 1998)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ragcore.vector_stores.validation import unit
 
 
 class DiversePostprocessor(BaseNodePostprocessor):
-    """`top_n` passages, each time the one with the best score less its likeness to those taken, see `salience.diverse`.
+    """`top_n` passages, each with the best score minus its likeness to those before it, see `salience.diverse`.
 
-    They keep their scores. The vectors are those of `store`; a passage without one is like no other.
+    Scores stay. The vectors are those of `store`; a passage without one is like no other.
     """
 
     def __init__(self, store: Store, top_n: int) -> None:

@@ -1,4 +1,4 @@
-"""Only those sentences of the passages that are near the question, to spend fewer tokens on the rest."""
+"""Only the sentences of the passages that are near the question, to save tokens."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
-from ragcore.postprocessor.base import BaseNodePostprocessor, asked
+from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import embedder
 from ragcore.text.sentences import sentences
 
 
 class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
-    """Shortens each passage to the sentences that count, in reading order.
+    """Shortens each passage to its nearest sentences, in reading order.
 
-    `percentile_cutoff`, 0 to 1, is the share of a passage's sentences that stays, the nearest, one at least.
-    `threshold_cutoff` is the cosine that a sentence must reach; a passage without such a sentence goes. With both, both must
-    hold; with neither, nothing changes. All sentences are embedded in one call.
+    `percentile_cutoff`, 0 to 1, is the share of a passage's sentences that stays, at least one. `threshold_cutoff` is the
+    least cosine of a sentence; a passage without such a sentence is dropped. All sentences are embedded in one call.
     """
 
     def __init__(
@@ -35,7 +34,7 @@ class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
         self._threshold = threshold_cutoff
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        question = asked(query_bundle).query_str
+        question = question_of(query_bundle)
         if self._percentile is None and self._threshold is None:
             return list(nodes)
         divided = [sentences(hit.text) for hit in nodes]

@@ -1,4 +1,4 @@
-"""Without what could name a person: mail addresses, telephone numbers and card numbers, masked by rules."""
+"""Mail addresses, telephone numbers and card numbers, masked by rules."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 class PIINodePostprocessor(BaseNodePostprocessor):
-    """Puts [EMAIL], [PHONE] or [CARD] in their place, in the text alone. Names and postal addresses stay.
+    """Replaces them by [EMAIL], [PHONE] and [CARD] in the text. Names, postal addresses and dates stay.
 
-    A number of 13 to 19 digits with a right check digit (Luhn) is a card; one of 7 to 15 that begins with + or 0, or is
-    divided as telephone numbers are, a telephone. Dates stay.
+    A number of 13 to 19 digits with a correct check digit (Luhn) is a card; one of 7 to 15 that begins with + or 0, or has the
+    groups of a telephone number, a telephone.
     """
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:

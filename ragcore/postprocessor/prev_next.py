@@ -1,21 +1,32 @@
-"""Each passage with those before or after it in its document."""
+"""Passages with those before or after them in their documents, along the links between passages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+import re
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import ClassVar, Literal, TypeAlias
 
-from ragcore.postprocessor.base import BaseNodePostprocessor
-from ragcore.postprocessor.neighbour_links import reader_of, with_neighbours
-from ragcore.schema import NodeWithScore, QueryBundle
+from ragcore.llms.base import LLM, LLMCall
+from ragcore.llms.context_window import shortened
+from ragcore.observe import span
+from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
+from ragcore.prompts.prompt import Passage, Variables
+from ragcore.prompts.templates import Wording, in_place_of
+from ragcore.prompts.wording import NEIGHBOUR
+from ragcore.schema import NodeWithScore, QueryBundle, TextNode
+from ragcore.settings import services
 from ragcore.storage.docstore import DocumentStore
 from ragcore.vector_stores.base import Store
+
+Direction: TypeAlias = Literal["previous", "next", "both", "none"]
+Read: TypeAlias = Callable[[Sequence[str]], list[TextNode]]
 
 
 class PrevNextNodePostprocessor(BaseNodePostprocessor):
     """Adds up to `num_nodes` passages before, after, or on both sides of each; every passage comes once, in reading order.
 
-    `docstore` is what the passages are read from: a document store or a vector store. What is added has no score.
+    `docstore` is what the passages are read from: a document store or a vector store. An added passage has no score.
     """
 
     def __init__(
@@ -23,9 +34,120 @@ class PrevNextNodePostprocessor(BaseNodePostprocessor):
     ) -> None:
         if mode not in ("next", "previous", "both"):
             raise ValueError(f"mode must be next, previous or both, not {mode!r}")
-        self._read = reader_of(docstore)
+        self._read = _reader_of(docstore)
         self._count = num_nodes
         self._mode = mode
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        return with_neighbours([(hit, self._mode) for hit in nodes], self._count, self._read)
+        return _add_neighbours([(hit, self._mode) for hit in nodes], self._count, self._read)
+
+
+class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
+    """As PrevNextNodePostprocessor; a model chooses the side of each passage in one call, or none.
+
+    A passage that is too long for the call loses its end in it, which the span "choose" notes.
+    """
+
+    prompt_attributes: ClassVar = {"prompt": "_prompt"}
+
+    def __init__(
+        self, docstore: Store | DocumentStore, llm: LLM | None = None, num_nodes: int = 1, prompt: Wording = NEIGHBOUR
+    ) -> None:
+        self._read = _reader_of(docstore)
+        self._llm = services(llm).llm
+        self._count = num_nodes
+        self._prompt = in_place_of(NEIGHBOUR, prompt, self._llm)
+
+    def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
+        question = question_of(query_bundle)
+        return _add_neighbours([(hit, self._side(hit, question)) for hit in nodes], self._count, self._read)
+
+    def _side(self, hit: NodeWithScore, question: str) -> Direction:
+        with span("choose", texts=1) as step:
+            (text,) = shortened(self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step)
+            variables: Variables = {"context_str": (Passage(text),), "query_str": question}
+            reply = self._llm.generate(LLMCall(self._prompt, variables)).text
+        named = re.search(r"\b(previous|next|none)\b", reply.lower())
+        sides: dict[str, Direction] = {"previous": "previous", "next": "next"}
+        return sides.get(named[1], "none") if named else "none"
+
+
+def _reader_of(source: Store | DocumentStore) -> Read:
+    """A function that reads passages by their ids, without those that no longer exist."""
+    if isinstance(source, DocumentStore):
+        return lambda ids: source.get_nodes(ids, raise_error=False)
+    return source.nodes
+
+
+def _add_neighbours(pairs: Sequence[tuple[NodeWithScore, Direction]], count: int, read: Read) -> list[NodeWithScore]:
+    """The passages and up to `count` in the direction of each, in reading order, each once. An added one has no score."""
+    hits: dict[str, NodeWithScore] = {}
+    for hit, _ in pairs:
+        hits.setdefault(hit.node.id_, hit)
+    for hit, direction in pairs:
+        for way in ("previous", "next"):
+            if direction in (way, "both"):
+                for node in _walk(hit.node, count, read, {hit.node.id_}, forward=way == "next"):
+                    hits.setdefault(node.id_, NodeWithScore(node))
+    return _in_reading_order(list(hits.values()))
+
+
+def _in_reading_order(hits: Sequence[NodeWithScore]) -> list[NodeWithScore]:
+    """Linked passages in a row; the rows of one document by their offsets; documents by their first passage in `hits`.
+
+    Rows of passages without a document or offsets stay in the order of their first passages.
+    """
+    rows = _rows({hit.node.id_: hit for hit in hits})
+    sources = [row[0].node.ref_doc_id or row[0].node.id_ for row in rows]
+    ranked = sorted(zip(sources, rows, strict=True), key=lambda pair: sources.index(pair[0]))
+    ordered: list[NodeWithScore] = []
+    for _, group in groupby(ranked, key=lambda pair: pair[0]):
+        members = [row for _, row in group]
+        starts = {id(row): row[0].node.start_char_idx for row in members}
+        if None not in starts.values():
+            members.sort(key=lambda row: starts[id(row)] or 0)
+        ordered += [hit for row in members for hit in row]
+    return ordered
+
+
+def _rows(hits: dict[str, NodeWithScore]) -> list[list[NodeWithScore]]:
+    """The passages in the rows that their links make of them; a row that closes on itself begins with its first in `hits`."""
+    after = {hit.node.prev_id: id_ for id_, hit in hits.items() if hit.node.prev_id in hits}
+    after |= {id_: hit.node.next_id for id_, hit in hits.items() if hit.node.next_id in hits}
+    before = {following: id_ for id_, following in after.items()}
+    rows: list[list[NodeWithScore]] = []
+    placed: set[str | None] = set()
+    for id_ in hits:
+        if id_ in placed:
+            continue
+        head, seen = id_, {id_}
+        while (earlier := before.get(head)) is not None and earlier not in placed:
+            if earlier in seen:  # a circle
+                head = id_
+                break
+            head = earlier
+            seen.add(head)
+        row: list[NodeWithScore] = []
+        place: str | None = head
+        while place is not None and place not in placed:
+            placed.add(place)
+            row.append(hits[place])
+            place = after.get(place)
+        rows.append(row)
+    return rows
+
+
+def _walk(node: TextNode, count: int, read: Read, seen: set[str], *, forward: bool) -> list[TextNode]:
+    """Up to `count` passages after or before `node`, until one is in `seen`, to which they are added."""
+    neighbours: list[TextNode] = []
+    while len(neighbours) < count:
+        following = node.next_id if forward else node.prev_id
+        if following is None or following in seen:
+            break
+        nodes = read([following])
+        if not nodes:
+            break
+        node = nodes[0]
+        seen.add(node.id_)
+        neighbours.append(node)
+    return neighbours

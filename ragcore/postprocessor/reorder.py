@@ -12,7 +12,7 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class LongContextReorder(BaseNodePostprocessor):
-    """The two best at the two ends, the next two inside them, and so on; no score counts as 0, and ties stand as given."""
+    """The two best at the two ends, the next two inside them, and so on. A passage without a score counts as 0."""
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
         worst_first = sorted(nodes, key=lambda hit: -hit.get_score())[::-1]

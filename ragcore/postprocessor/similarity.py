@@ -1,4 +1,4 @@
-"""Drop the passages that are not near enough to the question."""
+"""Drops passages that are not near enough to the question."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class SimilarityPostprocessor(BaseNodePostprocessor):
-    """Keeps what scores `similarity_cutoff` or more; what has no score goes. None keeps everything."""
+    """Only passages with a score of `similarity_cutoff` or more; all of them for None."""
 
     def __init__(self, similarity_cutoff: float | None = 0.0) -> None:
         self.similarity_cutoff = similarity_cutoff

@@ -1,4 +1,4 @@
-"""Lists that are cut off from what introduces them: "It covers:" at the end of a passage, and what it covers in the next."""
+"""Lists that are split from their introduction: "It covers:" at the end of a passage, and the list in the next."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ragcore.vector_stores.base import Store
 
 
 class WholeLists(BaseNodePostprocessor):
-    """A passage whose end introduces a list is extended by that list, with which the next passage begins; one that begins
-    with a list by what introduces it, unless that passage was found, too.
+    """Adds the list to a passage that ends with its introduction, and the introduction to a passage that begins with a list,
+    unless that passage is among the results.
 
-    A passage keeps its id, score and place; its text and offsets become those of the whole stretch. One without exact offsets,
-    or whose document is gone, stays as it is.
+    A passage keeps its id, score and place; its text and offsets become those of the whole stretch. A passage without exact
+    offsets, or whose document no longer exists, stays as it is.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        found = {hit.node.id_ for hit in nodes}
-        return [replace(hit, node=self._whole(hit.node, found)) for hit in nodes]
+        results = {hit.node.id_ for hit in nodes}
+        return [replace(hit, node=self._whole(hit.node, results)) for hit in nodes]
 
-    def _whole(self, node: TextNode, found: set[str]) -> TextNode:
+    def _whole(self, node: TextNode, results: set[str]) -> TextNode:
         start, end = node.start_char_idx, node.end_char_idx
         if start is None or end is None:
             return node
-        wider = (self._introduction(node, start, found), self._list_behind(node, end))
+        wider = (self._introduction(node, start, results), self._list_behind(node, end))
         if wider == (start, end):
             return node
         try:
@@ -44,21 +44,21 @@ class WholeLists(BaseNodePostprocessor):
             return node
         return replace(node, text=text[slice(*wider)], start_char_idx=wider[0], end_char_idx=wider[1])
 
-    def _introduction(self, node: TextNode, start: int, found: set[str]) -> int:
-        """Where that of the list begins that this passage begins with."""
-        if not node.prev_id or node.prev_id in found or not list_at_start(node.text):
+    def _introduction(self, node: TextNode, start: int, results: set[str]) -> int:
+        """The start of the introduction of the list at the beginning of this passage."""
+        if not node.prev_id or node.prev_id in results or not list_at_start(node.text):
             return start
-        before = self._beside(node.prev_id)
+        before = self._neighbour(node.prev_id)
         if before is None or before.start_char_idx is None or not introduces_list(before.text):
             return start
         return before.start_char_idx + sentence_spans(before.text)[-1][0]
 
     def _list_behind(self, node: TextNode, end: int) -> int:
-        """Where the list ends that this passage introduces."""
-        behind = self._beside(node.next_id) if node.next_id and introduces_list(node.text) else None
+        """The end of the list that this passage introduces."""
+        behind = self._neighbour(node.next_id) if node.next_id and introduces_list(node.text) else None
         if behind is None or behind.start_char_idx is None or not (length := list_at_start(behind.text)):
             return end
         return behind.start_char_idx + length
 
-    def _beside(self, id_: str) -> TextNode | None:
+    def _neighbour(self, id_: str) -> TextNode | None:
         return next(iter(self._store.nodes([id_])), None)

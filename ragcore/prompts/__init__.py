@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ragcore.prompts.mixin import PromptMixin as PromptMixin
     from ragcore.prompts.output_parsers import BaseOutputParser as BaseOutputParser
     from ragcore.prompts.output_parsers import PydanticOutputParser as PydanticOutputParser
     from ragcore.prompts.prompt import Prompt as Prompt

@@ -1,4 +1,4 @@
-"""What a template asks of the form of an answer, and what is read out of an answer of that form."""
+"""Parsers that state the format of an answer, and read it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ragcore.prompts.templates import BaseOutputParser
 
 
 class PydanticOutputParser(BaseOutputParser, Generic[Form]):
-    """JSON of a pydantic model's form."""
+    """JSON in the form of a pydantic model."""
 
     def __init__(self, output_cls: type[Form]) -> None:
         self.output_cls = output_cls
 
     def parse(self, output: str) -> Form:
-        """LLMProtocolError where the answer is not JSON of that form; what stands around the JSON is passed over."""
+        """Ignores text around the JSON. LLMProtocolError for an answer without JSON of that form."""
         return parsed(output, self.output_cls)
 
     def format(self, query: str) -> str:

@@ -246,6 +246,3 @@ def as_text(value: Variable) -> str:
         return str(value)  # a template's user may give numbers
     separator = "\n" if value and isinstance(value[0], ChatMessage) else "\n\n"
     return separator.join(str(item) for item in value)
-
-
-"""Messages as they are: they are the history."""

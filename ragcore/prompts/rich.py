@@ -21,13 +21,18 @@ _IMAGE = re.compile("\x02(.*?)\x03", re.DOTALL)  # where a rendered text has an 
 
 @dataclass(frozen=True, init=False)
 class RichPromptTemplate(PromptTemplate):
-    """Several messages are written as `{% chat role="system" %}...{% endchat %}`; without these it is one of the user's. The
-    filter `image` makes an image of a path or URL. Braces in a value are text; a template reaches nothing but its values.
+    """One message of the user, or several as `{% chat role="system" %}...{% endchat %}`. The filter `image` makes an image of a
+    path or URL. Braces in a value are text; a template can only use its values.
 
     >>> prompt = RichPromptTemplate("Answer{% for text in texts %} {{ text }}{% endfor %}: {{ question }}")
     >>> prompt.format(texts=["a", "b"], question="Why?")
     'Answer a b: Why?'
     """
+
+    @property
+    def is_chat_template(self) -> bool:
+        """Whether it writes messages with their roles."""
+        return _CHAT.search(self.get_template()) is not None
 
     @property
     def template_vars(self) -> list[str]:
@@ -50,10 +55,10 @@ class RichPromptTemplate(PromptTemplate):
         return "\n".join([*(f"{message.role.value}: {message.content}" for message in messages), "assistant: "])
 
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
-        given = {**self.fixed, **variables}
-        bare = {name: as_text(value) for name, value in given.items()}
-        made = {name: function(**bare) for name, function in self.function_mappings.items()}
-        named = {self.template_var_mappings.get(name, name): value for name, value in {**given, **made}.items()}
+        values = {**self.fixed, **variables}
+        bare = {name: as_text(value) for name, value in values.items()}
+        computed = {name: function(**bare) for name, function in self.function_mappings.items()}
+        named = {self.template_var_mappings.get(name, name): value for name, value in {**values, **computed}.items()}
         pieces = _CHAT.findall(self.get_template()) or [(MessageRole.USER.value, self.get_template())]
         environment = _environment()
         rendered = [_message(role, environment.from_string(text).render(named)) for role, text in pieces]

@@ -28,8 +28,8 @@ RANKING = list_schema("passages", {"doc": {"type": "integer"}, "relevance": {"ty
 
 
 def parsed(reply: str, model: type[Form]) -> Form:
-    """The one object of the model's form in the reply. Where the form is a list under one name, the reply may also be the list
-    or its items after each other. LLMProtocolError where the reply has no such object, or several that differ."""
+    """The only object of the model's form in the reply. If the form is a list under one name, the reply may also be the list or
+    its items. LLMProtocolError for no such object, or several different ones."""
     from pydantic import ValidationError
 
     values = json_values(reply)
@@ -55,7 +55,7 @@ def parsed(reply: str, model: type[Form]) -> Form:
 
 
 def _as_list(values: Sequence[Any], model: type[BaseModel]) -> list[dict[str, Any]]:
-    """The values as the list that is the model's only field; none for another model, and where one has that list itself."""
+    """The values as the list that is the model's only field; none for another model, or if a value has that list."""
     (name, *others) = model.model_fields
     is_list = get_origin(model.model_fields[name].annotation) is list
     if others or not is_list or any(isinstance(value, Mapping) and name in value for value in values):

@@ -1,7 +1,7 @@
-"""Wording that a script brings along: templates with {names}, for one message or several, or chosen by the model.
+"""Templates of a script with {names}, for one message or several, or chosen by the model.
 
-A template is a Prompt, so it goes wherever one goes. Only the {names} that get a value are replaced, each once; other braces
-stay as they are, so JSON may stand in a template, and {{name}} is written for the text {name}. Braces in a value are text.
+A template is a Prompt. Only the {names} that get a value are replaced, each once. Other braces stay, so that a template may
+contain JSON; {{name}} is the text {name}. Braces in a value are text.
 """
 
 from __future__ import annotations
@@ -23,25 +23,33 @@ FunctionMappings: TypeAlias = Mapping[str, Callable[..., str]]
 
 
 class BaseOutputParser(ABC):
-    """Subclasses give `parse`, and `format` where a prompt must say something of the form."""
+    """Subclasses have `parse`, and may have `format`, which adds the format of the answer to a prompt."""
 
     @abstractmethod
     def parse(self, output: str) -> Any:
-        """What a model's answer says."""
+        """The value of a model's answer."""
 
     def format(self, query: str) -> str:
-        """The text of a prompt with what is to be said of the form."""
+        """The text of a prompt with the format."""
         return query
+
+
+def get_template_vars(template_str: str) -> list[str]:
+    """The names in a template, in order, each once.
+
+    >>> get_template_vars("Who wrote {book} in {year}?")
+    ['book', 'year']
+    """
+    return list(dict.fromkeys(match[2] for match in _NAME.finditer(template_str) if match[2]))
 
 
 @dataclass(frozen=True, init=False)
 class PromptTemplate(Prompt):
-    """One message of the user's.
+    """One message of the user.
 
-    `template_var_mappings`: {"query_str": "my_question"} where the template says {my_question} for query_str.
-    `function_mappings`: a variable's text is what its function makes of all values, given by name.
-    `output_parser`: what its `format` asks for stands in the message too, in that of the system where that is the first. The
-    answer is not parsed by it.
+    `template_var_mappings`: {"query_str": "my_question"} if {my_question} in the template is query_str. `function_mappings`: a
+    function of all values, by name, returns the text of a variable. `output_parser`: its `format` is added to the message, or
+    to a first message of the system; it does not parse the answer.
     """
 
     template_var_mappings: Mapping[str, str] = field(default_factory=dict)
@@ -63,10 +71,10 @@ class PromptTemplate(Prompt):
         stop: Sequence[str] = (),
         prompt_type: str | None = None,
     ) -> None:
-        """`prompt_type` is another word for its `name`, by which traces call it."""
+        """`prompt_type` is another word for `name`, which traces use."""
         name = str(getattr(prompt_type, "value", prompt_type)) if prompt_type and name == "template" else name
-        said = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
-        values = {"name": name, "task": task, "messages": said, "stop": tuple(stop)}
+        all_messages = (ChatMessage(MessageRole.USER, template),) if messages is None else tuple(messages)
+        values = {"name": name, "task": task, "messages": all_messages, "stop": tuple(stop)}
         values |= {"fixed": dict(fixed or {}), "output_parser": output_parser}
         mappings = {"template_var_mappings": template_var_mappings or {}, "function_mappings": function_mappings or {}}
         for attribute, value in {**values, **mappings}.items():
@@ -74,11 +82,11 @@ class PromptTemplate(Prompt):
 
     @property
     def variables(self) -> frozenset[str]:
-        """The values it may still be given, by the names under which they are given."""
-        return frozenset(map(self._given_as, self.template_vars)) - self.fixed.keys()
+        """The names of the missing values."""
+        return frozenset(map(self._variable_of, self.template_vars)) - self.fixed.keys()
 
     def checked(self, variables: Variables) -> Variables:
-        """As of any prompt; what a function makes may be given to it or not."""
+        """As of any prompt; a value with a function may be missing."""
         missing = self.variables & self.function_mappings.keys() - variables.keys()
         Prompt.checked(self, {**variables, **dict.fromkeys(missing, "")})
         return variables
@@ -86,11 +94,15 @@ class PromptTemplate(Prompt):
     @property
     def template_vars(self) -> list[str]:
         """The names in the template, in order."""
-        named = (match[2] for message in self.messages for match in _NAME.finditer(message.content) if match[2])
-        return list(dict.fromkeys(named))
+        return get_template_vars("\n".join(message.content for message in self.messages))
+
+    @property
+    def kwargs(self) -> Variables:
+        """The values of `partial_format`."""
+        return self.fixed
 
     def partial_format(self, **values: Any) -> PromptTemplate:
-        """A template in which these are given already; this one stays as it is."""
+        """A template that has these values; this one stays as it is."""
         return replace(self, fixed={**self.fixed, **values})
 
     def format_messages(self, llm: Model = None, **values: Any) -> list[ChatMessage]:
@@ -104,8 +116,8 @@ class PromptTemplate(Prompt):
     def render(self, variables: Variables, history: Sequence[ChatMessage] = ()) -> list[RenderedMessage]:
         values = {**self.fixed, **variables}
         bare = {name: as_text(value) for name, value in values.items()}
-        made = {name: function(**bare) for name, function in self.function_mappings.items()}
-        texts = {name: shown(name, values.get(name, ""), text) for name, text in {**bare, **made}.items()}
+        computed = {name: function(**bare) for name, function in self.function_mappings.items()}
+        texts = {name: shown(name, values.get(name, ""), text) for name, text in {**bare, **computed}.items()}
         rendered = [RenderedMessage(message.role, tuple(self._parts(message.content, texts))) for message in self.messages]
         if self.output_parser is not None and rendered:
             place = 0 if rendered[0].role is MessageRole.SYSTEM else -1
@@ -115,7 +127,7 @@ class PromptTemplate(Prompt):
     def _parts(self, template: str, texts: Mapping[str, str]) -> Iterator[Part]:
         end = 0
         for match in _NAME.finditer(template):
-            name = self._given_as(match[2]) if match[2] else ""
+            name = self._variable_of(match[2]) if match[2] else ""
             if match[1] or name in texts:
                 if match.start() > end:
                     yield Part(Origin.INSTRUCTIONS, template[end : match.start()])
@@ -125,8 +137,8 @@ class PromptTemplate(Prompt):
         if end < len(template):
             yield Part(Origin.INSTRUCTIONS, template[end:])
 
-    def _given_as(self, name: str) -> str:
-        mapped = {said: given for given, said in self.template_var_mappings.items()}
+    def _variable_of(self, name: str) -> str:
+        mapped = {in_template: variable for variable, in_template in self.template_var_mappings.items()}
         return mapped.get(name) or _ALIASES.get(name, name)
 
 
@@ -146,6 +158,7 @@ class ChatPromptTemplate(PromptTemplate):
         fixed: Variables | None = None,
         output_parser: BaseOutputParser | None = None,
         stop: Sequence[str] = (),
+        prompt_type: str | None = None,
     ) -> None:
         PromptTemplate.__init__(
             self,
@@ -158,6 +171,7 @@ class ChatPromptTemplate(PromptTemplate):
             fixed=fixed,
             output_parser=output_parser,
             stop=stop,
+            prompt_type=prompt_type,
         )
 
     @classmethod
@@ -184,7 +198,7 @@ class SelectorPromptTemplate:
     conditionals: Sequence[tuple[Callable[[Model], bool], Prompt]] = ()
 
     def select(self, llm: Model = None) -> Prompt:
-        """The default where no model is given."""
+        """The default without a model."""
         if llm is None:
             return self.default_template
         return next((template for condition, template in self.conditionals if condition(llm)), self.default_template)
@@ -201,11 +215,11 @@ class SelectorPromptTemplate:
 
 
 def _formatted(message: RenderedMessage, parser: BaseOutputParser) -> RenderedMessage:
-    """What the parser wrote around a text is an instruction; where it wrote the text anew, all is."""
-    written, said = parser.format(message.content), message.content
-    if (place := written.find(said)) < 0:
-        return replace(message, parts=(Part(Origin.INSTRUCTIONS, written),))
-    before, after = Part(Origin.INSTRUCTIONS, written[:place]), Part(Origin.INSTRUCTIONS, written[place + len(said) :])
+    """The text that the parser adds is an instruction, or the whole text if the parser changes it."""
+    new, old = parser.format(message.content), message.content
+    if (place := new.find(old)) < 0:
+        return replace(message, parts=(Part(Origin.INSTRUCTIONS, new),))
+    before, after = Part(Origin.INSTRUCTIONS, new[:place]), Part(Origin.INSTRUCTIONS, new[place + len(old) :])
     parts = (before, *message.parts, after)
     return replace(message, parts=tuple(part for part in parts if part.text))
 
@@ -214,10 +228,7 @@ Wording: TypeAlias = Prompt | SelectorPromptTemplate | str
 
 
 def in_place_of(ours: Prompt, wording: Wording, llm: Model) -> Prompt:
-    """The prompt that takes the place of one of ours: a template gets its name, task and stops, as a whole Prompt has its own.
-
-    A text is the template that says it.
-    """
+    """The prompt that replaces one of ours. A template or text gets its name, task and stops; a whole Prompt has its own."""
     if isinstance(wording, str):
         wording = PromptTemplate(wording)
     chosen = wording.select(llm) if isinstance(wording, SelectorPromptTemplate) else wording

@@ -1,26 +1,22 @@
-"""What query engines made of others have in common: a question, one span around everything, and an answer in pieces."""
+"""The base of query engines: a question, one span around everything, and an answer in pieces."""
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.extractive.fixed_replies import best_replies, is_closest, is_refusal
 from ragcore.observe import Span, finish, start, stream_in, under
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage
-from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import Pieces
-from ragcore.response_synthesizers.synthesizer import Synthesizer, tallied
+from ragcore.response_synthesizers.answer import AnswerStream, log_trace
+from ragcore.response_synthesizers.synthesizer import Synthesizer, at_once, tallied
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.text.citations import CITATION, recited
-
-logger = logging.getLogger(__name__)
 
 
 class QueryEngine(Protocol):
@@ -28,11 +24,11 @@ class QueryEngine(Protocol):
         """QuestionError for an empty question; LLMErrors."""
 
     def stream_query(self, query: str | QueryBundle) -> AnswerStream:
-        """The same answer in pieces; its passages are known when this returns."""
+        """The same answer in pieces. Its passages are known when this returns."""
 
 
-class BaseQueryEngine(ABC):
-    """Subclasses give `_answer`. Holds nothing of a question: threads may share it. With `verbose` it logs each trace; with
+class BaseQueryEngine(PromptMixin, ABC):
+    """Subclasses have `_answer`. It has no state of a question: threads may share it. With `verbose` it logs each trace; with
     `streaming`, `query` gives the answer in pieces, as `stream_query`."""
 
     verbose: bool = False
@@ -44,7 +40,7 @@ class BaseQueryEngine(ABC):
         return answer if self.streaming else answer.whole()  # type: ignore[return-value]
 
     def stream_query(self, query: str | QueryBundle) -> AnswerStream:
-        """The same answer in pieces. All but the last call is done, and the passages are known, when this returns."""
+        """The same answer in pieces. When this returns, only the last call is missing, and the passages are known."""
         bundle = as_bundle(query)
         if not bundle.query_str.strip():
             raise QuestionError("There is no question.", hint="Type what you want to know.")
@@ -52,12 +48,10 @@ class BaseQueryEngine(ABC):
         try:
             with under(step):
                 answer = self._answer(bundle, step)
-        except BaseException as error:  # whatever it was, it is noted and goes on
+        except BaseException as error:  # noted, whatever it is, and raised again
             finish(step, error)
             raise
-        pieces = stream_in(step, tallied(step, answer.pieces))
-        if self.verbose:
-            pieces = logged(step, pieces)
+        pieces = log_trace(step, stream_in(step, tallied(step, answer.pieces)), self.verbose)
         return AnswerStream(pieces, answer.source_nodes, trace=step, extra=answer.extra)
 
     aquery = awaitable(query)
@@ -68,45 +62,33 @@ class BaseQueryEngine(ABC):
         """`step` is the span "query"."""
 
 
-def logged(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
-    """`pieces`; when they end, early or not, the outline of the trace is logged."""
-    with closing(pieces):
-        try:
-            yield from pieces
-        finally:
-            logger.info("%s", step.outline())
-
-
 def combined(
     synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: dict[str, Any]
 ) -> AnswerStream:
-    """One answer from several, each a passage below its head, made as the synthesizer makes others. Their sources come
-    together, and their citations follow them. Where none found anything, that is said without a call."""
+    """One answer by the synthesizer from several, each a passage below its head. Citations follow the joined sources. If no
+    answer found anything, there is no call."""
     sources = distinct(hit for answer in answers for hit in answer.source_nodes)
     places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
     texts = [cited_anew(answer, places, len(sources)) for answer in answers]
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
     nothing = bool(texts) and all(is_refusal(text) and not is_closest(text) for text in texts)
     if nothing or (synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None):
-        pieces = _below_each_other(texts)
+        pieces = at_once(_join_quotations(texts))
     else:
         passages = tuple(Passage(head + text) for head, text in zip(heads, texts, strict=True))
         pieces = synthesizer.answer_from(passages, query.query_str, extra)
     return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
 
 
-def _below_each_other(texts: Sequence[str]) -> Pieces:
-    """Quotations are not put in other words: each once. Of answers that quote nothing only the first is said, if there are
-    no others."""
+def _join_quotations(texts: Sequence[str]) -> str:
+    """Each quotation once, or the first answer if there is none."""
     best = best_replies(texts)
     quoting = [text for text in best if CITATION.search(text)]
-    answer = "\n\n".join(dict.fromkeys(quoting or best[:1]))
-    yield answer
-    return answer
+    return "\n\n".join(dict.fromkeys(quoting or best[:1]))
 
 
 def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
-    """The answer's text with its citations as they are among all sources; one that cites nothing is left out."""
+    """The answer's text with the numbers of its citations among all sources, without citations of nothing."""
     own: Sequence[NodeWithScore] = answer.source_nodes
 
     def mark(number: int) -> str:

@@ -1,20 +1,21 @@
-"""The query engine with finer sources: what was retrieved is cut smaller, and each citation names one of the small passages."""
+"""A query engine with finer sources: it cuts passages smaller, and each citation names one of the small passages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
 from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.observe import Span
+from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode, as_bundle
-from ragcore.settings import services
 
 
 class Index(Protocol):
@@ -25,8 +26,10 @@ class Index(Protocol):
 class CitationQueryEngine(BaseQueryEngine):
     """Citation [n] is `source_nodes[n - 1]`, a stretch of at most `citation_chunk_size` tokens with its place in the document.
 
-    Passages that are short enough stay as they are. The score of a small passage is that of the one it was cut from.
+    Passages that are short enough stay as they are. A small passage has the score of the whole one.
     """
+
+    prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
 
     def __init__(
         self,
@@ -38,11 +41,12 @@ class CitationQueryEngine(BaseQueryEngine):
         text_splitter: SentenceSplitter | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
     ) -> None:
-        """`text_splitter` goes before the two sizes, which are in tokens."""
+        """`text_splitter` goes before the two sizes, in tokens."""
         self._retriever = retriever
-        self._synthesizer = response_synthesizer or Synthesizer(services(llm).llm)
+        self._synthesizer = response_synthesizer or Synthesizer(llm)
         self._splitter = text_splitter or SentenceSplitter(citation_chunk_size, citation_chunk_overlap)
         self._postprocessors = tuple(node_postprocessors)
+        self.streaming = self._synthesizer.streaming
 
     @classmethod
     def from_args(
@@ -56,6 +60,12 @@ class CitationQueryEngine(BaseQueryEngine):
         retriever: Retriever | None = None,
         node_postprocessors: Sequence[NodePostprocessor] = (),
         similarity_top_k: int | None = None,
+        *,
+        citation_qa_template: Wording | None = None,
+        citation_refine_template: Wording | None = None,
+        response_mode: ResponseMode | str = ResponseMode.COMPACT,
+        use_async: bool = True,
+        streaming: bool = False,
     ) -> CitationQueryEngine:
         """`retriever` goes before `index`, of which `similarity_top_k` passages are taken. ValueError without either."""
         if retriever is None:
@@ -65,7 +75,15 @@ class CitationQueryEngine(BaseQueryEngine):
         return cls(
             retriever,
             llm,
-            response_synthesizer,
+            response_synthesizer
+            or get_response_synthesizer(
+                llm,
+                response_mode,
+                citation_qa_template,
+                citation_refine_template,
+                use_async=use_async,
+                streaming=streaming,
+            ),
             citation_chunk_size,
             citation_chunk_overlap,
             text_splitter,

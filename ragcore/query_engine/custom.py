@@ -1,19 +1,19 @@
-"""A query engine of one's own, as one function."""
+"""A query engine that a script writes as one function."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator
 
 from ragcore.components import Fields
 from ragcore.observe import Span, span
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.synthesizer import at_once
 from ragcore.schema import QueryBundle, Response, as_bundle
 
 
 class CustomQueryEngine(Fields, BaseQueryEngine):
-    """Subclasses give `custom_query`, and `acustom_query` where that can wait better than a thread.
+    """Subclasses have `custom_query`, and may have `acustom_query`.
 
     >>> class Count(CustomQueryEngine):
     ...     unit: str = "words"
@@ -25,7 +25,7 @@ class CustomQueryEngine(Fields, BaseQueryEngine):
 
     @abstractmethod
     def custom_query(self, query_str: str) -> Response | AnswerStream | str:
-        """The answer, with its passages where it is a Response."""
+        """A Response also has the passages of the answer."""
 
     async def acustom_query(self, query_str: str) -> Response | AnswerStream | str:
         import asyncio
@@ -44,15 +44,10 @@ class CustomQueryEngine(Fields, BaseQueryEngine):
         if isinstance(answer, AnswerStream):
             return answer
         response = _as_response(answer)
-        return AnswerStream(_at_once(str(response)), response.source_nodes, extra=dict(response.extra))
+        return AnswerStream(at_once(str(response)), response.source_nodes, extra=dict(response.extra))
 
 
 def _as_response(answer: Response | AnswerStream | str) -> Response:
     if isinstance(answer, AnswerStream):
         return answer.whole()
     return answer if isinstance(answer, Response) else Response(str(answer))
-
-
-def _at_once(text: str) -> Generator[str, None, str]:
-    yield text
-    return text

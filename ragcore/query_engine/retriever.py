@@ -1,26 +1,22 @@
-"""The query engine in three visible stages: retrieve, postprocess, synthesize."""
+"""The query engine in three stages: retrieve, postprocess, synthesize."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, span
-from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
-from ragcore.settings import services
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-PROMPTS_OF = "response_synthesizer:"
 
 
 class Retriever(Protocol):
@@ -30,11 +26,13 @@ class Retriever(Protocol):
 
 class NodePostprocessor(Protocol):
     def postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
-        """The passages that stay, in their new order; may bring others in."""
+        """The passages after this step, in their order; may add others."""
 
 
 class RetrieverQueryEngine(BaseQueryEngine):
-    """Answers each question on its own. Holds nothing of a question: threads may share it."""
+    """Answers each question by itself. It has no state of a question: threads may share it."""
+
+    prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
 
     def __init__(
         self,
@@ -44,7 +42,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
     ) -> None:
         """Without a synthesizer, one in mode compact with the model of `Settings`, else with the reader that quotes."""
         self._retriever = retriever
-        self._synthesizer = response_synthesizer or Synthesizer(services().llm)
+        self._synthesizer = response_synthesizer or Synthesizer()
         self._postprocessors = tuple(node_postprocessors or ())
         self.streaming = self._synthesizer.streaming
 
@@ -66,10 +64,8 @@ class RetrieverQueryEngine(BaseQueryEngine):
         streaming: bool = False,
         verbose: bool = False,
     ) -> RetrieverQueryEngine:
-        """A given `response_synthesizer` goes before everything that would make one, as `get_response_synthesizer` does.
-
-        Any engine streams when it is asked with `stream_query`; one for `streaming` does so in `query` too.
-        """
+        """`response_synthesizer` goes before the arguments of `get_response_synthesizer`. With `streaming`, `query` streams as
+        `stream_query` does."""
         synthesizer = response_synthesizer or get_response_synthesizer(
             llm,
             response_mode,
@@ -92,16 +88,6 @@ class RetrieverQueryEngine(BaseQueryEngine):
 
     def synthesize(self, query: str | QueryBundle, nodes: Sequence[NodeWithScore]) -> Response:
         return self._synthesizer.synthesize(query, nodes)
-
-    def get_prompts(self) -> dict[str, Prompt]:
-        """What is said to the model, by names such as "response_synthesizer:text_qa_template"."""
-        return {PROMPTS_OF + name: prompt for name, prompt in self._synthesizer.get_prompts().items()}
-
-    def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
-        """Use other wording from now on. ValueError for a name that `get_prompts` does not give."""
-        if unknown := sorted(prompts_dict.keys() - self.get_prompts().keys()):
-            raise ValueError(f"this query engine has no prompt {unknown}; it has {sorted(self.get_prompts())}")
-        self._synthesizer.update_prompts({name.removeprefix(PROMPTS_OF): wording for name, wording in prompts_dict.items()})
 
     aretrieve = awaitable(retrieve)
     asynthesize = awaitable(synthesize)

@@ -1,9 +1,9 @@
-"""The query engine that passes a question on to those of others whose descriptions fit it."""
+"""A query engine that selects others by their descriptions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
@@ -14,25 +14,25 @@ from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import QueryBundle
 from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
-from ragcore.settings import services
 
 
 class EngineTool(Protocol):
-    """A query engine and what it is good for, as a `QueryEngineTool` has them."""
+    """A query engine with a description, such as a `QueryEngineTool`."""
 
     @property
-    def query_engine(self) -> Any:
-        """A QueryEngine; Any, for a tool promises less of what it holds."""
+    def query_engine(self) -> Any: ...
 
     @property
     def metadata(self) -> Described: ...
 
 
 class RouterQueryEngine(BaseQueryEngine):
-    """One selected engine gives the answer; the answers of several are made into one by `summarizer` (tree_summarize).
+    """The answer of the selected engine, or one answer by `summarizer` (tree_summarize) from those of several.
 
-    `response.metadata["selector_result"]` says which were selected and why.
+    `response.metadata["selector_result"]` has the selection with its reasons.
     """
+
+    prompt_parts: ClassVar = {"summarizer": "_summarizer", "selector": "_selector"}
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class RouterQueryEngine(BaseQueryEngine):
         self.verbose = verbose
         self._tools = tuple(query_engine_tools)
         self._selector = selector or get_selector_from_llm(llm)
-        self._summarizer = summarizer or Synthesizer(services(llm).llm, ResponseMode.TREE_SUMMARIZE)
+        self._summarizer = summarizer or Synthesizer(llm, ResponseMode.TREE_SUMMARIZE)
 
     @classmethod
     def from_defaults(

@@ -1,15 +1,16 @@
-"""The query engine that divides a question, asks each part of the engine that knows, and answers from the answers."""
+"""A query engine that divides a question, queries an engine for each part, and answers from the answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 from ragcore.aliases import SameAsConstructor
-from ragcore.concurrency import in_order
+from ragcore.concurrency import awaitable, in_order
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Variables
 from ragcore.prompts.structured_output import list_schema
 from ragcore.prompts.templates import Wording, in_place_of
@@ -19,7 +20,8 @@ from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
-from ragcore.schema import NodeWithScore, QueryBundle, Response
+from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
+from ragcore.selectors import Described
 from ragcore.settings import services
 from ragcore.text.json_replies import json_values
 
@@ -37,14 +39,44 @@ class SubQuestionAnswerPair:
     sources: tuple[NodeWithScore, ...] = ()
 
 
-class SubQuestionQueryEngine(BaseQueryEngine):
-    """One call to divide the question, its parts at the same time, and one answer from theirs (tree_summarize).
+class LLMQuestionGenerator(PromptMixin):
+    """Divides a question into simple questions for tools, in one call.
 
-    A part for a tool that there is not is left out, which the span "divide" says; where none is left, the question itself goes
-    to every tool. `response.metadata["sub_questions"]` has the parts with their answers; the sources of all of them are kept.
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.tools import ToolMetadata
+    >>> llm = ScriptedLLM(['[{"sub_question": "Who wrote notes?", "tool_name": "letters"}]'])
+    >>> LLMQuestionGenerator(llm).generate([ToolMetadata("Letters of Ada.", "letters")], "Who wrote notes, and when?")
+    [SubQuestion(sub_question='Who wrote notes?', tool_name='letters')]
     """
 
     from_defaults = SameAsConstructor()
+    prompt_attributes: ClassVar = {"question_gen_prompt": "_prompt"}
+
+    def __init__(self, llm: LLM | None = None, prompt_template_str: Wording = SUB_QUESTIONS) -> None:
+        """The prompt names the tools as {tools_str} and the question as {query_str}."""
+        self._llm = services(llm).llm
+        self._prompt = in_place_of(SUB_QUESTIONS, prompt_template_str, self._llm)
+
+    def generate(self, tools: Sequence[Described], query: str | QueryBundle) -> list[SubQuestion]:
+        """The sub-questions in the model's order; none where its reply has none. LLMErrors."""
+        choices = tuple(Choice(number, tool.description, tool.name or "") for number, tool in enumerate(tools, 1))
+        variables: Variables = {"choices": choices, "tools_str": choices, "query_str": as_bundle(query).query_str}
+        names = {"type": "string", "enum": [tool.name or "" for tool in tools]}
+        schema = list_schema("items", {"sub_question": {"type": "string"}, "tool_name": names})
+        return read_sub_questions(self._llm.generate(LLMCall(self._prompt, variables, schema=schema)).text)
+
+    agenerate = awaitable(generate)
+
+
+class SubQuestionQueryEngine(BaseQueryEngine):
+    """One call to divide the question, its parts at the same time, and one answer from theirs (tree_summarize).
+
+    A part for an unknown tool is ignored, which the span "divide" notes; without any part, the question itself goes to every
+    tool. `response.metadata["sub_questions"]` has the parts with their answers. The answer has the sources of all.
+    """
+
+    from_defaults = SameAsConstructor()
+    prompt_parts: ClassVar = {"question_gen": "_question_gen", "response_synthesizer": "_synthesizer"}
 
     def __init__(
         self,
@@ -52,11 +84,11 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         llm: LLM | None = None,
         response_synthesizer: Synthesizer | None = None,
         *,
-        prompt: Wording = SUB_QUESTIONS,
+        question_gen: LLMQuestionGenerator | None = None,
         use_async: bool = True,
         verbose: bool = False,
     ) -> None:
-        """Without `use_async` one part is asked after the other."""
+        """Without `use_async` one part follows the other."""
         if not query_engine_tools:
             raise ValueError("a sub-question engine needs at least one query engine tool")
         self._tools = {tool.metadata.name or "": tool for tool in query_engine_tools}
@@ -65,49 +97,43 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         self.verbose = verbose
         self._llm = services(llm).llm
         self._synthesizer = response_synthesizer or Synthesizer(self._llm, ResponseMode.TREE_SUMMARIZE)
-        self._prompt = in_place_of(SUB_QUESTIONS, prompt, self._llm)
+        self._question_gen = question_gen or LLMQuestionGenerator(self._llm)
         self._workers = WORKERS if use_async else 1
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
-        parts = self._divided(query)
+        parts = self._divide(query)
         answers = in_order(
             lambda part: self._tools[part.tool_name].query_engine.query(part.sub_question), parts, workers=self._workers
         )
         return combined_parts(self._synthesizer, query, parts, answers)
 
-    def _divided(self, query: QueryBundle) -> list[SubQuestion]:
-        choices = tuple(
-            Choice(number, tool.metadata.description, name) for number, (name, tool) in enumerate(self._tools.items(), 1)
-        )
+    def _divide(self, query: QueryBundle) -> list[SubQuestion]:
+        """The sub-questions for tools that exist; the question itself for each tool where there is none."""
         with span("divide", question=query.query_str) as step:
-            variables: Variables = {"choices": choices, "query_str": query.query_str}
-            names = {"type": "string", "enum": list(self._tools)}
-            schema = list_schema("items", {"sub_question": {"type": "string"}, "tool_name": names})
-            reply = self._llm.generate(LLMCall(self._prompt, variables, schema=schema)).text
-            said = read_sub_questions(reply)
-            known = list(dict.fromkeys(part for part in said if part.tool_name in self._tools))
-            if unknown := sorted({part.tool_name for part in said if part.tool_name not in self._tools}):
+            parts = self._question_gen.generate([tool.metadata for tool in self._tools.values()], query)
+            known = list(dict.fromkeys(part for part in parts if part.tool_name in self._tools))
+            if unknown := sorted({part.tool_name for part in parts if part.tool_name not in self._tools}):
                 step.note(no_such_tools=unknown)
             if not known:
                 step.note(fell_back=True)
                 known = [SubQuestion(query.query_str, name) for name in self._tools]
-            step.note(parts=[{"sub_question": part.sub_question, "tool_name": part.tool_name} for part in known])
+            step.note(parts=[asdict(part) for part in known])
         return known
 
 
 def combined_parts(
     synthesizer: Synthesizer, query: QueryBundle, parts: Sequence[SubQuestion], answers: Sequence[Response]
 ) -> AnswerStream:
-    """One answer from those to its parts, which `extra` has as "sub_questions"."""
-    pairs = [SubQuestionAnswerPair(part, str(said), said.source_nodes) for part, said in zip(parts, answers, strict=True)]
+    """One answer from those to the parts, which `extra` gets as "sub_questions"."""
+    pairs = [SubQuestionAnswerPair(part, str(each), each.source_nodes) for part, each in zip(parts, answers, strict=True)]
     heads = [f"{part.sub_question}\n" for part in parts]
     return combined(synthesizer, query, answers, heads, {"sub_questions": pairs})
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:
-    """The sub-questions in a model's reply, in its order, each once; none where it is no JSON that has them."""
+    """The sub-questions in a model's reply, in its order; none where it is no JSON with them."""
     pairs = [(item.get("sub_question"), item.get("tool_name")) for value in json_values(reply) for item in _items(value)]
-    return [SubQuestion(asked.strip(), str(name).strip()) for asked, name in pairs if isinstance(asked, str) and asked.strip()]
+    return [SubQuestion(text.strip(), str(name).strip()) for text, name in pairs if isinstance(text, str) and text.strip()]
 
 
 def _items(value: Any) -> list[Mapping[str, Any]]:

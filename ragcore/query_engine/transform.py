@@ -1,18 +1,24 @@
-"""The query engine that changes a question before another engine answers it."""
+"""Query engines that ask other questions: a changed one, or one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from ragcore.observe import Span
 from ragcore.query_engine.base import BaseQueryEngine, QueryEngine
+from ragcore.query_engine.sub_question import SubQuestion, combined_parts
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.retrievers.query_transforms import BaseQueryTransform
-from ragcore.schema import QueryBundle
+from ragcore.response_synthesizers.modes import ResponseMode
+from ragcore.response_synthesizers.synthesizer import Synthesizer
+from ragcore.retrievers.query_transforms import BaseQueryTransform, StepDecomposeQueryTransform, is_none
+from ragcore.schema import QueryBundle, Response
 
 
 class TransformQueryEngine(BaseQueryEngine):
-    """`transform_metadata` is handed to the transform with each question."""
+    """The transform gets `transform_metadata` with each question."""
+
+    prompt_parts: ClassVar = {"query_transform": "_transform", "query_engine": "_engine"}
 
     def __init__(
         self,
@@ -26,3 +32,44 @@ class TransformQueryEngine(BaseQueryEngine):
 
     def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
         return self._engine.stream_query(self._transform.run(query, self._metadata))
+
+
+class MultiStepQueryEngine(BaseQueryEngine):
+    """Asks up to `num_steps` questions, each with the earlier answers, until the next is "None" or a repetition.
+
+    `index_summary` tells the transform what the engine knows. `response.metadata["sub_qa"]` has each question with its
+    response.
+    """
+
+    prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer", "query_transform": "_transform"}
+
+    def __init__(
+        self,
+        query_engine: QueryEngine,
+        query_transform: StepDecomposeQueryTransform,
+        response_synthesizer: Synthesizer | None = None,
+        num_steps: int = 3,
+        index_summary: str = "",
+    ) -> None:
+        if num_steps < 1:
+            raise ValueError(f"num_steps must be at least 1, not {num_steps}")
+        self._engine = query_engine
+        self._transform = query_transform
+        self._synthesizer = response_synthesizer or Synthesizer(mode=ResponseMode.TREE_SUMMARIZE)
+        self._most = num_steps
+        self._summary = index_summary
+
+    def _answer(self, query: QueryBundle, step: Span) -> AnswerStream:
+        answers: dict[str, Response] = {}
+        while len(answers) < self._most:
+            known = "\n".join(f"- {question}\n- {answer}" for question, answer in answers.items())
+            question = self._transform.run(query, {"index_summary": self._summary, "prev_reasoning": known}).query_str
+            if is_none(question) or question in answers:
+                break
+            answers[question] = self._engine.query(question)
+        if not answers:
+            return self._engine.stream_query(query)
+        parts = [SubQuestion(question, "") for question in answers]
+        answer = combined_parts(self._synthesizer, query, parts, list(answers.values()))
+        answer.extra["sub_qa"] = list(answers.items())
+        return answer

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ragcore.readers.base import BaseReader as BaseReader
     from ragcore.readers.database import DatabaseReader as DatabaseReader
     from ragcore.readers.directory import SimpleDirectoryReader as SimpleDirectoryReader
-    from ragcore.readers.flat_text import FlatReader as FlatReader
-    from ragcore.readers.string_iterable import StringIterableReader as StringIterableReader
+    from ragcore.readers.unconverted_text import FlatReader as FlatReader
+    from ragcore.readers.unconverted_text import StringIterableReader as StringIterableReader
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

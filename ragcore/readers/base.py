@@ -1,14 +1,13 @@
-"""What a reader is: a module that names its suffixes and turns one file into one Document.
+"""The interface of a reader: a module with the suffixes of its files and a function that reads one file into one Document.
 
     SUFFIXES = (".docx",)
     def read(path: Path, options: ReadOptions) -> Document: ...
 
-Heavy imports stand inside `read`. `read` raises an UnreadableFileError when the file yields no text; it never returns an
-empty document. It writes nothing, fetches nothing, and opens no file but `path`. A reader that a script writes itself is a
-BaseReader.
+Heavy imports are inside `read`. It raises an UnreadableFileError if the file has no text, and never returns an empty document.
+It writes nothing, uses no network, and opens no file except `path`. A script's own reader is a BaseReader instead.
 
-`PARSERS` may name the modules that reading most files of its kind imports, such as ("lxml.etree",): whoever reads each file
-in a process of its own imports them once before.
+`PARSERS` may list modules that most files of this kind need, such as ("lxml.etree",), so that a process can import them before
+it starts one process per file.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class BaseReader:
-    """The base of a reader of one's own: subclasses give `load_data` or `lazy_load_data`, with the arguments that they need.
+    """The base of your own reader. A subclass has `load_data` or `lazy_load_data`, with the arguments that it needs.
 
     >>> class Lines(BaseReader):
     ...     def lazy_load_data(self, text):
@@ -49,7 +48,7 @@ class BaseReader:
     aload_data = awaitable(load_data)
 
 
-DEEPEST = 10  # files inside each other, such as messages that are attached to messages
+DEEPEST = 10  # levels of files inside files, such as messages attached to messages
 
 
 def _ignore(*event: object) -> None: ...
@@ -57,11 +56,11 @@ def _ignore(*event: object) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`name` is the file's name as the person knows it, for messages; `progress(done, total)` counts pages, rows or bytes;
-    `left_out(error)` hears why a part of the file could not be read, where the rest could. `on_words(page_index, words)` gets
-    the places of the words that were recognised on a page of the file itself, and not of one inside it.
+    """`name` is the file's name in messages. `progress(done, total)` counts pages, rows or bytes. `left_out(error)` is called
+    for each part of the file that could not be read. `on_words(page_index, words)` receives the places of the words that OCR
+    recognised on a page of the file itself, not of a file inside it.
 
-    `encoding` and `errors` are those of `ragcore.readers.encodings.decode_and_count`, for every format that is text inside.
+    `encoding` and `errors` apply to all text formats, see `ragcore.readers.encodings.decode_and_count`.
     """
 
     name: str
@@ -72,10 +71,10 @@ class ReadOptions:
     max_text_chars: int = 50_000_000  # characters of text that one document may have
     encoding: str | None = None
     errors: str = "ignore"
-    depth: int = 0  # of a file inside others: how many there are around it
+    depth: int = 0  # number of files around this one
 
     def inside(self, name: str, progress: Callable[[int, int], None] = _ignore) -> ReadOptions:
-        """For a file of this name inside this one. UnsupportedFileError where too many are inside each other."""
+        """The options for a file inside this one. UnsupportedFileError if there are too many levels."""
         if self.depth >= DEEPEST:
             raise UnsupportedFileError(
                 f"{name} is inside more than {DEEPEST} other files.", hint="Save it as a separate file and add that."
@@ -89,20 +88,20 @@ class Reader(Protocol):
     def read(self, path: Path, options: ReadOptions) -> Document: ...
 
 
-def text_in(path: Path, options: ReadOptions, *, declares: bool = False) -> str:
-    """The text of a whole file, as `decode` gives it. `options.left_out` hears of broken bytes."""
-    return decoded(path.read_bytes(), options, declares=declares)
+def read_text(path: Path, options: ReadOptions, *, declares: bool = False) -> str:
+    """The text of a file, see `ragcore.readers.encodings.decode`. Broken bytes are reported to `options.left_out`."""
+    return decode_text(path.read_bytes(), options, declares=declares)
 
 
-def decoded(data: bytes, options: ReadOptions, *, declares: bool = False) -> str:
-    """As `text_in`, of bytes that were read."""
+def decode_text(data: bytes, options: ReadOptions, *, declares: bool = False) -> str:
+    """Like `read_text`, for the bytes of a file."""
     text, broken = decode_and_count(data, options.name, declares=declares, encoding=options.encoding, errors=options.errors)
     report_broken(options, broken)
     return text
 
 
 def report_broken(options: ReadOptions, count: int) -> None:
-    """Report that so many characters of the file could not be decoded, if any."""
+    """Report that `count` characters of the file could not be decoded, if there are any."""
     if not count:
         return
     places = "1 place" if count == 1 else f"{count:,} places"

@@ -1,4 +1,4 @@
-"""Tables as text: comma, semicolon, tab or bar between the cells."""
+"""Tables as text, with a comma, semicolon, tab or bar between the cells."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ragcore.readers import table_rows
-from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.base import ReadOptions, read_text
 from ragcore.schema import Document
 
 SUFFIXES = (".csv", ".tsv", ".tab")
 
 DELIMITERS = ",;\t|"
 PROGRESS_ROWS = 5_000
-MOST_STRAY = 100  # quotation marks that are not closed, each of which may have the rest read again; then each line is a record
+MOST_STRAY = 100  # unclosed quotation marks, each of which may read the rest again; after them each line is a record
 
 _SEPARATOR = re.compile(r"sep=(.)(?:\n|\Z)", re.I)
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = text_in(path, options)
-    named = _SEPARATOR.match(text)  # which is for programs, and no row
+    text = read_text(path, options)
+    named = _SEPARATOR.match(text)  # a line for spreadsheet programs
     rows = _rows(text[named.end() :], named[1], options) if named else _rows(text, _delimiter(text), options)
     return Document("\n".join(table_rows.lines(rows, names_first=True)), metadata={"file_name": options.name})
 
 
 def _rows(text: str, delimiter: str, options: ReadOptions) -> Iterator[list[str]]:
     lines = io.StringIO(text, newline="").readlines()
-    previous = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # C long on Windows
+    previous = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # the maximum of a C long on Windows
     try:
         for number, row in enumerate(_records(lines, delimiter)):
             if number % PROGRESS_ROWS == 0:
@@ -42,10 +42,10 @@ def _rows(text: str, delimiter: str, options: ReadOptions) -> Iterator[list[str]
 
 
 def _records(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
-    """The cells of each record. A quotation mark that is not closed where a cell ends is a character of its line."""
+    """The cells of each record. A quotation mark without a partner at the end of a cell is a normal character."""
     at = stray = 0
     while at < len(lines):
-        # strict=False: a stray quote is a character, not the end of reading
+        # not strict: a stray quotation mark is a character and not an error
         end = len(lines) if stray < MOST_STRAY else at + 1
         reader = csv.reader(map(lines.__getitem__, range(at, end)), delimiter=delimiter, skipinitialspace=True)
         begin, read = at, 0
@@ -62,8 +62,8 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def _is_record(lines: Sequence[str], delimiter: str) -> bool:
-    """Whether these lines are one record, with quotation marks that open and close cells."""
-    ends = re.compile(rf'"[ \t]+(?={re.escape(delimiter)}|\r?\n|\Z)')  # a strict reader takes no blank behind a cell
+    """Whether these lines are one record, with quotation marks only around cells."""
+    ends = re.compile(rf'"[ \t]+(?={re.escape(delimiter)}|\r?\n|\Z)')  # a strict reader allows no blank after a cell
     lines = ends.sub('"', "".join(lines)).splitlines(keepends=True)
     try:
         return len(list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True))) == 1
@@ -72,8 +72,8 @@ def _is_record(lines: Sequence[str], delimiter: str) -> bool:
 
 
 def _delimiter(text: str) -> str:
-    """The one that cuts the first lines into equally many cells, and most of them. Own, because csv.Sniffer finds
-    letters to be delimiters in a table of one column."""
+    """The delimiter that divides the first lines into equal numbers of cells, and most of them. csv.Sniffer chooses letters in
+    a table of one column."""
     sample = text[:50_000].split("\n")[:30]
 
     def score(delimiter: str) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""The rows that a query of a database gives, one document each."""
+"""The rows of a database query, one document each."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.errors import ConfigError, InputError, MissingPackageError
-from ragcore.schema import Document, Scalar
+from ragcore.schema import Document
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Dialect, Engine
+    from sqlalchemy import Dialect, Engine
     from sqlalchemy.exc import SQLAlchemyError
 
-ROWS = 1_000  # fetched at a time, where the driver can
-SECONDS = 120  # for a query of somebody who is to read only
-SILENT_SECONDS = SECONDS + 10  # without a byte of a server
-STEPS = 100_000  # of SQLite's machine between two looks at the clock, about a millisecond
-READ_ONLY = {  # what makes a transaction so, and ends it in time; SQLite is ended by `_ends_in_time`
+ROWS = 1_000  # fetched at a time if the driver supports it
+SECONDS = 120  # maximum time of a read-only query
+SILENT_SECONDS = SECONDS + 10  # maximum time without a byte from the server
+STEPS = 100_000  # of SQLite's virtual machine between two checks of the time, about a millisecond
+READ_ONLY = {  # statements for a read-only transaction with a time limit; SQLite's limit is in `rows`
     "postgresql": ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {1000 * SECONDS}"),
     "mysql": ("SET TRANSACTION READ ONLY", f"SET SESSION max_execution_time = {1000 * SECONDS}"),
     "mariadb": ("SET TRANSACTION READ ONLY", f"SET SESSION max_statement_time = {SECONDS}"),
     "sqlite": ("PRAGMA query_only = ON",),
 }
-_PATIENCE = {  # what each driver calls the seconds that it waits for a server
+_TIMEOUTS = {  # the connection parameters of each driver for timeouts in seconds
     "pg8000": ("timeout",),
     "psycopg": ("connect_timeout", "keepalives_idle"),
     "psycopg2": ("connect_timeout", "keepalives_idle"),
@@ -35,7 +35,8 @@ _PATIENCE = {  # what each driver calls the seconds that it waits for a server
     "mysqlconnector": ("connection_timeout",),
     "mariadbconnector": ("connect_timeout", "read_timeout"),
 }
-_LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")  # to SQLAlchemy, in texts too, such as '{"a":1}'
+_SCALARS = (str, int, float, bool, type(None))
+_LIKE_A_PLACEHOLDER = re.compile(r"(?<![:\w\\]):(?=\w+(?!:))")  # to SQLAlchemy, even in a string such as '{"a":1}'
 
 
 class HasEngine(Protocol):
@@ -44,11 +45,14 @@ class HasEngine(Protocol):
 
 
 class DatabaseReader:
-    """A database by its `uri`, such as "sqlite:///example.db"; by the parts of one, `scheme` to `dbname`; or an open one, as
-    SQLAlchemy's `engine` or anything that has one (`sql_database`).
+    """Reads the database at a `uri`, such as "sqlite:///example.db", or at the address from `scheme` to `dbname`. An open
+    database is an `engine` of SQLAlchemy or any object that has one (`sql_database`).
 
-    ValueError where none is given, ConfigError for a URI that cannot be understood or whose driver is missing,
-    MissingPackageError without SQLAlchemy. The database is opened when rows are read.
+    >>> [document.text for document in DatabaseReader(uri="sqlite://").load_data("SELECT 'red' AS colour, 3 AS boats")]
+    ['colour: red, boats: 3']
+
+    ValueError without an address, ConfigError for an invalid URI or a missing driver, MissingPackageError without SQLAlchemy.
+    The database is opened when rows are read.
     """
 
     def __init__(
@@ -65,21 +69,21 @@ class DatabaseReader:
     ) -> None:
         if sql_database is not None:
             engine = sql_database.engine
-        self.engine = engine or _opened(uri, scheme, host, port, user, password, dbname)
+        self.engine = engine or _create_engine(uri, scheme, host, port, user, password, dbname)
 
     def load_data(self, query: str, key_columns: Sequence[str] = (), metadata_cols: Sequence[str] = ()) -> list[Document]:
-        """Every row, as `lazy_load_data` gives it."""
+        """All documents of `lazy_load_data`."""
         return list(self.lazy_load_data(query, key_columns, metadata_cols))
 
     def lazy_load_data(
         self, query: str, key_columns: Sequence[str] = (), metadata_cols: Sequence[str] = ()
     ) -> Iterator[Document]:
-        """One document per row, in the order of the query, read a thousand at a time: "column: value, column: value".
+        """One document per row, in the order of the query: "column: value, column: value". Reads a thousand rows at a time.
 
-        A document's id follows from the database, the query's columns and the row's `key_columns`, or without those the
-        whole row. So a row that is read again has its id again, and two equal rows are one document. The `metadata_cols` are
-        in the metadata too; what is no text, number or truth there is written out. ValueError for no query or a column that
-        the query does not give; InputError with what the database said against it.
+        A document's id is a hash of the database, the query's columns and the row's `key_columns`, or the whole row without
+        them. So a row always has the same id, and two equal rows are one document. The `metadata_cols` are also in the
+        metadata; values that are not text, numbers or booleans are converted to text. ValueError for an empty query or an
+        unknown column, InputError with the error of the database.
         """
         for name, given in {"key_columns": key_columns, "metadata_cols": metadata_cols}.items():
             if isinstance(given, str):
@@ -89,10 +93,9 @@ class DatabaseReader:
         return self._rows(query, key_columns, metadata_cols)
 
     def rows(self, query: str, *, read_only: bool = False) -> Iterator[tuple[list[str], list[object]]]:
-        """(names of the columns, values) of each row, read a thousand at a time. InputError with what the database said.
+        """(names of the columns, values) of each row, read a thousand at a time. InputError with the error of the database.
 
-        Nothing that the query does is committed; `read_only`: the database is told to refuse it, goes on refusing, and ends
-        what takes longer than SECONDS.
+        Changes are never committed. With `read_only` the database refuses changes, and stops a query after SECONDS.
         """
         from sqlalchemy import text
         from sqlalchemy.exc import SQLAlchemyError
@@ -102,20 +105,23 @@ class DatabaseReader:
                 if read_only:
                     for order in READ_ONLY.get(self.engine.dialect.name, ()):
                         connection.execute(text(order))
-                    _ends_in_time(connection)
+                    if connection.dialect.name == "sqlite":
+                        end = time.monotonic() + SECONDS
+                        driver: Any = connection.connection.driver_connection
+                        driver.set_progress_handler(lambda: time.monotonic() > end, STEPS)
                 statement = text(_LIKE_A_PLACEHOLDER.sub(r"\:", query))
-                # Of this alone: an order that is no query cannot have its rows fetched by and by.
+                # Only this statement has rows to fetch in steps.
                 result = connection.execute(statement, execution_options={"yield_per": ROWS})
                 columns = list(result.keys())
                 for row in result:
                     yield columns, list(row)
-        except TimeoutError as error:  # which some drivers let through
+        except TimeoutError as error:  # some drivers do not translate it
             raise InputError(
                 f"The database did not respond for {SILENT_SECONDS} seconds.", hint="Check its address, and that it is running."
             ) from error
         except SQLAlchemyError as error:
             raise InputError(
-                f"The database could not answer the query: {_said(error)}",
+                f"The database could not answer the query: {_message(error)}",
                 hint="Check the query, and that its tables are in there.",
             ) from error
 
@@ -128,33 +134,37 @@ class DatabaseReader:
             key = [None if value is None else str(value) for name, value in entries if not key_columns or name in key_columns]
             yield Document(
                 ", ".join(f"{name}: {value}" for name, value in entries),
-                _row_id(place, columns, key),
-                {name: _scalar(value) for name, value in entries if name in metadata_cols},
+                hashlib.sha256(json.dumps([place, columns, key]).encode()).hexdigest()[:32],
+                {
+                    name: value if isinstance(value, _SCALARS) else str(value)
+                    for name, value in entries
+                    if name in metadata_cols
+                },
             )
 
 
 def keep_to(engine: Engine, address: str | None) -> None:
-    """From now on a server that is silent for SILENT_SECONDS is given up. Where there is an `address`, that alone is connected
-    to, whatever the server's name stands for by then."""
+    """End connections of the engine after SILENT_SECONDS without a byte. With an `address` it connects only to this IP address,
+    even if the server's name changes in DNS."""
     import sqlalchemy
 
-    def limited(dialect: Dialect, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
-        parameters.update(dict.fromkeys(_PATIENCE.get(dialect.driver, ()), SILENT_SECONDS))
+    def set_limits(dialect: Dialect, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
+        parameters.update(dict.fromkeys(_TIMEOUTS.get(dialect.driver, ()), SILENT_SECONDS))
         if address is not None:
-            # PostgreSQL's own library takes the name besides, for the server's certificate.
+            # PostgreSQL's own library needs the name too, to check the server's certificate.
             parameters["hostaddr" if dialect.driver.startswith("psycopg") else "host"] = address
 
-    sqlalchemy.event.listen(engine, "do_connect", limited)
+    sqlalchemy.event.listen(engine, "do_connect", set_limits)
 
 
-def _said(error: SQLAlchemyError) -> str:
-    """In the database's words; pg8000 gives all that the server says of an error, by its kind (PostgreSQL, 54.8)."""
-    told = getattr(error, "orig", None) or error
-    fields = told.args[0] if told.args else None
-    return str(fields.get("M", fields)) if isinstance(fields, dict) else str(told)
+def _message(error: SQLAlchemyError) -> str:
+    """The message of the database. pg8000 has all fields of the error by their type (PostgreSQL, 54.8)."""
+    original = getattr(error, "orig", None) or error
+    fields = original.args[0] if original.args else None
+    return str(fields.get("M", fields)) if isinstance(fields, dict) else str(original)
 
 
-def _opened(
+def _create_engine(
     uri: str | None,
     scheme: str | None,
     host: str | None,
@@ -173,38 +183,16 @@ def _opened(
         url = sqlalchemy.make_url(
             uri or sqlalchemy.URL.create(scheme or "", user, password, host, int(port) if port is not None else None, dbname)
         )
-        return _engine(url)
-    except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError for a port that is no number
-        # NoSuchModuleError, for an unknown kind of database, is one of them. The URI may hold a password: it is not shown.
+        try:
+            return sqlalchemy.create_engine(url)
+        except ImportError:
+            if url.drivername != "postgresql":
+                raise
+            return sqlalchemy.create_engine(url.set(drivername="postgresql+pg8000"))  # our own driver
+    except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError for a port that is not a number
+        # An unknown type of database is an ArgumentError too. The message omits the URI, which may have a password.
         raise ConfigError(
             f"The address of the database cannot be understood: {error}", hint="Write it like sqlite:///example.db."
         ) from error
     except ImportError as error:
         raise ConfigError(f"The driver of this database is not installed: {error}", hint=f"pip install {error.name}") from error
-
-
-def _engine(url: URL) -> Engine:
-    import sqlalchemy
-
-    try:
-        return sqlalchemy.create_engine(url)
-    except ImportError:
-        if url.drivername != "postgresql":
-            raise
-        return sqlalchemy.create_engine(url.set(drivername="postgresql+pg8000"))  # the driver that the library uses itself
-
-
-def _ends_in_time(connection: Connection) -> None:
-    if connection.dialect.name != "sqlite":
-        return
-    end = time.monotonic() + SECONDS
-    driver: Any = connection.connection.driver_connection
-    driver.set_progress_handler(lambda: time.monotonic() > end, STEPS)
-
-
-def _row_id(place: str, columns: Sequence[str], key: Sequence[str | None]) -> str:
-    return hashlib.sha256(json.dumps([place, list(columns), list(key)]).encode()).hexdigest()[:32]
-
-
-def _scalar(value: object) -> Scalar:
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -1,7 +1,7 @@
-"""Bytes to text: which encoding they are in, and what every reader removes from its text.
+"""From bytes to text: recognises the encoding, and removes what no reader wants in its text.
 
-An encoding is taken from the byte order mark, else from what the file says of itself, else it is UTF-8 if that fits, else
-it is guessed. A byte that is broken becomes �, and what is around it stays as it is.
+The encoding is that of the byte order mark, or the one that the file declares, or UTF-8 if it fits, or else it is guessed. A
+broken byte becomes �, and the text around it is not changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragcore.errors import DamagedFileError, EmptyFileError, UnsupportedFileErro
 from ragcore.readers import broken_bytes
 from ragcore.readers.guessed_encodings import GUESS_BYTES, guess
 
-LOOK_BYTES = 20_000  # of the beginning, the middle and the end of a file, to tell whether it is text
+LOOK_BYTES = 20_000  # at the beginning, the middle and the end of a file, to decide whether it is text
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -25,7 +25,7 @@ _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SHIFTED = (  # seven-bit encodings that say so with an escape
+_SHIFTED = (  # seven-bit encodings with escape sequences
     (b"\x1b$)C", "iso2022_kr"),
     (b"\x1b$B", "iso2022_jp_2"),
     (b"\x1b$@", "iso2022_jp_2"),
@@ -33,7 +33,7 @@ _SHIFTED = (  # seven-bit encodings that say so with an escape
 _DECLARED = re.compile(
     rb"""(?:<\?xml[^>]{0,200}?encoding|<meta[^>]{0,200}?charset)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I
 )
-_SUPERSETS = {  # what is written where these are named
+_SUPERSETS = {  # what files contain that declare these
     "iso8859-1": "cp1252",
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -53,9 +53,9 @@ _NOT_TEXT = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 26, 27}) + b"\x7f"
 
 
 def decode(data: bytes, name: str, *, declares: bool = False) -> str:
-    """The text that `data` is, cleaned. `declares`: the format may name its encoding (HTML, XML), and is believed.
+    """The cleaned text of `data`. `declares`: the format may name its encoding (HTML, XML), which is then used.
 
-    EmptyFileError, DamagedFileError (nothing but zeros), UnsupportedFileError (not text).
+    EmptyFileError, DamagedFileError (only zeros), UnsupportedFileError (not text).
     """
     return decode_and_count(data, name, declares=declares)[0]
 
@@ -63,10 +63,10 @@ def decode(data: bytes, name: str, *, declares: bool = False) -> str:
 def decode_and_count(
     data: bytes, name: str, *, declares: bool = False, encoding: str | None = None, errors: str = "ignore"
 ) -> tuple[str, int]:
-    """As `decode`, and how many broken bytes became �.
+    """Like `decode`, with the number of broken bytes that became �.
 
-    An `encoding` goes before what the file declares. Where it does not fit, another is looked for; with `errors="replace"`
-    what does not fit becomes �, and with "strict" it is a DamagedFileError.
+    `encoding` is preferred to what the file declares. If it does not fit, the encoding is recognised; with `errors="replace"`
+    the bytes that do not fit become �, and "strict" raises a DamagedFileError.
     """
     if not data:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
@@ -75,7 +75,7 @@ def decode_and_count(
             f"{name} contains nothing but zeros, no text.",
             hint="An interrupted copy or download leaves such a file. Copy or download it again.",
         )
-    decoded, broken = (encoding and _named(data, name, encoding, errors)) or _decoded(data, name, declares)
+    decoded, broken = (encoding and _decode_in(data, name, encoding, errors)) or _recognise(data, name, declares)
     text = clean(decoded)
     if not text.strip():
         raise EmptyFileError(f"{name} contains nothing but blank space.", hint="Save it again from the program it comes from.")
@@ -83,7 +83,7 @@ def decode_and_count(
 
 
 def clean(text: str) -> str:
-    """Line ends as \\n, no NUL, no form feed, no half of a surrogate pair, no byte order mark."""
+    """The text with \\n as line end, and without NUL, form feed, half surrogate pairs and byte order marks."""
     if _SURROGATES.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").replace("\ufeff", "")
@@ -93,16 +93,16 @@ def clean(text: str) -> str:
 
 
 def holds_text(path: Path) -> bool:
-    """Whether the bytes of a file are text, as far as its beginning, middle and end tell."""
+    """Whether a file is text, judged by its beginning, middle and end."""
     with path.open("rb") as file:
         return is_text(file, path.stat().st_size)
 
 
 def is_text(file: IO[bytes], size: int) -> bool:
-    """As `holds_text`, of a file that is open, at its beginning."""
+    """Like `holds_text`, for an open file at its beginning."""
     head = file.read(LOOK_BYTES)
-    if (wide := _marked(head) or _wide_encoding(head)) and wide != "utf-8-sig":
-        return not _strange(head.decode(wide, "replace"))
+    if (wide := _marked_encoding(head) or _wide_encoding(head)) and wide != "utf-8-sig":
+        return not _is_strange(head.decode(wide, "replace"))
     samples = [head]
     for place in (size // 2, size - LOOK_BYTES):
         if place >= LOOK_BYTES:
@@ -112,8 +112,7 @@ def is_text(file: IO[bytes], size: int) -> bool:
 
 
 def decode_as(data: bytes, charset: str) -> tuple[str, int] | None:
-    """The text by the name of an encoding, and how many of its bytes are broken; None where the name is of none, or most of
-    what is above ASCII does not fit it."""
+    """The text in an encoding, and how many of its bytes are broken. None if the encoding is unknown or does not fit."""
     try:
         encoding = codecs.lookup(charset).name
         text, broken = _lenient(data, _SUPERSETS.get(encoding, encoding))
@@ -123,8 +122,8 @@ def decode_as(data: bytes, charset: str) -> tuple[str, int] | None:
     return (text, broken) if broken <= max(2, high // 50) else None
 
 
-def _named(data: bytes, name: str, encoding: str, errors: str) -> tuple[str, int] | None:
-    """By the encoding that was asked for; None where another is to be looked for."""
+def _decode_in(data: bytes, name: str, encoding: str, errors: str) -> tuple[str, int] | None:
+    """The text in this encoding, and how many bytes are broken. None if it does not fit and another must be found."""
     try:
         text, broken = data.decode(encoding), 0
     except UnicodeDecodeError as error:
@@ -140,17 +139,17 @@ def _named(data: bytes, name: str, encoding: str, errors: str) -> tuple[str, int
     return text, broken
 
 
-def _decoded(data: bytes, name: str, declares: bool) -> tuple[str, int]:
-    """The text, and how many of its bytes are broken."""
-    if marked := _marked(data):
+def _recognise(data: bytes, name: str, declares: bool) -> tuple[str, int]:
+    """The text in the recognised encoding, and how many of its bytes are broken."""
+    if marked := _marked_encoding(data):
         return _lenient(data, marked)
     if wide := _wide_encoding(data):
         text, broken = _lenient(data, wide)
-        if _strange(text[:LOOK_BYTES]):
+        if _is_strange(text[:LOOK_BYTES]):
             raise _binary(name)
         return text, broken
-    if declares and (found := _as_declared(data)):
-        return found
+    if declares and (declared := _DECLARED.search(data[:4096])) and (result := decode_as(data, declared[1].decode("ascii"))):
+        return result
     for sign, encoding in _SHIFTED:
         if sign in data[:GUESS_BYTES]:
             return _lenient(data, encoding)
@@ -162,51 +161,42 @@ def _decoded(data: bytes, name: str, declares: bool) -> tuple[str, int]:
         return _mostly_utf8(data) or _lenient(data, guess(data))
 
 
-def _as_declared(data: bytes) -> tuple[str, int] | None:
-    """None where the file names no encoding, or says something else than it is."""
-    declared = _DECLARED.search(data[:4096])
-    return decode_as(data, declared[1].decode("ascii")) if declared else None
-
-
 def _lenient(data: bytes, encoding: str) -> tuple[str, int]:
-    """What is broken becomes �, and is counted: an odd byte at the end, half of a surrogate pair."""
+    """The text with � for broken bytes, such as an odd byte at the end or half of a surrogate pair, and their number."""
     if encoding in broken_bytes.DAILY:
         text = broken_bytes.repair(data, encoding)
         return text, text.count("�")
-    try:
-        return data.decode(encoding), 0
-    except UnicodeDecodeError:
-        pass
     text = data.decode(encoding, "replace")
-    return text, text.count("�") - data.decode(encoding, "ignore").count("�")
+    return text, text.count("�") - data.decode(encoding, "ignore").count("�") if "�" in text else 0
 
 
-def _marked(data: bytes) -> str | None:
+def _marked_encoding(data: bytes) -> str | None:
     return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
 
 
 def _wide_encoding(data: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark: zeros stand at the same place of every unit."""
+    """UTF-16 or UTF-32 without a byte order mark: its units have zeros at the same place."""
     head = data[:4000]
     head = head[: len(head) // 4 * 4]
-    if len(head) < 8 or head.count(0) < len(head) // 5:
-        return _wide_letters(data[: GUESS_BYTES // 2 * 2])
-    zeros = [head[place::4].count(0) / (len(head) // 4) for place in range(4)]
-    if zeros[0] > 0.9 and zeros[1] > 0.6 and zeros[3] < 0.1:
-        return "utf-32-be"
-    if zeros[3] > 0.9 and zeros[2] > 0.6 and zeros[0] < 0.1:
-        return "utf-32-le"
-    even, odd = (zeros[0] + zeros[2]) / 2, (zeros[1] + zeros[3]) / 2
-    if even > 0.4 and odd < 0.05:
-        return "utf-16-be"
-    if odd > 0.4 and even < 0.05:
-        return "utf-16-le"
-    return _wide_letters(data[: GUESS_BYTES // 2 * 2])
+    if len(head) >= 8 and head.count(0) >= len(head) // 5:
+        zeros = [head[place::4].count(0) / (len(head) // 4) for place in range(4)]
+        if zeros[0] > 0.9 and zeros[1] > 0.6 and zeros[3] < 0.1:
+            return "utf-32-be"
+        if zeros[3] > 0.9 and zeros[2] > 0.6 and zeros[0] < 0.1:
+            return "utf-32-le"
+        even, odd = (zeros[0] + zeros[2]) / 2, (zeros[1] + zeros[3]) / 2
+        if even > 0.4 and odd < 0.05:
+            return "utf-16-be"
+        if odd > 0.4 and even < 0.05:
+            return "utf-16-le"
+    return _wide_letters(data[:GUESS_BYTES])
 
 
 def _wide_letters(head: bytes) -> str | None:
-    """UTF-16 of letters that have no zeros, without a mark or with a broken one: nearly all are of scripts in daily use, and
-    stops and blanks are among them, whose bytes stand in no other encoding."""
+    """UTF-16 of letters without zeros, with no byte order mark or a broken one.
+
+    Nearly all its letters are of scripts in daily use, and it has stops and blanks, whose bytes occur in no other encoding.
+    """
     texts = {encoding: head[: len(head) // 2 * 2].decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")}
     stops = {encoding: len(_STOPS.findall(text)) for encoding, text in texts.items()}
     best = max(stops, key=lambda encoding: stops[encoding])
@@ -215,12 +205,12 @@ def _wide_letters(head: bytes) -> str | None:
 
 
 def _controls(sample: bytes) -> int:
-    """How many of the bytes stand in no text."""
+    """The number of bytes that do not occur in text."""
     return len(sample) - len(sample.translate(None, _NOT_TEXT))
 
 
-def _strange(head: str) -> bool:
-    """Zeros at the same places are in tables of numbers too, which are no signs as UTF-16."""
+def _is_strange(head: str) -> bool:
+    """Whether this is no text. Tables of numbers have zeros at the same places too, but give no characters in UTF-16."""
     strange = sum(unicodedata.category(sign) in ("Cc", "Cn", "Co") and sign not in "\t\n\v\f\r" for sign in head)
     return strange > max(len(head) // 50, 8)
 
@@ -233,7 +223,7 @@ def _binary(name: str) -> UnsupportedFileError:
 
 
 def _mostly_utf8(data: bytes) -> tuple[str, int] | None:
-    """UTF-8 with a few bytes that are broken, or that are of another file put behind it; None where it is something else."""
+    """UTF-8 with a few broken bytes, or with the bytes of another file at the end. None if it is another encoding."""
     cut = _CUT.search(data)
     text = data.decode("utf-8", "surrogateescape")
     strays = _STRAY.findall(text)
@@ -242,19 +232,13 @@ def _mostly_utf8(data: bytes) -> tuple[str, int] | None:
     is_cut = cut is not None and len(cut[0]) == stray and (fitting > 0 or len(cut[0]) > 1 or cut[0] in b"\xc2\xc3")
     if not is_cut and fitting < stray and not (len(strays) == 1 and stray <= 3 and fitting):
         return None
-    broken = 0
-
-    def replacement(match: re.Match[str]) -> str:
-        nonlocal broken
-        if len(match[0]) == 1 and match.end() < len(text) and (letter := _western(ord(match[0]) - 0xDC00)):
-            return letter
-        broken += 1
-        return "�"
-
-    return _STRAY.sub(replacement, text), broken
+    repaired = _STRAY.sub(_repair_stray, text)
+    return repaired, repaired.count("�") - text.count("�")
 
 
-def _western(byte: int) -> str:
-    """The letter or sign that a byte alone among UTF-8 is in Windows-1252; "" for what is more likely half of a character."""
-    letter = bytes([byte]).decode("cp1252", "ignore")
-    return letter if byte not in b"\xc2\xc3" and (letter.isalpha() or letter in "€’‘“”–—…•£§©°") else ""
+def _repair_stray(match: re.Match[str]) -> str:
+    """The letter or sign of a single stray byte in Windows-1252, or else �. Some bytes are more likely half of a character."""
+    byte = bytes([ord(match[0][0]) - 0xDC00])
+    letter = byte.decode("cp1252", "ignore")
+    is_alone = len(match[0]) == 1 and match.end() < len(match.string) and byte not in b"\xc2\xc3"
+    return letter if is_alone and letter and (letter.isalpha() or letter in "€’‘“”–—…•£§©°") else "�"

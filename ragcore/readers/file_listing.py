@@ -1,4 +1,4 @@
-"""Which files of a folder are to be read, on this machine or on any file system of fsspec's kind."""
+"""Selects the files of a folder to read, on this machine or on any file system with fsspec's interface."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import IO, Any, Protocol
 from ragcore.errors import PassedOverError
 from ragcore.readers.registry import suffix_of
 
-NAMED = 3  # of the files that were passed over
-SYSTEM_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})  # which no person has put there
+LISTED = 3  # names of skipped files in a message
+SYSTEM_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})  # created by operating systems
 PACKAGE_FOLDERS = frozenset({"node_modules", "bower_components", "site-packages", "__pycache__"})
-_KINDS = {  # why one file, and several, are passed over
+_KINDS = {  # the reason for one skipped file, and for several
     "hidden": ("is hidden", "are hidden"),
     "package": ("belongs to an installed package", "belong to installed packages"),
     "empty": ("is empty", "are empty"),
@@ -26,15 +26,15 @@ _KINDS = {  # why one file, and several, are passed over
 
 
 class FileSystem(Protocol):
-    """What is used of fsspec's AbstractFileSystem, whose every implementation will do."""
+    """The part of fsspec's AbstractFileSystem that is used here."""
 
     def isfile(self, path: str) -> bool: ...
     def isdir(self, path: str) -> bool: ...
     def find(self, path: str, maxdepth: int | None = None) -> Sequence[str]:
-        """The files in the folder and, down to `maxdepth`, in those below."""
+        """The files in the folder and in the folders below, down to `maxdepth`."""
 
     def info(self, path: str) -> Mapping[str, Any]:
-        """With `size`, in bytes, and `name`: the path as `find` gives it."""
+        """Has `size`, in bytes, and `name`: the path as `find` returns it."""
 
     def created(self, path: str) -> datetime: ...
     def modified(self, path: str) -> datetime: ...
@@ -42,7 +42,7 @@ class FileSystem(Protocol):
 
 
 class LocalFiles:
-    """This machine's files, named as they are given: a relative folder has relative files."""
+    """The files of this machine. A relative folder has relative files."""
 
     def isfile(self, path: str) -> bool:
         return Path(path).is_file()
@@ -51,12 +51,12 @@ class LocalFiles:
         return Path(path).is_dir()
 
     def find(self, path: str, maxdepth: int | None = None) -> list[str]:
-        found = []
+        paths = []
         for folder, folders, names in os.walk(path):
-            found += [str(Path(folder, name)) for name in names if Path(folder, name).is_file()]
+            paths += [str(Path(folder, name)) for name in names if Path(folder, name).is_file()]
             if maxdepth == 1:
                 folders.clear()
-        return found
+        return paths
 
     def info(self, path: str) -> dict[str, Any]:
         return {"name": path, "size": Path(path).stat().st_size}
@@ -72,13 +72,13 @@ class LocalFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which files of a folder count.
+class FileFilter:
+    """Which files of a folder are selected.
 
-    `exclude` has patterns as of a shell, matched with the end of a file's or folder's place below the folder, or with the
-    whole place where a pattern begins with the folder's full path, however that is written; what is in an excluded folder is
-    excluded. Hidden is what begins with a full stop, and what is in such a folder. `required_exts` are endings such as ".md".
-    The limit counts files that passed the rest.
+    `exclude` has shell patterns, which must match the end of the path of a file or folder below the folder. A pattern that
+    begins with the folder's full path must match the whole path. All files in an excluded folder are excluded. A file is
+    hidden if its name or that of a folder around it begins with a full stop. `required_exts` are endings such as ".md". The
+    limit counts the files that pass the other rules.
     """
 
     exclude: Sequence[str] = ()
@@ -89,70 +89,66 @@ class Wanted:
     num_files_limit: int | None = None
 
 
-def files_in(folder: str, wanted: Wanted, fs: FileSystem) -> list[str]:
-    """In the order of their paths, part by part; [] where none is wanted."""
+def files_in(folder: str, rules: FileFilter, fs: FileSystem) -> list[str]:
+    """The paths of the selected files, sorted part by part."""
     root = fs.info(folder)["name"]  # a relative folder may have files with full paths
-    patterns = [_pattern(each, Path(root).resolve()) for each in wanted.exclude]
-    endings = None if wanted.required_exts is None else {with_dot(each) for each in wanted.required_exts}
+    patterns = [_pattern(each, Path(root).resolve()) for each in rules.exclude]
+    endings = None if rules.required_exts is None else {with_dot(each) for each in rules.required_exts}
 
-    def counts(path: str) -> bool:
+    def is_selected(path: str) -> bool:
         place = _below(root, path)
-        if wanted.exclude_hidden and any(part.startswith(".") for part in place.parts):
+        if rules.exclude_hidden and _is_hidden(place):
             return False
         if endings is not None and suffix_of(path) not in endings:
             return False
-        around = [place, *place.parents][:-1]  # itself and the folders it is in, without "."
-        if any(pattern.fullmatch(str(each)) for pattern in patterns for each in around):
+        parents = [place, *place.parents][:-1]  # without "."
+        if any(pattern.fullmatch(str(each)) for pattern in patterns for each in parents):
             return False
-        return not wanted.exclude_empty or fs.info(path)["size"] > 0
+        return not rules.exclude_empty or fs.info(path)["size"] > 0
 
-    found = fs.find(folder, maxdepth=None if wanted.recursive else 1)
-    return [path for path in sorted(found, key=lambda path: _slashes(path).split("/")) if counts(path)][
-        : wanted.num_files_limit
-    ]
+    paths = sorted(fs.find(folder, maxdepth=None if rules.recursive else 1), key=lambda path: _slashes(path).split("/"))
+    return list(filter(is_selected, paths))[: rules.num_files_limit]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The `paths` of the files of a folder that are read, in their order; and `passed_over`, the others, by their kind."""
+    """The `paths` of the files of a folder to read, in order, and the skipped files by kind, see `passed_over_error`."""
 
     paths: list[str]
     passed_over: dict[str, list[str]]
 
 
 def readable_files(folder: str, fs: FileSystem, is_readable: Callable[[str], bool]) -> Listing:
-    """Every file of a folder and of those below, but those that are hidden, of installed packages, empty or not readable."""
+    """All files of a folder and the folders below, except hidden, empty and unreadable files and installed packages."""
     root = fs.info(folder)["name"]
     listing = Listing([], {})
-    for path in files_in(folder, Wanted(exclude_hidden=False, recursive=True), fs):
+    for path in files_in(folder, FileFilter(exclude_hidden=False, recursive=True), fs):
         place = _below(root, path)
         if place.name in SYSTEM_FILES:
             continue
-        if kind := kind_passed_over(place):
-            listing.passed_over.setdefault(kind, []).append(str(place))
-        elif not fs.info(path)["size"]:
-            listing.passed_over.setdefault("empty", []).append(str(place))
-        elif not is_readable(path):
-            listing.passed_over.setdefault("no text", []).append(str(place))
+        kind = kind_passed_over(place)
+        if not kind and not fs.info(path)["size"]:
+            kind = "empty"
+        if kind or not is_readable(path):
+            listing.passed_over.setdefault(kind or "no text", []).append(str(place))
         else:
             listing.paths.append(path)
     return listing
 
 
 def kind_passed_over(place: PurePosixPath) -> str:
-    """ "hidden" or "package" for a file that nobody reads in the place where it is; "" for any other."""
-    if any(part.startswith(".") for part in place.parts):
+    """ "hidden" or "package" for a file that is skipped because of its folder or name, or else ""."""
+    if _is_hidden(place):
         return "hidden"
     return "package" if PACKAGE_FOLDERS & set(place.parts[:-1]) else ""
 
 
 def passed_over_error(folder: str, files: Mapping[str, Sequence[str]]) -> PassedOverError | None:
-    """What says that these were passed over, by their kinds as in `Listing`; None where none was."""
+    """An error that names the skipped files of a folder, which `files` has by kind. None if it has none."""
     sentences = []
     for kind, places in files.items():
         one, many = _KINDS[kind]
-        names = list(dict.fromkeys(_outermost(place, kind) for place in places))
-        listed = _some(names)
+        listed = _list_some(list(dict.fromkeys(_skipped_part(place, kind) for place in places)))
         if len(places) == 1:
             sentences.append(f"One file in {folder} was skipped, as it {one}: {listed}.")
         else:
@@ -161,30 +157,29 @@ def passed_over_error(folder: str, files: Mapping[str, Sequence[str]]) -> Passed
 
 
 def replaced_error(folder: str, names: Sequence[str]) -> PassedOverError:
-    """What says that these files of an archive took the place of earlier versions."""
-    return PassedOverError(f"Files of {folder} replaced earlier versions: {_some(names)}.")
+    """A notice that these files of an archive replaced earlier versions."""
+    return PassedOverError(f"Files of {folder} replaced earlier versions: {_list_some(names)}.")
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+def _list_some(names: Sequence[str]) -> str:
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _outermost(place: str, kind: str) -> str:
-    """The place of a file, or of the folder for which it was passed over."""
+def _skipped_part(place: str, kind: str) -> str:
+    """The path of a skipped file, or of the outermost folder that is the reason."""
     parts = PurePosixPath(place).parts
-    if kind == "hidden":
-        end = next(number for number, part in enumerate(parts, 1) if part.startswith("."))
-    elif kind == "package":
-        end = next(number for number, part in enumerate(parts, 1) if part in PACKAGE_FOLDERS)
-    else:
-        end = len(parts)
-    return "/".join(parts[:end])
+    ends = (end for end in range(1, len(parts)) if kind_passed_over(PurePosixPath(*parts[:end], "file")) == kind)
+    return "/".join(parts[: next(ends, None)])
+
+
+def _is_hidden(place: PurePosixPath) -> bool:
+    return any(part.startswith(".") for part in place.parts)
 
 
 @contextmanager
 def on_this_machine(path: str, fs: FileSystem) -> Iterator[Path]:
-    """The file, or a copy of the same name that is gone afterwards."""
+    """The file, or a temporary copy with the same name if it is on another machine."""
     if isinstance(fs, LocalFiles):
         yield Path(path)
         return
@@ -200,30 +195,30 @@ def on_this_machine(path: str, fs: FileSystem) -> Iterator[Path]:
 
 @contextmanager
 def as_os_error() -> Iterator[None]:
-    """For what is asked of a file system of somebody else's, which raises whatever it likes."""
+    """Turn any error of a foreign file system into an OSError."""
     try:
         yield
     except (OSError, ImportError):
         raise
-    except Exception as error:  # of any type at all, as the code is not ours; it goes on as an OSError
+    except Exception as error:  # of any type, as the code is not ours
         raise OSError(str(error) or type(error).__name__) from error
 
 
-def day(moment_of: Callable[[str], datetime], path: str) -> str | None:
-    """YYYY-MM-DD in UTC; None where the file system does not know."""
+def iso_day(get_time: Callable[[str], datetime], path: str) -> str | None:
+    """YYYY-MM-DD in UTC. None if the file system does not know it."""
     try:
-        return moment_of(path).astimezone(UTC).date().isoformat()
+        return get_time(path).astimezone(UTC).date().isoformat()
     except (NotImplementedError, KeyError):
         return None
 
 
 def with_dot(ending: str) -> str:
-    """Also of "md" or ".MD"."""
+    """ ".md" for "md", ".md" and ".MD"."""
     return f".{ending.lower().lstrip('.')}"
 
 
-def written(path: str) -> str:
-    r"""The path with \udcff and the like for the bytes of a name that are no text, which nothing could store."""
+def escape_path(path: str) -> str:
+    r"""The path with an escape such as \udcff for each byte of a name that is not text and could not be stored."""
     return path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -232,7 +227,7 @@ def name_of(path: str) -> str:
 
 
 def _below(folder: str, path: str) -> PurePosixPath:
-    # fsspec may give a folder "data/" the files "/data/a.txt".
+    # In fsspec the folder "data/" may have files like "/data/a.txt".
     return PurePosixPath(_slashes(path).strip("/").removeprefix(f"{_slashes(str(PurePosixPath(folder))).strip('/')}/"))
 
 
@@ -241,11 +236,11 @@ def _slashes(path: str) -> str:
 
 
 def _pattern(glob: str, folder: Path) -> re.Pattern[str]:
-    """Of a place, or the end of one: `*` and `?` stay within a name, `**/` is any number of folders. `folder` is resolved."""
+    """Matches a path below `folder` or its end. `*` and `?` match within a name, `**/` any folders. `folder` is resolved."""
     path = Path(glob)
-    # What is below the folder is not resolved: it may be a link to elsewhere.
+    # Paths below the folder are not resolved: they may be links to other places.
     above = next((each for each in path.parents if path.is_absolute() and each.resolve() == folder), None)
-    place = str(path if above is None else path.relative_to(above))  # no ./ before it
+    place = str(path if above is None else path.relative_to(above))  # without ./
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", _slashes(place).strip("/"))
     body = "".join(signs.get(part) or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part)) for part in parts)

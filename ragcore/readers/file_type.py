@@ -1,8 +1,9 @@
-"""What a file really is, from its first bytes, whatever its name says."""
+"""The real type of a file, from its first bytes."""
 
 from __future__ import annotations
 
 import codecs
+import re
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,28 +11,31 @@ from ragcore.errors import DamagedFileError, UnsupportedFileError
 from ragcore.readers.encodings import holds_text
 from ragcore.readers.office.encrypted_ooxml import is_encrypted
 
-_PICTURES = (
-    (b"\x89PNG\r\n", ".png"),
-    (b"\xff\xd8\xff", ".jpg"),
-    (b"GIF8", ".gif"),
-    (b"II*\0", ".tif"),
-    (b"MM\0*", ".tif"),
+_PICTURES = {  # by ending, the pattern of the first bytes
+    ".png": rb"\x89PNG\r\n",
+    ".jpg": rb"\xff\xd8\xff",
+    ".gif": rb"GIF8",
+    ".tif": rb"II\*\0|MM\0\*",
+    ".webp": rb"RIFF.{4}WEBP",
+    ".bmp": rb"BM.{4}\0{4}",
+}
+_NO_READER = (  # pattern of the first bytes, name of the type, key of _WHAT_TO_DO
+    (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "archive"),
+    (rb"Rar!\x1a\x07", "a RAR archive", "archive"),
+    (rb"\x1f\x8b", "a gzip archive", "archive"),
+    (rb"BZh", "a bzip2 archive", "archive"),
+    (rb"\xfd7zXZ\0", "an xz archive", "archive"),
+    (rb"SQLite format 3\0", "a database", "other"),
+    (rb"ID3", "a sound recording", "other"),
+    (rb"OggS", "a recording", "other"),
+    (rb"fLaC", "a sound recording", "other"),
+    (rb"PAR1", "a Parquet table", "other"),
+    (rb"\x28\xb5\x2f\xfd", "a zstd archive", "archive"),
+    (rb"HWP Document File", "a Hangul document (.hwp)", "other"),
+    (rb"RIFF.{4}(?:WAVE|AVI )", "a recording", "other"),
+    (rb".{4}ftyp", "a video, sound recording or picture", "other"),
 )
-_NO_READER = (  # first bytes, what to call it, what to do
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "archive"),
-    (b"Rar!\x1a\x07", "a RAR archive", "archive"),
-    (b"\x1f\x8b", "a gzip archive", "archive"),
-    (b"BZh", "a bzip2 archive", "archive"),
-    (b"\xfd7zXZ\0", "an xz archive", "archive"),
-    (b"SQLite format 3\0", "a database", "other"),
-    (b"ID3", "a sound recording", "other"),
-    (b"OggS", "a recording", "other"),
-    (b"fLaC", "a sound recording", "other"),
-    (b"PAR1", "a Parquet table", "other"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive", "archive"),
-    (b"HWP Document File", "a Hangul document (.hwp)", "other"),
-)
-# Of Windows, of Linux, of macOS.
+# Programs for Windows, Linux and macOS.
 _PROGRAMS = (
     *(b"MZ", b"\x7fELF"),
     *(b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"),
@@ -40,7 +44,7 @@ _WHAT_TO_DO = {
     "archive": "Only .zip archives are accepted: unpack it, and add the files in it or a zip of them.",
     "other": "Save what you want to read as PDF or as text and add that.",
 }
-_OLD_OFFICE = (  # streams of a compound file, as UTF-16 names
+_OLD_OFFICE = (  # names of streams in a compound file
     ("WordDocument", ".doc"),
     ("PowerPoint Document", ".ppt"),
     ("Workbook", ".xls"),
@@ -63,10 +67,10 @@ _MIMETYPES = {
 
 
 def true_suffix(path: Path, name: str, named: str) -> str:
-    """The ending that the file should have; `named`, the one it has, unless its bytes say otherwise.
+    """The ending for the type of the file: the current one, `named`, unless the bytes show another type.
 
-    ".locked" for Office files with a password, whatever they are called. UnsupportedFileError for what no reader takes. Text
-    that begins as some other kind of file does, such as "ID3 tags are ...", stays text.
+    Office files with a password have ".locked". UnsupportedFileError for a type without a reader. Text that begins like another
+    type, such as "ID3 tags are ...", is text.
     """
     with path.open("rb") as file:
         head = file.read(4096)
@@ -76,45 +80,36 @@ def true_suffix(path: Path, name: str, named: str) -> str:
         return _compound_suffix(path, name)
     if head.startswith(b"{\\rtf"):
         return ".rtf"
-    if head.startswith(_PROGRAMS) and b"\0" in head[3:8]:  # before the rest may pass for text
+    if head.startswith(_PROGRAMS) and b"\0" in head[3:8]:  # first, as the rest may look like text
         _refuse(name, "a program", _WHAT_TO_DO["other"])
     is_text = holds_text(path)
     if b"%PDF-" in head[:1024] and (named == ".pdf" or head.lstrip().startswith(b"%PDF-") or not is_text):
         return ".pdf"
-    if not is_text and (picture := _picture_suffix(head)):
+    if not is_text and (picture := _picture_suffix(head, name)):
         return picture
-    if not is_text:
-        _refuse_known(head, name)
     if named == ".hwp" and b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DamagedFileError(
             f"{name} is named like a Hangul document, but does not begin like one.",
             hint="Copy it again, or open it in Hangul or LibreOffice and save it as .docx.",
         )
     if named in _PACKED or named in _OLD:
-        start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-        if start.startswith((b"<!doctype html", b"<html")) or b"<html" in start[:1000]:
+        markup = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+        if markup.startswith((b"<!doctype html", b"<html")) or b"<html" in markup[:1000]:
             return ".html"
-        if start.startswith(b"<?xml"):
+        if markup.startswith(b"<?xml"):
             return ".xml"
     return ".txt" if is_text and named in _OLD else named
 
 
-def _picture_suffix(head: bytes) -> str:
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return ".webp"
-    if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
-        return ".bmp"
-    return next((suffix for first, suffix in _PICTURES if head.startswith(first)), "")
-
-
-def _refuse_known(head: bytes, name: str) -> None:
-    for first, what, kind in _NO_READER:
-        if head.startswith(first):
+def _picture_suffix(head: bytes, name: str) -> str:
+    """The ending of a picture, or else "". UnsupportedFileError for a known type without a reader."""
+    for suffix, start in _PICTURES.items():
+        if re.match(start, head, re.S):
+            return suffix
+    for start, what, kind in _NO_READER:
+        if re.match(start, head, re.S):
             _refuse(name, what, _WHAT_TO_DO[kind])
-    if head[:4] == b"RIFF" and head[8:12] in (b"WAVE", b"AVI "):
-        _refuse(name, "a recording", _WHAT_TO_DO["other"])
-    if head[4:8] == b"ftyp":
-        _refuse(name, "a video, sound recording or picture", _WHAT_TO_DO["other"])
+    return ""
 
 
 def _refuse(name: str, what: str, to_do: str) -> NoReturn:
@@ -138,7 +133,7 @@ def _zip_suffix(path: Path, name: str, named: str) -> str:
                         return suffix
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, KeyError):
         if named in _PACKED and named != ".pdf":
-            return named  # its reader says that it is damaged
+            return named  # its reader reports the damage
         parts = set()
     if suffix := _suffix_of_parts(parts, named):
         return suffix
@@ -149,13 +144,11 @@ def _zip_suffix(path: Path, name: str, named: str) -> str:
 
 
 def _suffix_of_parts(parts: set[str], named: str) -> str:
-    """That of the document which is packed in these; "" where it is none."""
+    """The ending of a document with these parts; "" if they are no document."""
     if "xl/workbook.bin" in parts:
         return ".xlsb"
-    if (
-        any(part.endswith(("Index/Document.iwa", "Index.zip", "index.apxl", "index.apxl.gz")) for part in parts)
-        and named in _IWORK
-    ):
+    iwork_parts = ("Index/Document.iwa", "Index.zip", "index.apxl", "index.apxl.gz")
+    if named in _IWORK and any(part.endswith(iwork_parts) for part in parts):
         return named
     for folder, suffix in (("word/", ".docx"), ("ppt/", ".pptx"), ("xl/", ".xlsx")):
         if any(part.startswith(folder) for part in parts) and "[Content_Types].xml" in parts:
@@ -166,7 +159,7 @@ def _suffix_of_parts(parts: set[str], named: str) -> str:
 
 
 def _compound_suffix(path: Path, name: str) -> str:
-    """The old format of Office files, which new ones with a password are wrapped in."""
+    """The ending of an old Office file, or of a new one with a password, which has the same container."""
     content = path.read_bytes()
     for stream, suffix in _OLD_OFFICE:
         if stream.encode("utf-16-le") in content:

@@ -1,4 +1,4 @@
-"""The files inside another one, such as those attached to a message or a PDF, each read as it would be alone."""
+"""Reads the files inside another file, such as the attachments of a message or a PDF, with their own readers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
 from ragcore.readers.temporary_file import nameless
 
-LISTED = 5  # names of files that were not read
+LISTED = 5  # names of unread files in a message
 
 
 class FilesInside:
-    """Reads the files inside one file, and collects the names of those that cannot be read."""
+    """Reads the files inside one file, and collects the names of the files that cannot be read."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._unread: dict[str, None] = {}  # in the order of the file
-        self._steps = 0  # of all files together: the progress of each begins at 0
+        self._unread: dict[str, None] = {}  # an ordered set
+        self._steps = 0  # of all files together, as the progress of each begins at 0
 
     def read(self, name: str, data: bytes) -> str:
-        """The name and the text below it. UnreadableFileError."""
+        """The name of the file with its text below. UnreadableFileError."""
         steps = self._steps
 
         def progress(done: int, total: int) -> None:
@@ -34,7 +34,7 @@ class FilesInside:
         self._unread[name] = None
 
     def report(self) -> None:
-        """Name the files that were not read."""
+        """Report the names of the unread files to `left_out`."""
         if self._unread:
             names = ", ".join([*self._unread][:LISTED] + ["…"] * (len(self._unread) > LISTED))
             self._options.left_out(

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: what was written, the code, and what the code printed. Pictures and widgets are left out."""
+"""Jupyter notebooks: texts, code and the output of the code, without pictures and widgets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.base import ReadOptions, read_text
 from ragcore.readers.encodings import clean
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.readers.web.html_text import html_text
@@ -21,17 +21,16 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 def read(path: Path, options: ReadOptions) -> Document:
     try:
-        notebook = json.loads(text_in(path, options))
+        notebook = json.loads(read_text(path, options))
+        if not isinstance(notebook, dict):
+            raise ValueError(f"the file contains a {type(notebook).__name__}")
     except (ValueError, RecursionError) as error:
-        raise _damaged(options.name) from error
-    if not isinstance(notebook, dict):
-        raise _damaged(options.name)
-    cells = notebook.get("cells")
-    if cells is None:  # version 3 keeps them in worksheets
-        cells = [
-            cell for sheet in _list(notebook.get("worksheets")) if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))
-        ]
-    parts = [part for cell in _list(cells) if isinstance(cell, dict) for part in _cell(cell)]
+        raise DamagedFileError(
+            f"{options.name} is not a notebook: its content is not what Jupyter writes.", hint="Save it again in Jupyter."
+        ) from error
+    # Version 3 has the cells in worksheets.
+    sheets = [notebook] if notebook.get("cells") is not None else _dicts(notebook.get("worksheets"))
+    parts = [part for sheet in sheets for cell in _dicts(sheet.get("cells")) for part in _cell(cell)]
     text = clean("\n\n".join(part.strip("\n") for part in parts if part.strip()))
     if not text:
         raise NoTextError(f"{options.name} is a notebook with nothing written in it.", hint="Write something in it first.")
@@ -39,37 +38,29 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _cell(cell: dict[str, Any]) -> list[str]:
-    source = _joined(cell.get("source", cell.get("input")))
+    source = _text(cell.get("source", cell.get("input")))
     if cell.get("cell_type") != "code":
         return [with_tables_as_lines(source)]
-    return [f"```\n{source}\n```" if source.strip() else "", *(_output(output) for output in _list(cell.get("outputs")))]
+    return [f"```\n{source}\n```" if source.strip() else "", *map(_output, _dicts(cell.get("outputs")))]
 
 
-def _output(output: Any) -> str:
-    if not isinstance(output, dict):
-        return ""
+def _output(output: dict[str, Any]) -> str:
     data = output.get("data", output)
     if not isinstance(data, dict):
         return ""
     for key in ("text", "text/markdown", "text/plain"):
         if key in data:
-            return _COLOURS.sub("", _joined(data[key]))
+            return _COLOURS.sub("", _text(data[key]))
     if "text/html" in data:
-        return html_text(_joined(data["text/html"]))
+        return html_text(_text(data["text/html"]))
     if output.get("output_type") in ("error", "pyerr"):
         return f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
     return ""
 
 
-def _joined(source: Any) -> str:
+def _text(source: Any) -> str:
     return "".join(str(line) for line in source) if isinstance(source, list) else str(source or "")
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _damaged(name: str) -> DamagedFileError:
-    return DamagedFileError(
-        f"{name} is not a notebook: its content is not what Jupyter writes.", hint="Save it again in Jupyter."
-    )
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

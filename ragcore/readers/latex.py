@@ -1,13 +1,14 @@
-"""The pieces of LaTeX that equations of Office (OMML) and of the web (MathML) are written with."""
+"""The elements of LaTeX for equations of Office (OMML) and of the web (MathML)."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 
 def _table(text: str) -> dict[str, str]:
-    """Signs, each before its name."""
+    """From each sign to the name after it."""
     words = text.split()
     return dict(zip(words[::2], words[1::2], strict=True))
 
@@ -29,21 +30,13 @@ _COMMANDS = {sign: f"\\{name}" for sign, name in _SIGNS.items()} | {
     **{"−": "-", "\u2061": "", "\u2062": "", "\u2063": "", "\u200b": "", "\xa0": " "},
     **{"{": "\\{", "}": "\\}", "%": "\\%", "#": "\\#", "&": "\\&", "$": "\\$", "_": "\\_", "\\": "\\backslash"},
 }
-_ACCENTS = _table("""
+ACCENTS = _table("""
     ^ hat ˆ hat ~ tilde ˜ tilde ∼ tilde ¯ bar ˉ bar ‾ overline ― overline _ underline ˙ dot ¨ ddot ˇ check ˘ breve
     → vec ← overleftarrow ⏞ overbrace ⏟ underbrace ︷ overbrace ︸ underbrace ⎴ overline ⎵ underline
 """) | {
     **{"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "overline", "\u0332": "underline", "\u0307": "dot"},
-    **{
-        "\u0308": "ddot",
-        "\u20db": "dddot",
-        "\u030c": "check",
-        "\u0306": "breve",
-        "\u20d7": "vec",
-        "\u20d6": "overleftarrow",
-        "\u0301": "acute",
-        "\u0300": "grave",
-    },
+    **{"\u0308": "ddot", "\u20db": "dddot", "\u030c": "check", "\u0306": "breve", "\u20d7": "vec", "\u20d6": "overleftarrow"},
+    **{"\u0301": "acute", "\u0300": "grave"},
 }
 _FUNCTIONS = (
     "Pr arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom "
@@ -54,34 +47,26 @@ _STRUCTURE = re.compile(r"[\\^_]")
 
 
 def symbols(text: str) -> str:
-    """Letters and signs as LaTeX names them."""
+    """Letters and signs with their LaTeX names."""
     out = ""
-    for sign in _plain_letters(text):
-        command = _COMMANDS.get(sign, sign)
-        if out and sign.isalpha() and re.search(r"\\[A-Za-z]+\Z", out):
+    for sign in text:
+        if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ":  # a letter of a mathematical alphabet, such as bold or italic
+            sign = unicodedata.normalize("NFKC", sign)
+        if sign.isalpha() and re.search(r"\\[A-Za-z]+\Z", out):
             out += " "
-        out += command
+        out += _COMMANDS.get(sign, sign)
     return out
 
 
-def _plain_letters(text: str) -> str:
-    """Letters of mathematical alphabets, bold or in italics, as the letters they are."""
-    import unicodedata
-
-    return "".join(
-        unicodedata.normalize("NFKC", sign) if "\U0001d400" <= sign <= "\U0001d7ff" or sign == "ℎ" else sign for sign in text
-    )
-
-
 def name(text: str) -> str:
-    r"""A word: `\sin` for a function, `\mathrm{if}` for another; one letter as it is."""
+    r"""A word: `\sin` for a function, `\mathrm{if}` for another word; a single letter is not changed."""
     if text in FUNCTIONS:
         return f"\\{text}"
     return f"\\mathrm{{{symbols(text)}}}" if len(text) > 1 and text.isascii() and text.isalpha() else symbols(text)
 
 
 def sequence(parts: Iterable[str]) -> str:
-    """One behind the other, with a blank where a command would swallow the next letter."""
+    """Join the parts, with a blank between a command and a letter."""
     out = ""
     for part in filter(None, parts):
         if part[0].isalnum() and re.search(r"\\[A-Za-z]+\Z", out):
@@ -111,22 +96,18 @@ def root(inner: str, degree: str = "") -> str:
     return f"\\sqrt[{degree}]{{{inner}}}" if degree else f"\\sqrt{{{inner}}}"
 
 
-def is_accent(sign: str) -> bool:
-    return sign in _ACCENTS
-
-
 def accent(base: str, sign: str, *, below: bool = False) -> str:
-    """A sign above or below a base; what is no accent is set above or below it."""
-    named = _ACCENTS.get(sign.strip())
-    if below and named in ("bar", "overline"):
-        named = "underline"
-    if named is None:
+    """A base with an accent, or with any other sign above or below it."""
+    command = ACCENTS.get(sign.strip())
+    if below and command in ("bar", "overline"):
+        command = "underline"
+    if command is None:
         return f"\\{'under' if below else 'over'}set{{{symbols(sign)}}}{{{base}}}"
-    return f"\\{named}{{{base}}}"
+    return f"\\{command}{{{base}}}"
 
 
 def fence(parts: Sequence[str], opening: str = "(", closing: str = ")", separator: str = "|") -> str:
-    r"""`\left( a, b \right)`; plain brackets around what is one line high."""
+    r"""`\left( a, b \right)`; plain brackets around a single line."""
     inner = symbols(separator).join(parts)
     left, right = symbols(opening), symbols(closing)
     if left and right and not re.search(r"\\(?:frac|begin|sum|int|prod|sqrt|binom)", inner):
@@ -139,6 +120,6 @@ def matrix(rows: Iterable[Iterable[str]], kind: str = "matrix") -> str:
 
 
 def equation(latex: str) -> str:
-    r"""Between dollar signs what only LaTeX can say; an equation of plain signs, such as `v = 5`, is that line."""
+    r"""Between dollar signs if it needs LaTeX; an equation of plain signs, such as `v = 5`, is not changed."""
     latex = " ".join(latex.split())
     return f"${latex}$" if _STRUCTURE.search(latex) else latex

@@ -1,4 +1,4 @@
-"""Numbers of list items as HTML, Office and OpenDocument write them: 3, iv, B."""
+"""Numbers of list items in the forms of HTML, Office and OpenDocument: 3, iv, B."""
 
 from __future__ import annotations
 
@@ -10,30 +10,20 @@ _ROMAN = (
 
 
 def list_number(number: int, form: str) -> str:
-    """`number` in the form "1", "01", "a", "A", "i" or "I", as HTML calls them; in digits where that form has none for it.
+    """`number` in the form "1", "01", "a", "A", "i" or "I" of HTML, or in digits if the form does not have it.
 
     >>> list_number(4, "i"), list_number(28, "A"), list_number(0, "a")
     ('iv', 'AB', '0')
     """
     text = f"{number:02}" if form == "01" else str(number)
     if form in ("a", "A") and number > 0:
-        text = _letters(number)
+        text = ""
+        while number:
+            number, place = divmod(number - 1, 26)
+            text = chr(ord("a") + place) + text
     elif form in ("i", "I") and 0 < number <= LARGEST_ROMAN:
-        text = _roman(number)
+        text = ""
+        for value, sign in _ROMAN:
+            text += sign * (number // value)
+            number %= value
     return text.upper() if form.isupper() else text
-
-
-def _letters(number: int) -> str:
-    letters = ""
-    while number:
-        number, place = divmod(number - 1, 26)
-        letters = chr(ord("a") + place) + letters
-    return letters
-
-
-def _roman(number: int) -> str:
-    letters = ""
-    for value, sign in _ROMAN:
-        letters += sign * (number // value)
-        number %= value
-    return letters

@@ -1,4 +1,4 @@
-"""Markdown. The marks stay: they are readable, and `MarkdownNodeParser` cuts at the headings. Tables become lines."""
+"""Markdown. Its markup stays, because `MarkdownNodeParser` cuts at the headings. Tables become lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ragcore.readers import typography
-from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.base import ReadOptions, read_text
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document, Scalar
 from ragcore.text.code_fences import fenced
@@ -20,7 +20,7 @@ _FIRST_HEADING = re.compile(r"^# +(.+?) *#*$", re.M)
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = text_in(path, options)
+    text = read_text(path, options)
     metadata: dict[str, Scalar] = {"file_name": options.name}
     if front := _FRONT.match(text):
         metadata.update((key, value.strip("\"'")) for key, value in _FRONT_LINE.findall(front[1]))
@@ -30,7 +30,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _with_powers(text: str) -> str:
-    """Letters that its tags raise or lower, as people write them in plain text; code in fences stays."""
+    """Write the superscripts and subscripts of tags as plain text, except in fenced code."""
     if not _SHIFTED.search(text):
         return text
     lines = text.split("\n")

@@ -1,7 +1,7 @@
-"""Tables that are drawn with bars in a text, `| Adult | £2.50 |`, as the lines that ragcore.readers.table_rows writes.
+"""Converts tables with bars in a text, `| Adult | £2.50 |`, to lines of ragcore.readers.table_rows.
 
-Those of Markdown (GitHub Flavored Markdown 0.29, section 4.10), and rows between bars that no line sets apart from the names of
-their columns. Code in fences stays.
+These are tables of Markdown (GitHub Flavored Markdown 0.29, section 4.10), and rows with bars at both ends without a line below
+the names of columns. Fenced code is not changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FEWEST = 2  # rows, and cells of each
 
 
 def with_tables_as_lines(text: str) -> str:
-    """The same text, but for its tables."""
+    """The text with its tables converted."""
     if not _BAR.search(text):
         return text
     return "\n".join(_lines(text.split("\n")))
@@ -39,7 +39,7 @@ def _lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _end_of_table(lines: Sequence[str], in_code: Sequence[bool], start: int) -> int:
-    """Where the table ends that begins with this line; `start` where none does."""
+    """The end of the table that begins with this line; `start` if no table begins."""
     if start + 1 == len(lines) or not _BAR.search(lines[start]):
         return start
     ruled = "|" in lines[start + 1] and _RULE.fullmatch(lines[start + 1])

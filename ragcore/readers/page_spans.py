@@ -1,4 +1,4 @@
-"""The text of a document that has pages, put together so that every page knows its stretch of it."""
+"""Joins the texts of pages, and records the span of each page."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ def apart(before: str, after: str) -> str:
 
 
 def joined(pages: Iterable[tuple[str, str]], between: Callable[[str, str], str] = apart) -> tuple[str, tuple[Page, ...]]:
-    """(label, text) of each page to the whole text and its pages; a page without text is a stretch of length 0.
+    """From (label, text) of each page to the whole text and its pages. A page without text has an empty span.
 
-    `between` gives what stands between the texts of two pages.
+    `between` returns the separator of the texts of two pages.
     """
     out: list[str] = []
-    stretches: list[Page] = []
-    length = 0
-    last = ""
+    spans: list[Page] = []
+    length, last = 0, ""
     for label, text in pages:
         if text and length:
-            separator = between(last, text)
-            out.append(separator)
-            length += len(separator)
-        stretches.append(Page(label, length, length + len(text)))
+            out.append(between(last, text))
+            length += len(out[-1])
+        spans.append(Page(label, length, length + len(text)))
         out.append(text)
         length += len(text)
         last = text or last
-    return "".join(out), tuple(stretches)
+    return "".join(out), tuple(spans)

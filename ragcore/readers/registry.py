@@ -1,7 +1,7 @@
-"""Finds the reader of a file, and reads it: by its name, unless its first bytes show that it is something else. What has an
-ending that no reader names is read as plain text where its bytes are text, such as source code and settings of any kind.
+"""Chooses the reader of a file by its name, unless its first bytes show another type, and reads it.
 
-A reader is found by being below this folder and having `SUFFIXES`; adding one is adding a file.
+A file with an unknown ending, such as source code or settings, is read as plain text if its bytes are text. A reader is any
+module in this folder or below with `SUFFIXES`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ragcore.readers.file_type import true_suffix
 from ragcore.readers.office import encrypted_ooxml
 from ragcore.schema import Document
 
-# That are installed under another name than they are imported.
+# Import names of packages that are installed under another name.
 _PACKAGES = {
     "PIL": "pillow",
     "lxml_html_clean": "lxml-html-clean",
@@ -37,20 +37,26 @@ _PACKAGES = {
 }
 
 
+_TEXT = cast(Reader, text)
+
+
+def _reader_of(suffix: str) -> Reader | None:
+    # Plain text is checked first because `_readers` has to import all other readers.
+    return _TEXT if suffix in text.SUFFIXES else _readers().get(suffix)
+
+
 def reader_for(name: str) -> Reader:
-    """The reader for a file called `name`: of its ending, else that of plain text."""
-    suffix = suffix_of(name)
-    # Text is at hand; only for other files are the readers loaded, which name their endings themselves.
-    return cast(Reader, text) if suffix in text.SUFFIXES else _readers().get(suffix, cast(Reader, text))
+    """The reader for the ending of `name`, or that of plain text."""
+    return _reader_of(suffix_of(name)) or _TEXT
 
 
 def has_reader(name: str) -> bool:
-    """Whether a reader names the ending of a file called `name`. Of others the bytes decide: see `check_readable`."""
-    return suffix_of(name) in text.SUFFIXES or suffix_of(name) in _readers()
+    """Whether a reader supports the ending of `name`. For other files see `check_readable`."""
+    return _reader_of(suffix_of(name)) is not None
 
 
 def check_readable(path: Path, name: str) -> None:
-    """UnsupportedFileError where no reader takes the file at `path`: none names its ending, and its bytes are no text."""
+    """UnsupportedFileError if no reader supports the type of the file at `path`, and its bytes are not text."""
     suffix = suffix_of(name)
     if has_reader(name) or has_reader(name + true_suffix(path, name, suffix)) or holds_text(path):
         return
@@ -63,7 +69,7 @@ def check_readable(path: Path, name: str) -> None:
 
 
 def supported_suffixes() -> tuple[str, ...]:
-    """Every ending that a reader takes, with its dot, in alphabetical order."""
+    """All endings with a reader, with their dots, in alphabetical order."""
     return tuple(sorted(_readers()))
 
 
@@ -72,7 +78,7 @@ def suffix_of(name: str) -> str:
 
 
 def read_file(path: Path, options: ReadOptions) -> Document:
-    """The document in `path`, called `options.name`. Every failure is an UnreadableFileError that names the file."""
+    """Read the file at `path`, whose name is `options.name`. Every failure is an UnreadableFileError with this name."""
     name = options.name
     if path.stat().st_size == 0:
         raise EmptyFileError(f"{name} is empty.", hint="Save it again from the program it comes from.")
@@ -85,7 +91,6 @@ def read_file(path: Path, options: ReadOptions) -> Document:
 
 
 def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
-    """With the reader of the files that end so."""
     name = options.name
     reader = reader_for(name if suffix == suffix_of(name) else name + suffix)
     if not has_reader(name + suffix):
@@ -105,7 +110,7 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
             f"{name} could not be read: the package {package} is not installed.",
             hint=f"Install it with: pip install {package}",
         ) from error
-    except Exception as error:  # parsers of broken files raise whatever they like
+    except Exception as error:  # parsers raise all types of errors for broken files
         raise DamagedFileError(
             f"{name} could not be read: it seems to be damaged.",
             hint="Open it in the program it comes from and save it again, or save it as PDF.",
@@ -126,10 +131,9 @@ def _read(path: Path, options: ReadOptions, suffix: str) -> Document:
 def _readers() -> dict[str, Reader]:
     import pkgutil
 
-    found: dict[str, Reader] = {}
+    readers: dict[str, Reader] = {}
     for module in pkgutil.walk_packages(ragcore.readers.__path__, "ragcore.readers."):
         if not module.ispkg and module.name != __name__:
             reader = importlib.import_module(module.name)
-            for suffix in getattr(reader, "SUFFIXES", ()):
-                found[suffix] = cast(Reader, reader)
-    return found
+            readers |= dict.fromkeys(getattr(reader, "SUFFIXES", ()), cast(Reader, reader))
+    return readers

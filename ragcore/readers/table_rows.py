@@ -1,8 +1,7 @@
-"""Rows of a table as lines that can be read, searched and quoted one by one, whatever file the table is in.
+"""Rows of a table as lines that can be read, searched and quoted one by one, in every file format.
 
-Every cell keeps its column's name, so that a row still says what its numbers are when a passage is cut out around it. What
-holds for all columns, such as their unit, is said once in each row. A row too long for a passage becomes several lines,
-which begin alike:
+Every cell has its column's name, so that a row makes sense in a passage without the rest of the table. What is true for all
+columns, such as their unit, stands once in each row. A row too long for a passage becomes several lines with the same start:
 
     Station | Opened | Height (m)
     Station: Cliff Top; Opened: 1871; Height (m): 84
@@ -10,8 +9,8 @@ which begin alike:
     (Fiscal, in millions) | 2019 | 2018
     Sensors (Fiscal, in millions) | 2019: 914; 2018: 918
 
-Two tables in a sheet, one below the other or side by side, have names of their own. Without names of columns a row is its
-cells: `Cliff Top | 1871 | 84`. Facts that stand side by side, as in a form, are lines of their own: `Opened: 1871`.
+Two tables in a sheet, one below the other or side by side, each have their own names. Without names of columns a row is its
+cells: `Cliff Top | 1871 | 84`. Each label and value of a form is one line: `Opened: 1871`.
 """
 
 from __future__ import annotations
@@ -22,26 +21,28 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise, takewhile
 
-LEFT = "\0"  # in the place of a cell: it belongs to the one on its left, which spans several columns, or to the row above
+LEFT = "\0"  # instead of a cell: the cell on its left spans several columns, or the row above spans several rows
 LONGEST_NAME = 60  # characters of a column's name in each row; the first line has the whole name
 LONGEST_LINE = 600  # characters, about a passage
-HEAD = 24  # rows that are looked at to find the names of columns
-NAME_ROWS = 4  # rows that names of columns may be written in
-FACTS = 3  # with labels of their own, before they are a form
-SIDE_BY_SIDE = 500  # rows that are looked at to find tables side by side
-APART = 2  # empty rows that always part two tables
-FAR = 3  # empty columns that do
-MOST_SPANNED = 1_000  # characters that cells repeat by their spans in a table, and ten times those that it has;
-SPANNED = 10  # beyond, a cell spans one column and one row
-MOST_TEXT = 2 / 3  # of the values of a form; the others have figures
+HEAD = 24  # rows in which the names of columns are searched
+NAME_ROWS = 4  # maximum number of rows with names of columns
+FACTS = 3  # minimum number of labels in a form
+SIDE_BY_SIDE = 500  # rows in which tables side by side are searched
+APART = 2  # empty rows that always separate two tables
+FAR = 3  # empty columns that always separate two tables
+# Cells may repeat this many characters by their spans, and SPANNED times the characters of the table. After that each cell
+# spans one column and one row.
+MOST_SPANNED = 1_000
+SPANNED = 10
+MOST_TEXT = 2 / 3  # of the values of a form may have no digits
 
 _NUMBER = re.compile(r"\W*\d[\d\s.,'’/:^-]*\W*[A-Za-z]{0,2}\W*")
-_PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019; with a note's sign
+_PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019, 2019 (a)
     r"\W*(?:(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?|(?:19|20)\d\d-\d\d-\d\d"
     r"|(?:[FC]Y|[QH]\d|\dQ) ?'?(?:(?:19|20)\d\d|\d\d))(?:\s*\(\w\)|[*AE])?"
 )
 _LABEL = re.compile(r"(?![\da-z])\w[^.!?;]{0,38}[.:]?")
-_KINDS = (  # of values; what has no figure is text, and what has one and is none of these is said in words or a code
+_KINDS = (  # of values with digits; a value that matches none is a code or a phrase, and a value without digits is text
     re.compile(r"\D*[€$£¥₹].*|.*[€$£¥₹]\W*"),
     re.compile(r".*\d\W?%.*"),
     re.compile(r".*(?:\d[./-]\d\d?[./-]\d{2,4}|\d{4}-\d\d-\d\d|\b\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}).*"),
@@ -54,8 +55,8 @@ _UNIT = re.compile(r"\(.*\)|in .*(?:thousands|millions|billions).*|\W*[€$£¥%
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
-    """The name of each column, "" for none, and what holds for all columns but the first."""
+class _Header:
+    """The name of each column, "" for none, and what is true for all columns except the first."""
 
     names: Sequence[str] = ()
     common: str = ""
@@ -64,7 +65,7 @@ class Heads:
         return plain([" ".join(filter(None, (self.names[0], self.common))), *self.names[1:]])
 
     def lines(self, row: Sequence[str]) -> Iterator[str]:
-        """`name: cell; name: cell`, without the empty cells, in as many lines as it takes; each begins with the first cell."""
+        """`name: cell; name: cell` without the empty cells. A long row has several lines, which begin with the first cell."""
         parts = []
         for place, cell in enumerate(row):
             if cell not in ("", LEFT):
@@ -88,24 +89,25 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """The table above an empty row: its heads, and which of its columns have numbers."""
+    """The table above an empty row: its header, and which of its columns have numbers."""
 
-    heads: Heads = Heads()
+    header: _Header = _Header()
     kinds: Sequence[bool | None] = ()
 
 
 def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False) -> Iterator[str]:
-    """One line or more for each row that holds anything; the names of the columns come first as `a | b | c`.
+    """One line or more for each row that is not empty. The first line has the names of the columns: `a | b | c`.
 
-    `rows` may be endless and ragged. A cell that spans columns is followed by LEFT; one that spans rows is said in each, but
-    for rows of nothing else, which are [LEFT].
-    `name_rows`: how many of the first rows name the columns, where the file says so. Otherwise it is guessed: for
-    `names_first`, as in a CSV file or a sheet, from words above anything; else from words above numbers or three columns.
+    `rows` may be endless and of different lengths. A cell that spans columns is followed by LEFT. A cell that spans rows is
+    repeated in each; a row without other cells is [LEFT].
+
+    `name_rows` is how many of the first rows name the columns. If it is None, the names are guessed: with `names_first`, as in
+    a CSV file or a sheet, from words above anything, or else from words above numbers or three columns.
     """
     above: _Above | None = None
     gap = 0
     tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {LEFT})
-    for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_filled(row))):
+    for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_texts(row))):
         if not filled:
             gap = sum(1 for _ in block)
         elif names_first:
@@ -116,17 +118,17 @@ def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_
 
 
 def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
-    """Rows for `lines`, from the cells that begin in each: (text, columns, rows) with how many of these they span.
+    """Rows for `lines` from the cells that begin in each row: (text, number of columns, number of rows that it spans).
 
     >>> [*grid([[("Fares", 2, 2)], [], [("Adult", 1, 2), ("up", 1, 1)], [("down", 1, 1)]])]
     [['Fares', '\\x00'], ['\\x00'], ['Adult', 'up'], ['Adult', 'down']]
     """
-    below: dict[int, tuple[int, str]] = {}  # column to the number of rows that a cell still reaches down, and its text
+    below: dict[int, tuple[int, str]] = {}  # by column: how many more rows a cell spans, and its text
     room = MOST_SPANNED
     for row in rows:
         cells: list[str] = []
         begins = False
-        for text, across, down in (*row, ("", 0, 1)):  # the last one for what is beside the others
+        for text, across, down in (*row, ("", 0, 1)):  # the last one is for spans at the end of the row
             while len(cells) in below:
                 reach, above = below.pop(len(cells))
                 if reach > 1:
@@ -148,24 +150,24 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
 def _part_of_sheet(
     block: Iterator[list[str]], above: _Above | None, name_rows: int | None, gap: int
 ) -> Generator[str, None, _Above]:
-    """The lines of what stands between empty rows of a sheet: one table, or several side by side, or more of the one above."""
-    seen = list(islice(block, SIDE_BY_SIDE))
-    if groups := _side_by_side(seen):
+    """The lines of a block between empty rows of a sheet: a table, tables side by side, or more rows of the table above."""
+    head = list(islice(block, SIDE_BY_SIDE))
+    rows = chain(head, block)
+    if groups := _side_by_side(head):
         others: list[list[list[str]]] = [[] for _ in groups[1:]]
-        first = _first_of(chain(seen, block), groups, others)
-        yield from lines(first, names_first=True)
-        for rows in others:
-            yield from lines(rows, names_first=True)
+        yield from lines(_split_off(others, groups, rows), names_first=True)
+        for other in others:
+            yield from lines(other, names_first=True)
         return _Above()
-    head = seen[:HEAD]
+    head = head[:HEAD]
     if above is not None and _continues(head, above, gap):
-        return (yield from _block(chain(seen, block), above, name_rows, names_first=False))
-    is_clear = above is not None and (_heads(head, names_first=False) != (0, 0) or bool(_labelled(head, ())))
-    return (yield from _block(chain(seen, block), _Above(), name_rows, names_first=not is_clear))
+        return (yield from _block(rows, above, name_rows, names_first=False))
+    is_clear = above is not None and (_find_names(head, names_first=False) != (0, 0) or bool(_find_facts(head, ())))
+    return (yield from _block(rows, _Above(), name_rows, names_first=not is_clear))
 
 
-def _first_of(rows: Iterable[list[str]], groups: Sequence[int], others: Sequence[list[list[str]]]) -> Iterator[list[str]]:
-    """The rows of the first of several tables; those of the `others`, which begin in these columns, are put there."""
+def _split_off(others: Sequence[list[list[str]]], groups: Sequence[int], rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """The rows of the first of several tables, which begin in the columns `groups`. Appends the other rows to `others`."""
     for row in rows:
         for number, other in enumerate(others, 1):
             other.append(row[groups[number] : groups[number + 1] if number + 1 < len(groups) else None])
@@ -173,30 +175,30 @@ def _first_of(rows: Iterable[list[str]], groups: Sequence[int], others: Sequence
 
 
 def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The first column of each table where several stand side by side, with an empty column between; [] for one table.
+    """The first column of each of several tables side by side, with empty columns between them; [] for one table.
 
-    They are several where each has names or facts of its own, and they begin or end in other rows, are far apart or alike.
+    Each of several tables has its own names or facts, and they begin or end in different rows, are far apart or look alike.
     """
     width = max(map(len, rows))
-    used = [any(_filled(row[place : place + 1]) for row in rows) for place in range(width)]
+    used = [any(_texts(row[place : place + 1]) for row in rows) for place in range(width)]
     runs = [list(run) for is_used, run in groupby(range(width), key=used.__getitem__) if is_used]
     if len(runs) < 2 or any(len(run) < 2 for run in runs):
         return []
     parts = [[list(row[run[0] : run[-1] + 1]) for row in rows] for run in runs]
-    filled = [[number for number, row in enumerate(part) if _filled(row)] for part in parts]
+    filled = [[number for number, row in enumerate(part) if _texts(row)] for part in parts]
     far = min(after[0] - before[-1] - 1 for before, after in pairwise(runs)) >= FAR
-    heads = [[row for row in part if _filled(row)][:HEAD] for part in parts]
+    heads = [[row for row in part if _texts(row)][:HEAD] for part in parts]
     alike = bool(heads[0][0][0]) and len({head[0][0] for head in heads}) == 1
     if not (far or alike) and len({(each[0], each[-1]) for each in filled}) == 1:
         return []
-    if not all(_heads(head, names_first=True) != (0, 0) or _labelled(head, ()) for head in heads):
+    if not all(_find_names(head, names_first=True) != (0, 0) or _find_facts(head, ()) for head in heads):
         return []
     return [0, *(run[0] for run in runs[1:])]
 
 
 def _continues(head: Sequence[Sequence[str]], above: _Above, gap: int) -> bool:
-    """Whether rows below an empty one belong to the table above it: they have values of the same kinds in its columns; of a row
-    of totals, its first column has a word where numbers or dates are above."""
+    """Whether the rows below an empty row belong to the table above: their columns have values of the same kinds. The first
+    column of a row of totals may have a word below numbers or dates."""
     kinds = _kinds_of_columns(head)
     alike = [kind is None or (place < len(above.kinds) and kind == above.kinds[place]) for place, kind in enumerate(kinds)]
     if all(alike):
@@ -205,21 +207,21 @@ def _continues(head: Sequence[Sequence[str]], above: _Above, gap: int) -> bool:
 
 
 def _kinds_of_columns(rows: Sequence[Sequence[str]]) -> list[bool | None]:
-    """For each column whether it mostly has numbers; None for an empty one."""
-    columns = [_filled([row[place] for row in rows if place < len(row)]) for place in range(max(map(len, rows), default=0))]
+    """For each column whether most of its cells are numbers; None for an empty column."""
+    columns = [_column(rows, place) for place in range(max(map(len, rows), default=0))]
     return [_mostly(_NUMBER, cells) if cells else None for cells in columns]
 
 
 def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Without the empty rows that only set names of columns apart from what is below them."""
+    """Drop the empty rows that only separate names of columns from the rows below."""
     last: list[str] = []
-    above = 0  # rows since the last empty one
+    above = 0  # rows since the last empty row
     for row in rows:
-        if _filled(row):
+        if _texts(row):
             above, last = above + 1, row
             yield row
             continue
-        names = len(_filled(last)) > 1 and _may_name(last, ()) and (not last[0] or (above == 1 and len(_filled(last)) > 2))
+        names = len(_texts(last)) > 1 and _may_name(last, ()) and (not last[0] or (above == 1 and len(_texts(last)) > 2))
         if not names:
             yield row
             above, last = 0, []
@@ -227,43 +229,50 @@ def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
 
 def plain(cells: Sequence[str]) -> str:
     """`a | b | c`, without the empty cells at either end."""
-    kept = [cell for cell in cells if cell != LEFT]
-    filled = [place for place, cell in enumerate(kept) if cell]
-    return " | ".join(kept[filled[0] : filled[-1] + 1]) if filled else ""
+    cells = [cell for cell in cells if cell != LEFT]
+    filled = [place for place, cell in enumerate(cells) if cell]
+    return " | ".join(cells[filled[0] : filled[-1] + 1]) if filled else ""
 
 
 def _block(
     block: Iterator[list[str]], above: _Above, name_rows: int | None, *, names_first: bool
 ) -> Generator[str, None, _Above]:
-    """The lines of rows without an empty one between. The heads of their columns are those of the rows above, where these have
-    none and are not wider."""
+    """The lines of a block of rows. If it has no header and is not wider than the table above, it has that table's header."""
     head = list(islice(block, HEAD))
     if name_rows is not None:
-        first = sum(1 for _ in takewhile(_is_title, head[:name_rows]))
+        # A title is one cell over all columns, and not only their unit.
+        titles = takewhile(lambda row: {*row[1:]} == {LEFT} and not _UNIT.fullmatch(row[0]), head[:name_rows])
+        first = len(list(titles))
         last = min(name_rows, len(head))
     if name_rows is None or 0 < last == first:
-        first, last = _heads(head, names_first)
+        first, last = _find_names(head, names_first)
     top = head[first:last]
-    if not name_rows and (places := _labelled(head, top, names_first)):
+    if not name_rows and (places := _find_facts(head, top, names_first)):
         for row in chain(head, block):
             yield from _facts(row, places)
         return above
-    width = max(map(len, map(_filled, head)))
-    heads = _joined(top) if top else above.heads if 2 <= width <= len(above.heads.names) else Heads()
+    width = max(map(len, map(_texts, head)))
+    header = _join_names(top) if top else above.header if 2 <= width <= len(above.header.names) else _Header()
     yield from map(plain, head[:first])
     if top:
-        yield str(heads)
+        yield str(header)
     for row in chain(head[last:], block):
-        if row not in top:  # the names once more, on each page of a printed table
-            yield from heads.lines(row)
-    return _Above(heads, _kinds_of_columns(head[last:])) if top else above
+        if row not in top:  # a printed table repeats the names on each page
+            yield from header.lines(row)
+    return _Above(header, _kinds_of_columns(head[last:])) if top else above
 
 
-def _heads(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
-    """Which of the rows are the names of the columns, from and to; (0, 0) for none. What is above them are titles."""
-    width = max(len(_filled(row)) for row in head)
-    first = next((number for number, row in enumerate(head) if _may_begin(row, width)), len(head))
-    last = first
+def _find_names(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
+    """The first row with names of columns, and the end of these rows; (0, 0) for none. The rows above are titles."""
+    counts = [len(_texts(row)) for row in head]
+    width = max(counts)
+    # A row of names is neither a title nor one of a few facts above the table.
+    may_begin = (
+        number
+        for number, (row, count) in enumerate(zip(head, counts, strict=True))
+        if (2 * count > width and count > 1) or (count > 0 and not row[0] and width > 1)
+    )
+    first = last = next(may_begin, len(head))
     while last < min(len(head) - 1, first + NAME_ROWS) and _may_name(head[last], head[first:last]):
         last += 1
     if first == last or not _is_sure(head[first:last], head[last:], names_first):
@@ -271,22 +280,12 @@ def _heads(head: Sequence[Sequence[str]], names_first: bool) -> tuple[int, int]:
     return first, last
 
 
-def _is_title(row: Sequence[str]) -> bool:
-    """One cell over all columns, which says more than their unit."""
-    return len(row) > 1 and {*row[1:]} == {LEFT} and not _UNIT.fullmatch(row[0])
-
-
-def _may_begin(row: Sequence[str], width: int) -> bool:
-    """Not a title, nor one of a few facts above the table."""
-    filled = len(_filled(row))
-    return (2 * filled > width and filled > 1) or (filled > 0 and not row[0] and width > 1)
-
-
 def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
-    """Whether the row could be names: no numbers but years, and below other names years, units, or what those left open."""
-    cells = _filled(row)
+    """Whether the row could be names: no numbers except years. Below other names only years, units, or cells that are empty
+    above."""
+    cells = _texts(row)
     if len(cells) > 2 and cells[0] == row[0] and cells[0].endswith(":") and all(map(_PERIOD.fullmatch, cells[1:])):
-        return True  # "At 31 December:" beside years
+        return True  # "At 31 December:" followed by years
     if any((_NUMBER.fullmatch(cell) and not _PERIOD.fullmatch(cell)) or cell.endswith(":") for cell in cells):
         return False
     if not above or (len(cells) == 1 and _UNIT.fullmatch(cells[0])):
@@ -294,18 +293,18 @@ def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
     if len(cells) == 1 and row[0]:
         return False  # a heading among the rows
     gaps = len(above[-1]) < len(row) or any(cell in ("", LEFT) for cell in above[-1][1:])
-    key = "" if row[0] == above[-1][0] else row[0]  # the same again is one cell over both rows
+    key = "" if row[0] == above[-1][0] else row[0]  # the same text is one cell over both rows
     if not any(each[0] for each in above) and (gaps or not key or _UNIT.fullmatch(key)):
         return True
-    return (gaps and not key) or all(_PERIOD.fullmatch(cell) for cell in _filled(row[1:]))
+    return (gaps and not key) or all(_PERIOD.fullmatch(cell) for cell in _texts(row[1:]))
 
 
 def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_first: bool) -> bool:
-    """Whether what could be names are names, from what is below them."""
-    names = _joined(top).names
-    columns = [[row[place] for row in body if place < len(row) and row[place] not in ("", LEFT)] for place in range(len(names))]
+    """Whether the rows `top` are names of columns, by the values below them."""
+    names = _join_names(top).names
+    columns = [_column(body, place) for place in range(len(names))]
     if any(_PERIOD.fullmatch(name) and _mostly(_PERIOD, cells) for name, cells in zip(names[1:], columns[1:], strict=True)):
-        return False  # one more row of years
+        return False  # another row of years
     filled = [name for name in names if name]
     if _is_data(names, [row for row in body if row not in top]):
         return False
@@ -316,44 +315,46 @@ def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_
 
 
 def _is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether a third of what could be names are values: they stand again below, or have figures at the same places."""
+    """Whether a third of the names are values: they occur below, or have digits at the same places as the cells below."""
     values = 0
     for place, name in enumerate(names):
-        cells = [row[place] for row in body if place < len(row) and row[place] not in ("", LEFT)]
+        cells = _column(body, place)
         shape = _shape(name)
-        has_figures = ("9" in shape or "@" in shape) and not _PERIOD.fullmatch(name)
-        values += bool(name) and (name in cells or (has_figures and 2 * [*map(_shape, cells)].count(shape) > len(cells)))
+        has_shape = ("9" in shape or "@" in shape) and not _PERIOD.fullmatch(name)
+        values += bool(name) and (name in cells or (has_shape and 2 * [*map(_shape, cells)].count(shape) > len(cells)))
     return 0 < len(list(filter(None, names))) <= 3 * values
 
 
 def _shape(cell: str) -> str:
-    """Figures alike, and addresses of mail alike: "Halt 9" for "Halt 12"."""
+    """The cell with 9 for every number: "Halt 9" for "Halt 12". All mail addresses are "@"."""
     return "@" if "@" in cell else re.sub(r"\d+", "9", cell)
 
 
-def _labelled(head: Sequence[Sequence[str]], top: Sequence[Sequence[str]], names_first: bool = False) -> list[tuple[int, int]]:
-    """The columns of labels, one or two, each with that of what it labels; [] where the rows are no facts.
+def _find_facts(
+    head: Sequence[Sequence[str]], top: Sequence[Sequence[str]], names_first: bool = False
+) -> list[tuple[int, int]]:
+    """(column of labels, column of their values), one or two pairs; [] if the rows are not facts.
 
-    What may be names of columns, the rows of `top` or words in the first one, are facts where all labels end with a
-    colon, or what is below them is of several kinds, such as a date, a price and a number.
+    If `top` or the first row could be names of columns, the rows are facts only if all labels end with a colon, or if their
+    values are of several kinds, such as a date, a price and a number.
     """
     width = max(map(len, head))
     rows = [[*row, *[""] * (width - len(row))] for row in head]
-    filled = [place for place, cells in enumerate(zip(*rows, strict=True)) if _filled(cells)]
+    filled = [place for place, cells in enumerate(zip(*rows, strict=True)) if _texts(cells)]
     places = list(zip(filled[::2], filled[1::2], strict=False))
     if len(filled) not in (2, 4):
         return []
-    labels = [row[label] for row in rows for label, value in places if _filled([row[value]])]
+    labels = [row[label] for row in rows for label, value in places if _texts([row[value]])]
     if len(labels) < FACTS or len(set(labels)) < len(labels) or not all(map(_LABEL.fullmatch, labels)):
         return []
-    values = [_filled([row[value] for row in rows]) for _, value in places]
+    values = [_texts([row[value] for row in rows]) for _, value in places]
     if all(label.endswith(":") for label in labels):
         return places
     kinds = [Counter(map(_kind, column)) for column in values]
     if names_first:
-        figures = {kind: count for kind, count in kinds[0].items() if kind != "text"}
+        counts = {kind: count for kind, count in kinds[0].items() if kind != "text"}
         families = {kind in _AMOUNTS or kind for kind in map(_kind, values[0][1:])} - {"text"}
-        return places if len(places) == 1 < len(families) and 2 * max(figures.values()) <= len(values[0]) else []
+        return places if len(places) == 1 < len(families) and 2 * max(counts.values()) <= len(values[0]) else []
     if {_kind(rows[0][value]) for _, value in places} == {"text"} and len(set(chain(*kinds)) - {"text"}) < 2:
         return []
     if any(each["text"] > MOST_TEXT * each.total() or len(each) < len(places) for each in kinds):
@@ -369,8 +370,8 @@ def _kind(value: str) -> str:
 
 
 def _facts(row: Sequence[str], places: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """`label: value` for each of the row; what has no value, or is in other columns, as it stands."""
-    if len(_filled(row)) > sum(len(_filled([row[place] for place in pair if place < len(row)])) for pair in places):
+    """`label: value` for each pair of the row. A row with cells in other columns is `a | b | c`."""
+    if len(_texts(row)) > sum(len(_texts([row[place] for place in pair if place < len(row)])) for pair in places):
         yield plain(row)
         return
     for pair in places:
@@ -383,14 +384,14 @@ def _mostly(kind: re.Pattern[str], cells: Sequence[str]) -> bool:
     return 2 * sum(bool(kind.fullmatch(cell)) for cell in cells) > len(cells)
 
 
-def _joined(top: Sequence[Sequence[str]]) -> Heads:
-    """One name for each column from all rows of names: what spans several columns is in the name of each."""
+def _join_names(top: Sequence[Sequence[str]]) -> _Header:
+    """One name for each column from all rows of names. A cell that spans several columns is in the name of each."""
     width = max(map(len, top))
     names: list[list[str]] = [[] for _ in range(width)]
     common: list[str] = []
     for number, row in enumerate(top):
         cells = [*row, *[""] * (width - len(row))]
-        filled = _filled(cells)
+        filled = _texts(cells)
         for place in range(1, width):
             if cells[place] == LEFT or (not cells[place] and place > 1 and number < len(top) - 1):
                 cells[place] = cells[place - 1]
@@ -404,16 +405,20 @@ def _joined(top: Sequence[Sequence[str]]) -> Heads:
         for place, cell in enumerate(cells):
             if cell and cell not in names[place]:
                 names[place].append(cell)
-    said = ", ".join(dict.fromkeys(each.strip(" ,()") for each in common))
-    return Heads([" ".join(name) for name in names], f"({said})" if said else "")
+    note = ", ".join(dict.fromkeys(each.strip(" ,()") for each in common))
+    return _Header([" ".join(name) for name in names], f"({note})" if note else "")
 
 
-def _filled(row: Sequence[str]) -> list[str]:
+def _texts(row: Sequence[str]) -> list[str]:
     return [cell for cell in row if cell not in ("", LEFT)]
 
 
+def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:
+    return _texts([row[place] for row in rows if place < len(row)])
+
+
 def _short(name: str) -> str:
-    """As it stands in each row: without the signs that stand between cells, and not endless."""
+    """The name as it stands in each row: without the separators of cells, and shortened in the middle if it is long."""
     name = name.rstrip(":").replace("; ", ", ").replace(": ", ", ")
     half = LONGEST_NAME // 2
     return name if len(name) <= LONGEST_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"

@@ -1,4 +1,4 @@
-"""A file for what is inside another one: unlocked, or attached to a message."""
+"""A temporary file for data from inside another file, such as an attachment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def nameless() -> Iterator[Path]:
-    """A new file, which on Linux has no name that a process which is killed would leave on the disk."""
+    """The path of a new file. On Linux it has no name on the disk, so that it is gone even if the process is killed."""
     import tempfile
 
     if sys.platform == "linux":

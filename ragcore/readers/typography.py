@@ -1,6 +1,6 @@
-"""What raised, lowered and struck letters and readings above words mean, in plain text, alike for every format.
+"""Superscripts, subscripts, struck text and ruby in plain text, the same for all formats.
 
-A reader puts marks around such text while it reads. `plain` replaces them at the end, when what is before each is known:
+A reader writes marks around such text. At the end `plain` replaces them, as the result depends on the text before:
 
     10 with a raised 6         10^6
     H with a lowered 2, O      H2O
@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Noncharacters (The Unicode Standard 16, 23.7), which stand in no text and may stand in XML. Each has its end eight further.
+# Noncharacters (The Unicode Standard 16, 23.7), which are allowed in XML but occur in no text. The end mark is 8 higher.
 RAISED, LOWERED, STRUCK, RUBY, READING = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 _END = {ord(mark): chr(ord(mark) + 8) for mark in (RAISED, LOWERED, STRUCK, RUBY, READING)}
 
-MOST_NESTED = 20  # marks within marks
-LONGEST_MARKED = 200  # characters of raised or lowered text with the marks within it
-LONGEST_SHIFTED = 30  # characters; more than these are a sentence in small letters
+MOST_NESTED = 20  # levels of marks within marks
+LONGEST_MARKED = 200  # characters of raised or lowered text, including marks
+LONGEST_SHIFTED = 30  # characters; longer text is a sentence in small letters
 
 _INNER = "([^\ufdd0-\ufddf]*)"
 _ANY = re.compile("[\ufdd0-\ufddf]")
@@ -43,23 +43,19 @@ _MINUS = str.maketrans("−–‐‑", "----")
 
 
 class Effects(NamedTuple):
-    """What a run or a style says of itself; None where it says nothing. `shift` is RAISED, LOWERED or "" for neither."""
+    """The effects of a run or a style, None if not set. `shift` is RAISED, LOWERED or "" for neither."""
 
     shift: str | None = None
     struck: bool | None = None
     hidden: bool | None = None
 
     def over(self, base: Effects) -> Effects:
-        """These, and those of `base` where these say nothing."""
-        return Effects(
-            base.shift if self.shift is None else self.shift,
-            base.struck if self.struck is None else self.struck,
-            base.hidden if self.hidden is None else self.hidden,
-        )
+        """These effects, with those of `base` where they are not set."""
+        return base._replace(**{name: value for name, value in self._asdict().items() if value is not None})
 
 
 def mark(kind: str, text: str) -> str:
-    """`text` as RAISED, LOWERED or STRUCK; blank text as it is."""
+    """Mark `text` as RAISED, LOWERED or STRUCK. Blank text is not changed."""
     inner = text.strip()
     if not inner:
         return text
@@ -70,24 +66,24 @@ def mark(kind: str, text: str) -> str:
 
 
 def around(kind: str) -> tuple[str, str]:
-    """The marks to put before and behind what cannot be written anew."""
+    """The marks before and after text that the caller cannot replace."""
     return kind, _END[ord(kind)]
 
 
 def ruby(base: str, reading: str) -> str:
-    """A word with its reading, as it stands above it."""
+    """A word with the reading above it."""
     base, reading = base.strip(), reading.strip()
     return f"{RUBY}{base}{READING}{reading}{_END[ord(READING)]}{_END[ord(RUBY)]}" if base and reading else base or reading
 
 
 def plain(text: str) -> str:
-    """The text with its marks replaced. Between them may stand tags of HTML."""
+    """Replace the marks of a text, which may have HTML tags between them."""
     if not _ANY.search(text):
         return text
     text = _AGAIN.sub("", text)
     text = _RUBIES.sub(_with_reading, text)
     text = _FRACTION.sub(_fraction, text)
-    for _ in range(MOST_NESTED):  # the inner ones first
+    for _ in range(MOST_NESTED):  # the innermost first
         before = text
         text = _STRUCK.sub(r"\1~~\2~~\3", _SHIFTED.sub(_shift, text))
         if text == before:
@@ -96,7 +92,7 @@ def plain(text: str) -> str:
 
 
 def _with_reading(match: re.Match[str]) -> str:
-    """Of letters with a reading each, the whole word with its whole reading."""
+    """Join letters with one reading each to a whole word with its reading."""
     pairs = _ONE_RUBY.findall(match[0])
     return "".join(base for base, _ in pairs) + "(" + "".join(reading for _, reading in pairs) + ")"
 
@@ -106,7 +102,7 @@ def _fraction(match: re.Match[str]) -> str:
 
 
 def _before(match: re.Match[str]) -> str:
-    """The letters before it in its paragraph."""
+    """The text before it, without tags."""
     near = match.string[max(0, match.start() - 20) : match.start()]
     return _TAGS.sub("", match.string[max(0, match.start() - 300) : match.start()]) if near.endswith(">") else near
 
@@ -115,25 +111,25 @@ def _shift(match: re.Match[str]) -> str:
     kind, text = match[1], match[2].strip()
     if text != match[2]:
         start = match[2].find(text)
-        return f"{match[2][:start]}{mark(kind, text)}{match[2][start + len(text) :]}"  # once more, without the blanks
+        return f"{match[2][:start]}{mark(kind, text)}{match[2][start + len(text) :]}"  # tried again without the blanks
     before = _ANY.sub("", _before(match))
     last = before[-1:]
     if len(text) > LONGEST_SHIFTED:
         return f" {text}" if last.isalnum() else text
     if not last or not (last.isalnum() or last in ")]}’'\"%°″′") or text[:1] in "[(":
-        return text  # the sign of a footnote, or a whole word
+        return text  # the mark of a footnote, or a whole word
     if not (any(map(str.isalnum, text)) or text in _CHARGES):
         return text
     if kind == LOWERED:
         is_plain = _INDEX.fullmatch(text) and not last.isdigit() and match.string[match.start() - 1] != _END[ord(RAISED)]
-        return text if is_plain else f"_{_one(text)}"
+        return text if is_plain else f"_{_as_unit(text)}"
     if (sign := _SIGNS.get(text.lower())) is not None:
         return sign
     if _ORDINAL.fullmatch(text) and _COUNTED.search(before):
         return text
-    return f"^{_one(text)}"
+    return f"^{_as_unit(text)}"
 
 
-def _one(text: str) -> str:
+def _as_unit(text: str) -> str:
     text = text.translate(_MINUS)
     return text if re.fullmatch(r"[+-]?[\w.,*]+[+-]?|[+*-]+", text) else f"({text})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import AsyncGenerator, Generator, Sequence
 from inspect import GEN_CREATED, getgeneratorstate
 from typing import Any
@@ -12,11 +12,13 @@ from ragcore.observe import Span, finish
 from ragcore.response_synthesizers.progress import Progress, progress
 from ragcore.schema import NodeWithScore, Outcome, Response, StreamingResponse, outcome_of
 
+logger = logging.getLogger(__name__)
+
 
 class AnswerStream(StreamingResponse):
-    """Iterate for its pieces; "" is a sign of life of a step whose words are not the answer's.
+    """Iterate for its pieces; "" is a sign of life of a step whose words are not part of the answer.
 
-    Leaving the loop, or `close()`, ends the answer: requests still running are ended and `text` is what was said so far.
+    Leaving the loop, or `close()`, ends the answer and its requests; `text` is the answer so far.
     """
 
     def __init__(
@@ -28,7 +30,7 @@ class AnswerStream(StreamingResponse):
         extra: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(pieces, source_nodes)
-        self.pieces = pieces  # as they are; iterating this object also keeps them in `text`
+        self.pieces = pieces  # iterating this object also collects them in `text`
         self.trace = trace
         self.extra = {} if extra is None else extra  # as in Response; may grow until the end
         self._closed = False
@@ -48,16 +50,16 @@ class AnswerStream(StreamingResponse):
 
     @property
     def response(self) -> str:
-        """The whole answer; what is still missing is waited for."""
+        """The whole answer; waits for its end."""
         return str(self)
 
     @property
     def outcome(self) -> Outcome:
-        """Of the answer as far as it has come."""
+        """Of the answer so far."""
         return outcome_of(self.trace)
 
     def close(self) -> None:
-        """End the answer. When another thread is just waiting for a piece, it ends with that piece."""
+        """Ends the answer. If another thread is waiting for a piece, it ends with that piece."""
         self._closed = True
         unread = getgeneratorstate(self.pieces) == GEN_CREATED
         try:
@@ -66,21 +68,21 @@ class AnswerStream(StreamingResponse):
             if not getattr(self.pieces, "gi_running", False):
                 raise
         if unread and self.trace is not None:
-            # The steps end when their generators do, and a generator that never began has no end.
+            # The steps end when their generators do, and a generator that never began does not end.
             for step in self.trace.walk():
                 if step.seconds < 0:
                     finish(step)
 
     def read(self) -> Sequence[NodeWithScore]:
-        """The passages that were looked at so far."""
+        """The passages that were read so far."""
         return self.source_nodes
 
     def so_far(self) -> tuple[str, Sequence[NodeWithScore]]:
-        """What is worth keeping of an answer that is ended now, and its sources."""
+        """The text and the sources of an answer that is stopped now."""
         return self.text, self.source_nodes
 
     def progress(self) -> Progress | None:
-        """How far it has come, where that can be told."""
+        """None where it is unknown."""
         return progress(self.trace) if self.trace is not None else None
 
     def whole(self) -> Response:
@@ -99,8 +101,11 @@ class AnswerStream(StreamingResponse):
         """As in Response."""
         return Response("", self.source_nodes).get_formatted_sources(length)
 
-    async def aprint_response_stream(self) -> None:
-        """Write the pieces to the terminal as they come."""
-        async for piece in self.async_response_gen():
-            sys.stdout.write(piece)
-            sys.stdout.flush()
+
+def log_trace(step: Span, pieces: Generator[str, None, object], verbose: bool) -> Generator[str, None, None]:
+    """`pieces`; when they end, early or not, the outline of the trace is logged where `verbose`."""
+    try:
+        yield from pieces
+    finally:
+        if verbose:
+            logger.info("%s", step.outline())

@@ -17,21 +17,20 @@ _OPENERS = (MessageRole.USER, MessageRole.SYSTEM)
 def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_message: int = 0) -> list[ChatMessage]:
     """The longest end of `messages` that costs at most `tokens`; it never begins with an assistant's or a tool's message.
 
-    When not even the last turn fits, its messages that are longer than `tokens` by themselves keep their tails; a last turn
-    without such a message is left out, and the answer is []. `count` gives the tokens of a text; `per_message` comes on top
-    for each.
+    If the last turn does not fit, its messages of more than `tokens` are cut to their ends; without such a message the result
+    is []. `count` gives the tokens of a text, and each message costs `per_message` more.
     """
     costs = [count(counted(message)) + per_message for message in messages]
     used = 0
-    kept = len(messages)
+    start = len(messages)
     for index in range(len(messages) - 1, -1, -1):
         used += costs[index]
         if used > tokens:
             break
         if messages[index].role in _OPENERS:
-            kept = index
-    if kept < len(messages) or not messages:
-        return list(messages[kept:])
+            start = index
+    if start < len(messages) or not messages:
+        return list(messages[start:])
     openers = [index for index, message in enumerate(messages) if message.role in _OPENERS]
     if not openers:
         return []
@@ -55,7 +54,7 @@ def _shortened(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, c
 
 
 def counted(message: ChatMessage | RenderedMessage) -> str:
-    """The text by which a message is counted: its content and its tool calls."""
+    """The text of a message whose tokens count: its content and its tool calls."""
     calls = message.additional_kwargs.get("tool_calls")
     return f"{message.content} {calls}" if calls else message.content
 
@@ -65,7 +64,7 @@ def tail(text: str, tokens: int, count: Count) -> str:
     if count(text) <= tokens:
         return text
     starts = _word_starts(text)
-    # Counting is monotonic enough to bisect; whatever it finds has been counted.
+    # Counts grow with the text, nearly always; the result of the bisection has been counted.
     place = bisect_left(starts, True, key=lambda start: count(text[start:]) <= tokens)
     if place < len(starts):
         return text[starts[place] :]

@@ -1,39 +1,44 @@
-"""The eight ways to make one answer out of passages. Each is a generator: pieces of the answer, then the whole of it.
+"""The eight ways to make one answer out of passages. Each is a generator of the pieces, which returns the whole answer.
 
-An empty piece is a sign of life of a call whose words are not the answer's, so that whoever reads may stop there too.
+An empty piece is a sign of life of a call whose words are not part of the answer, so that the reader can stop there too.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variables, as_text
+from ragcore.prompts.structured_output import object_schema
 from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, structured
 from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.refinement import improved_answer
-from ragcore.response_synthesizers.structured import SATISFIED, satisfied_answer
 from ragcore.schema import ChatMessage
+from ragcore.text.json_replies import loose_json
 
 Pieces: TypeAlias = Generator[str, None, str]
 
 ROW_SEPARATOR = "\n---------------------\n"
+SATISFIED = object_schema({"answer": {"type": "string"}, "query_satisfied": {"type": "boolean"}})
+_NO = ("false", "no", "0", "none")
 
 
 class ResponseMode(str, Enum):
-    REFINE = "refine"
-    COMPACT = "compact"
-    SIMPLE_SUMMARIZE = "simple_summarize"
-    TREE_SUMMARIZE = "tree_summarize"
-    GENERATION = "generation"
-    NO_TEXT = "no_text"
-    ACCUMULATE = "accumulate"
-    COMPACT_ACCUMULATE = "compact_accumulate"
+    REFINE = "refine"  # one call per passage: an answer from the first, improved with each of the others
+    COMPACT = "compact"  # the same with as many passages in a call as fit: usually one call
+    SIMPLE_SUMMARIZE = "simple_summarize"  # one call; where the passages do not fit, the longest lose their ends
+    TREE_SUMMARIZE = "tree_summarize"  # one call for as many passages as fit, then one over the answers, until one is left
+    GENERATION = "generation"  # one call with the question alone; the passages are only sources
+    NO_TEXT = "no_text"  # no call, only the passages
+    ACCUMULATE = "accumulate"  # one call per passage; the answers stand below each other
+    COMPACT_ACCUMULATE = "compact_accumulate"  # the same with as many passages in a call as fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +52,17 @@ class Prompts:
 
 
 def worded(wording: Mapping[str, Prompt]) -> Prompts:
-    """The prompts, with other ones for those whose names `wording` has."""
-    ours = Prompts()
-    return Prompts(*(wording.get(prompt.name, prompt) for prompt in (ours.text_qa, ours.refine, ours.summary, ours.simple)))
+    """The default prompts, each replaced by the one that `wording` has for its name."""
+    usual = Prompts()
+    return Prompts(*(wording.get(prompt.name, prompt) for prompt in (usual.text_qa, usual.refine, usual.summary, usual.simple)))
 
 
 @dataclass(frozen=True, slots=True)
 class SynthesisJob:
-    """What a mode is given. `workers` is how many independent calls may run at the same time.
+    """The input of a mode. `workers` is how many independent calls may run at the same time.
 
-    An `existing_answer` among the variables is what refine and compact go on from. With `filtered`, each of their calls says
-    whether its passages held the answer, and one that says no leaves the answer as it was; "" where none of them did.
+    Refine and compact improve an `existing_answer` among the variables. With `filtered`, each of their calls also says whether
+    its passages contain the answer, and a call that denies it leaves the answer as it was; "" where all of them do.
     """
 
     llm: LLM
@@ -69,24 +74,11 @@ class SynthesisJob:
     filtered: bool = False
 
 
-def refine(job: SynthesisJob) -> Pieces:
-    """One call for each passage: an answer from the first, improved with each of the others. The last one is streamed."""
-    return (yield from _refined(job, most=1))
-
-
-def compact(job: SynthesisJob) -> Pieces:
-    """Like refine, with as many passages in each call as fit: usually one call."""
-    return (yield from _refined(job, most=None))
-
-
-def simple_summarize(job: SynthesisJob) -> Pieces:
-    """One call, always. Where the passages do not fit, the longest lose their ends."""
-    call = Packer(job.llm).squeeze(job.prompts.text_qa, job.variables, job.passages, job.history)
-    return (yield from _spoken(job.llm, call))
+def run(mode: ResponseMode, job: SynthesisJob) -> Pieces:
+    return _MODES[mode](job)
 
 
 def tree_summarize(job: SynthesisJob) -> Pieces:
-    """One call when everything fits. Else one for each packful, at the same time, and then again over their answers."""
     packer = Packer(job.llm)
     packed = packer.pack(job.prompts.summary, job.variables, job.passages, job.history)
     while len(packed.calls) > 1:
@@ -103,36 +95,26 @@ def tree_summarize(job: SynthesisJob) -> Pieces:
             # Answers as long as what they sum up would go round for ever: two must fit where one did.
             fewer = packer.pack_in_pairs(job.prompts.summary, job.variables, summaries, job.history)
         packed = fewer
-    return (yield from _spoken(job.llm, packed.calls[0]))
+    return (yield from _stream(job.llm, packed.calls[0]))
 
 
-def generation(job: SynthesisJob) -> Pieces:
-    """One call with the question alone; the passages are shown beside the answer, but not used."""
+def _simple_summarize(job: SynthesisJob) -> Pieces:
+    call = Packer(job.llm).squeeze(job.prompts.text_qa, job.variables, job.passages, job.history)
+    return (yield from _stream(job.llm, call))
+
+
+def _generate(job: SynthesisJob) -> Pieces:
     call = Packer(job.llm).take(job.prompts.simple, job.variables, (), job.history).calls[0]
-    return (yield from _spoken(job.llm, call))
+    return (yield from _stream(job.llm, call))
 
 
-def no_text(job: SynthesisJob) -> Pieces:
-    """No call: only the passages."""
+def _no_text(job: SynthesisJob) -> Pieces:
     yield from ()
     return ""
 
 
-def accumulate(job: SynthesisJob) -> Pieces:
-    """One call for each passage, at the same time; the answers stand below each other."""
-    return (yield from _rows(job, most=1))
-
-
-def compact_accumulate(job: SynthesisJob) -> Pieces:
-    """Like accumulate, with as many passages in each call as fit."""
-    return (yield from _rows(job, most=None))
-
-
-def run(mode: ResponseMode, job: SynthesisJob) -> Pieces:
-    return _MODES[mode](job)
-
-
-def _refined(job: SynthesisJob, most: int | None) -> Pieces:
+def _refine(job: SynthesisJob, most: int | None = None) -> Pieces:
+    """At most `most` passages in a call. The last call is streamed."""
     packer = Packer(job.llm)
     answer, waiting = as_text(job.variables.get("existing_answer", "")), job.passages
     while waiting:
@@ -142,13 +124,14 @@ def _refined(job: SynthesisJob, most: int | None) -> Pieces:
         waiting = packed.waiting
         call = packed.calls[0]
         if job.filtered:
-            answer = satisfied_answer((yield from _unspoken(job.llm, replace(call, schema=SATISFIED)))) or answer
+            reply = yield from _silently(_stream(job.llm, replace(call, schema=SATISFIED)))
+            answer = satisfied_answer(reply) or answer
             continue
-        spoken = improved_answer(job.llm, call) if answer else _spoken(job.llm, call)
+        pieces = improved_answer(job.llm, call) if answer else _stream(job.llm, call)
         if waiting:
-            answer = (yield from _silently(spoken)) or answer
+            answer = (yield from _silently(pieces)) or answer
         else:
-            improved = yield from spoken
+            improved = yield from pieces
             if not improved.strip():
                 yield answer
             answer = improved if improved.strip() else answer
@@ -157,49 +140,61 @@ def _refined(job: SynthesisJob, most: int | None) -> Pieces:
     return answer
 
 
-def _rows(job: SynthesisJob, most: int | None) -> Pieces:
+def _accumulate(job: SynthesisJob, most: int | None = None) -> Pieces:
+    """At most `most` passages in a call."""
     packed = Packer(job.llm).pack(job.prompts.text_qa, job.variables, job.passages, job.history, most=most)
     rows = [f"{ROW_SEPARATOR if row else ''}Response {row + 1}: " for row in range(len(packed.calls))]
     begun = 0
-    said: list[str] = []
+    text = ""
     with closing(stream_all(job.llm, packed.calls, job.workers)) as pieces:
         for number, piece in pieces:
-            # A row begins with its first word, so that an answer which fails before has said nothing.
+            # A row begins with its first word, so that an answer which fails before has no row.
             here = max(begun, number + 1 if piece else number)
-            said.append("".join(rows[begun:here]) + piece)
+            piece = "".join(rows[begun:here]) + piece
             begun = here
-            yield said[-1]
-    said.append("".join(rows[begun:]))
-    yield said[-1]
-    return "".join(said)
+            text += piece
+            yield piece
+    end = "".join(rows[begun:])
+    yield end
+    return text + end
 
 
-def _spoken(llm: LLM, call: LLMCall) -> Pieces:
-    generated = yield from llm.stream(call)
-    return generated.text
-
-
-def _unspoken(llm: LLM, call: LLMCall) -> Pieces:
-    """The call's text, with a sign of life for each of its pieces."""
-    return (yield from _silently(_spoken(llm, call)))
+def _stream(llm: LLM, call: LLMCall) -> Pieces:
+    return (yield from llm.stream(call)).text
 
 
 def _silently(pieces: Pieces) -> Pieces:
-    said: list[str] = []
+    """The whole text, with a sign of life for each of its pieces."""
+    text = ""
     with closing(pieces):
         for piece in pieces:
-            said.append(piece)
+            text += piece
             yield ""
-    return "".join(said)
+    return text
+
+
+def satisfied_answer(reply: str) -> str:
+    """The "answer" of a reply to a `structured` prompt; "" where "query_satisfied" denies it. Many models reply in
+    plain words, which are the answer."""
+    try:
+        values = loose_json(reply)
+    except ValueError:
+        return reply.strip()
+    if not isinstance(values, dict) or not values.keys() & {"answer", "query_satisfied"}:
+        return reply.strip()
+    answer = values.get("answer")
+    if answer is None or str(values.get("query_satisfied", True)).strip().lower() in _NO:
+        return ""
+    return answer.strip() if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
 _MODES: Mapping[ResponseMode, Callable[[SynthesisJob], Pieces]] = {
-    ResponseMode.REFINE: refine,
-    ResponseMode.COMPACT: compact,
-    ResponseMode.SIMPLE_SUMMARIZE: simple_summarize,
+    ResponseMode.REFINE: partial(_refine, most=1),
+    ResponseMode.COMPACT: _refine,
+    ResponseMode.SIMPLE_SUMMARIZE: _simple_summarize,
     ResponseMode.TREE_SUMMARIZE: tree_summarize,
-    ResponseMode.GENERATION: generation,
-    ResponseMode.NO_TEXT: no_text,
-    ResponseMode.ACCUMULATE: accumulate,
-    ResponseMode.COMPACT_ACCUMULATE: compact_accumulate,
+    ResponseMode.GENERATION: _generate,
+    ResponseMode.NO_TEXT: _no_text,
+    ResponseMode.ACCUMULATE: partial(_accumulate, most=1),
+    ResponseMode.COMPACT_ACCUMULATE: _accumulate,
 }

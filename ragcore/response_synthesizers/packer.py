@@ -1,9 +1,8 @@
 """Packing: as many passages into a call as the model's window holds, computed on the very messages that will be sent.
 
-Everything in a call competes for the window: instructions, question, history, the answer so far and the passages; and room
-for the answer stays free. Where they do not all fit, passages wait for the next call, a passage too big for any call is cut
-between sentences or words, and the oldest of the history, then the end of the answer so far, give way. The trace's "pack" step
-says what was left out.
+Instructions, question, history, the answer so far and the passages share the window, in which room for the new answer stays
+free. If they do not fit, passages wait for the next call, a passage too big for any call is cut between sentences or words, and
+the oldest history, then the end of the answer so far, are dropped, which the span "pack" notes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ragcore.response_synthesizers.history_window import counted, head, recent
 from ragcore.schema import ChatMessage
 from ragcore.text.sentences import sentence_spans
 
-MESSAGE_TOKENS = 4  # what chat formats spend on the marks around a message
+MESSAGE_TOKENS = 4  # of the marks of a chat format around a message
 SMALLEST_ROOM = 16  # tokens for passages, below which a call makes no sense
 
 Passages: TypeAlias = tuple[Passage, ...]
@@ -32,7 +31,7 @@ Passages: TypeAlias = tuple[Passage, ...]
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Calls that fit the window, and what of the passages still waits for a call."""
+    """Calls that fit the window, and the passages that wait for the next."""
 
     calls: tuple[LLMCall, ...]
     waiting: Passages = ()
@@ -46,7 +45,7 @@ class _Chosen:
 
 
 class Packer:
-    """Packs for one model, and remembers what each text costs. For one thread.
+    """Packs for one model, and caches the tokens of each text. For one thread.
 
     `tools` are those of every call, in OpenAI's format; their schemas cost tokens, too.
     """
@@ -65,7 +64,7 @@ class Packer:
         *,
         most: int | None = None,
     ) -> Packed:
-        """Calls that hold all passages between them, in order, at most `most` in each. No passages: one call without any."""
+        """Calls for all passages, in order, at most `most` in each; one call without passages."""
         calls: list[LLMCall] = []
         while passages or not calls:
             packed = self.take(prompt, variables, passages, history, most=most)
@@ -85,26 +84,26 @@ class Packer:
         """One call with as many of the first passages as fit, at least a part of one; the others wait."""
 
         def first(room: int) -> _Chosen:
-            used = taken = 0
+            used = count = 0
             for passage in passages[:most]:
                 used += self._cost(passage)
                 if used > room:
                     break
-                taken += 1
-            if passages and not taken:
-                # What is left stays whole: a later call may have less room, or more.
+                count += 1
+            if passages and not count:
+                # The rest is not cut yet: a later call may have less room, or more.
                 part = self._part(passages[0], room)
                 text = passages[0].text.lstrip()[len(part.text) :].strip()
                 rest = (replace(passages[0], text=text),) if text else ()
                 return _Chosen((part,), (*rest, *passages[1:]), {"part_of": part.number})
-            return _Chosen(passages[:taken], passages[taken:])
+            return _Chosen(passages[:count], passages[count:])
 
         return self._call(prompt, variables, passages, history, first)
 
     def pack_in_pairs(
         self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage] = ()
     ) -> Packed:
-        """Like `pack`, but passages lose their ends where fewer than two would fit in a call: at most half as many calls."""
+        """Like `pack`, but passages lose their ends so that two fit in a call: at most half as many calls."""
         window = self._llm.metadata.context_window - self._llm.metadata.num_output
         room = window - self._sent(self._fixed(prompt, variables, passages, history, window))
         half = max(1, room // 2 - 2)
@@ -114,18 +113,18 @@ class Packer:
         return self.pack(prompt, variables, shorter, history)
 
     def squeeze(self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage] = ()) -> LLMCall:
-        """One call for all passages. Where they do not fit, the longest are cut to one length; each keeps its beginning."""
+        """One call for all passages. If they do not fit, the longest are cut at their ends to one length."""
 
         def fair(room: int) -> _Chosen:
             shown = passages[: max(room // SMALLEST_ROOM, 1)]
             limit = fair_share([self._cost(passage) for passage in shown], room)
-            kept = tuple(self._shorter(passage, limit) for passage in shown)
+            shorter = tuple(self._shorter(passage, limit) for passage in shown)
             facts: dict[str, Any] = {}
-            if cut := [short.number for short, long in zip(kept, shown, strict=True) if short is not long]:
+            if cut := [short.number for short, long in zip(shorter, shown, strict=True) if short is not long]:
                 facts["cut_short"] = cut
             if left_out := [passage.number for passage in passages[len(shown) :]]:
                 facts["left_out"] = left_out
-            return _Chosen(kept, (), facts)
+            return _Chosen(shorter, (), facts)
 
         return self._call(prompt, variables, passages, history, fair).calls[0]
 
@@ -144,19 +143,19 @@ class Packer:
                 fixed = self._fixed(prompt, variables, passages, history, limit)
                 chosen = choose(limit - self._sent(fixed)) if passages else _Chosen((), ())
                 call = _showing(fixed, chosen.shown) if passages else fixed
-                # Joined texts may have a token more than their parts; the last word is with the messages as sent.
+                # Joined texts may have a token more than their parts: the messages as sent decide.
                 tokens = self._sent(call)
                 if tokens <= window:
                     break
                 limit -= tokens - window
             step.note(passages=[passage.number for passage in chosen.shown], waiting=len(chosen.waiting), **chosen.facts)
-            step.note(tokens=tokens, window=window, **_given_up(variables, history, call))
+            step.note(tokens=tokens, window=window, **_dropped(variables, history, call))
             return Packed((call,), chosen.waiting)
 
     def _fixed(
         self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage], limit: int
     ) -> LLMCall:
-        """The call without its passages; history and the answer so far are shortened if they leave these too little room."""
+        """The call without its passages; history and the answer so far are shortened if the passages need the room."""
         answer = str(variables.get("existing_answer", ""))
         talk = tuple(item for item in variables.get("chat_history", ()) if isinstance(item, ChatMessage))
         nothing: Variables = {"context_str": (), "existing_answer": "", "chat_history": ()}
@@ -177,11 +176,11 @@ class Packer:
         room = spare - spent - min(need, max(spare // 4, SMALLEST_ROOM))
         if self._count(answer) > room:
             answer = f"{head(answer, max(0, room - 2), self._llm.count_tokens)} …".strip()
-        kept = _only_named(prompt, variables, {"context_str": (), "existing_answer": answer, "chat_history": talk})
-        return LLMCall(prompt, kept, tuple(history), self._tools)
+        values = _only_named(prompt, variables, {"context_str": (), "existing_answer": answer, "chat_history": talk})
+        return LLMCall(prompt, values, tuple(history), self._tools)
 
     def _part(self, passage: Passage, room: int) -> Passage:
-        """The beginning of the passage that costs at most `room` where that is possible, with its number and source."""
+        """The beginning of the passage, with its number and source, that costs at most `room` if possible."""
         empty = replace(passage, text="")
         if self._cost(empty) > room // 2:
             empty = replace(empty, source="")
@@ -205,9 +204,9 @@ class Packer:
 
 
 def split(text: str, size: int, count: Callable[[str], int]) -> list[str]:
-    """`text` in parts of at most `size` tokens, cut between sentences where possible, else between words, else anywhere.
+    """`text` in parts of at most `size` tokens, cut between sentences if possible, else between words, else anywhere.
 
-    Nothing but white space at the cuts is lost. A single character of more than `size` tokens is a part of its own.
+    Only white space at the cuts is lost. A single character of more than `size` tokens is a part.
     """
     parts = [part.strip() for part in _split(text, size, count, (sentence_spans, _word_spans))]
     return [part for part in parts if part] or [text]
@@ -250,17 +249,17 @@ def _word_spans(text: str) -> list[tuple[int, int]]:
 _SPACE = re.compile(r"\s+")
 
 
-def _only_named(prompt: Prompt, given: Variables, changed: Variables) -> dict[str, Variable]:
-    """`given` with `changed` in the place of what it has, or the prompt names; a call says nothing that neither asks for."""
-    return {**given, **{name: value for name, value in changed.items() if name in given or name in prompt.variables}}
+def _only_named(prompt: Prompt, variables: Variables, changed: Variables) -> dict[str, Variable]:
+    """`variables` with those of `changed` that they or the prompt name."""
+    return {**variables, **{name: value for name, value in changed.items() if name in variables or name in prompt.variables}}
 
 
 def _showing(call: LLMCall, passages: Passages) -> LLMCall:
     return replace(call, variables={**call.variables, "context_str": passages})
 
 
-def _given_up(variables: Variables, history: Sequence[ChatMessage], call: LLMCall) -> dict[str, Any]:
-    """What had to give way to the passages."""
+def _dropped(variables: Variables, history: Sequence[ChatMessage], call: LLMCall) -> dict[str, Any]:
+    """The parts of the conversation that were dropped for the passages."""
     facts: dict[str, Any] = {}
     before = len(history) + len(variables.get("chat_history", ()))
     after = len(call.history) + len(call.variables.get("chat_history", ()))

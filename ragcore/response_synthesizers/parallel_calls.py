@@ -13,8 +13,8 @@ from ragcore.concurrency import in_event_loop
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import Span, start, within
 
-HEARTBEAT = 0.25  # seconds without a piece after which an empty one is given
-GRACE = 1.0  # seconds that requests get to notice that nobody reads them any more
+HEARTBEAT = 0.25  # seconds without a piece after which there is an empty one
+GRACE = 1.0  # seconds for requests to notice that nobody reads them any more
 
 
 def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tuple[int, str], None, None]:
@@ -24,14 +24,14 @@ def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tu
     what has not begun then never does. Each call is a child of the current span, in order.
     """
     steps = [start("part", part=number, of=len(calls)) for number in range(1, len(calls) + 1)]
-    said: list[SimpleQueue[str | None]] = [SimpleQueue() for _ in calls]  # None: there is no more
+    queues: list[SimpleQueue[str | None]] = [SimpleQueue() for _ in calls]  # None is the end
     stopped = Event()
     pool = ThreadPoolExecutor(max_workers=max(1, min(workers, len(calls))), thread_name_prefix="llm")
     work: list[Future[None]] = []
     try:
-        for call, step, queue in zip(calls, steps, said, strict=True):
+        for call, step, queue in zip(calls, steps, queues, strict=True):
             work.append(pool.submit(_run, llm, call, step, queue, stopped))
-        waiting = deque(enumerate(said))
+        waiting = deque(enumerate(queues))
         while waiting:
             number, queue = waiting[0]
             try:
@@ -53,7 +53,7 @@ def stream_all(llm: LLM, calls: Sequence[LLMCall], workers: int) -> Generator[tu
             wait(work, timeout=GRACE)
 
 
-def _run(llm: LLM, call: LLMCall, step: Span, said: SimpleQueue[str | None], stopped: Event) -> None:
+def _run(llm: LLM, call: LLMCall, step: Span, queue: SimpleQueue[str | None], stopped: Event) -> None:
     try:
         with within(step):
             if stopped.is_set():
@@ -61,11 +61,11 @@ def _run(llm: LLM, call: LLMCall, step: Span, said: SimpleQueue[str | None], sto
                 return
             with closing(llm.stream(call)) as pieces:
                 for piece in pieces:
-                    said.put(piece)
+                    queue.put(piece)
                     if stopped.is_set():
                         break
     finally:
-        said.put(None)
+        queue.put(None)
 
 
 def _raise_failure(work: Sequence[Future[None]]) -> None:

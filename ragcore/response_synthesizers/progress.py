@@ -1,5 +1,4 @@
-"""How far an answer has come: the calls that are over, what they were shown and what they said. Told by its trace, which grows
-meanwhile."""
+"""The progress of an answer, from its trace: the finished calls, their passages and their replies."""
 
 from __future__ import annotations
 
@@ -11,14 +10,14 @@ from ragcore.response_synthesizers.modes import ResponseMode
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Calls, or documents, that are over, and those in all as far as can be told."""
+    """Finished calls or documents, and their expected total."""
 
     done: int
     of: int
 
 
 def progress(trace: Span) -> Progress:
-    """Of calls. Those that sum up summaries are known once there are any, but for the last."""
+    """Of calls. Calls over summaries count when they begin, and the last one from the start."""
     calls, packed, parts = _calls(trace), packs(trace), _parts(trace)
     done = sum(_is_over(call) for call in calls)
     if parts:
@@ -30,9 +29,9 @@ def progress(trace: Span) -> Progress:
 
 
 def passages_read(trace: Span) -> set[int]:
-    """The numbers, from 1, of the passages that were shown in calls which are over."""
-    shown = zip(packs(trace), _calls(trace), strict=False)  # calls that sum up answers show no passages
-    return {number for pack, call in shown if _is_over(call) for number in pack.facts["passages"]}
+    """The numbers, from 1, of the passages in finished calls."""
+    pairs = zip(packs(trace), _calls(trace), strict=False)  # calls over answers have no passages
+    return {number for pack, call in pairs if _is_over(call) for number in pack.facts["passages"]}
 
 
 def _steps(trace: Span) -> list[Span]:
@@ -40,7 +39,7 @@ def _steps(trace: Span) -> list[Span]:
 
 
 def packs(trace: Span) -> list[Span]:
-    """Those that packed numbered passages, in the order of the calls that show them."""
+    """The steps that packed numbered passages, in the order of their calls."""
     return [step for step in _steps(trace) if step.name == "pack" and all(step.facts.get("passages", (None,)))]
 
 
@@ -58,15 +57,15 @@ def _is_over(call: Span) -> bool:
 
 
 def _reply(call: Span) -> str | None:
-    """What was said in a call that is over and did not fail."""
+    """The reply of a finished call that did not fail."""
     for step in (call, *call.children):
-        if step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts:  # which a call that is broken off never says
+        if step.name == "llm" and step.seconds >= 0 and "cut_short" in step.facts:  # which an interrupted call does not have
             return str(step.facts["reply"])
     return None
 
 
 def latest_replies(trace: Span) -> list[str]:
-    """Of the last level of summaries that is whole, or of the first; of calls in a row, the last."""
+    """The replies of the last complete level of summaries, or of the first; or that of the last call in a row."""
     levels: list[list[str | None]] = []
     for part in _parts(trace):
         if part.facts["part"] == 1:

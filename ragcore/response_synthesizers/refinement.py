@@ -1,4 +1,4 @@
-"""The reply to a call that improves an answer, without the remarks that models make about the task in place of an answer."""
+"""The reply to a call that improves an answer, without remarks of the model about the task."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SENTENCE = re.compile(r"\s*\S.*?(?:[.!?](?=\s)|[。！？]|\n|$)", re.DOTALL)
 
 
 def improved_answer(llm: LLM, call: LLMCall) -> Generator[str, None, str]:
-    """The improved answer in pieces, and whole; "" where the reply is nothing but remarks, such as "The passages do not help."
+    """The improved answer in pieces, and whole; "" for a reply of remarks alone, such as "The passages do not help."
 
-    Sentences at the beginning are held back until they are complete, as long as they are remarks.
+    Sentences at the beginning wait until they are complete, as long as they are remarks.
     """
     remarks = _Remarks(call)
     answer = buffer = ""
@@ -40,17 +40,17 @@ def improved_answer(llm: LLM, call: LLMCall) -> Generator[str, None, str]:
 
 
 class _Remarks:
-    """Knows a remark by its words: some are the prompt's, and hardly any are of the matter that is asked about."""
+    """Detects a remark by its words: some are of the prompt, and hardly any of the question and its passages."""
 
     def __init__(self, call: LLMCall) -> None:
         parts = [part for message in call.messages() for part in message.parts]
         matter = " ".join(as_text(call.variables.get(name, "")) for name in ("query_str", "existing_answer", "context_str"))
         self._wording = set(content_words(" ".join(part.text for part in parts if part.origin is Origin.INSTRUCTIONS)))
         self._matter = set(content_words(matter)) - self._wording
-        self.over = False  # a sentence that is none has begun
+        self.over = False  # whether another sentence has begun
 
     def strip_remarks(self, text: str, *, whole: bool) -> str:
-        """The text without remarks at its beginning. Where it is not yet `whole`, its last sentence may become one."""
+        """The text without remarks at its beginning. Until it is `whole`, its last sentence may become one."""
         while not self.over and text.strip():
             sentence = _SENTENCE.match(text)
             if sentence is None:

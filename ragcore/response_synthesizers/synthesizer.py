@@ -1,24 +1,25 @@
-"""From a question and the passages found for it to an answer, with the trace of how."""
+"""From a question and its passages to an answer, with a trace."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragcore.concurrency import awaitable
 from ragcore.extractive import fixed_replies
 from ragcore.extractive.fixed_replies import in_language_of
 from ragcore.llms.base import LLM
 from ragcore.observe import Span, start, stream_in
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.structured_output import parsed
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
-from ragcore.response_synthesizers.answer import AnswerStream
+from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.modes import Pieces, Prompts, ResponseMode, SynthesisJob, run
 from ragcore.response_synthesizers.packer import Passages
 from ragcore.schema import ChatMessage, MetadataMode, NodeWithScore, QueryBundle, Response, TextNode, as_bundle
@@ -31,10 +32,9 @@ NOTHING_FOUND = fixed_replies.NOTHING_FOUND["en"]
 
 WORKERS = 4  # calls at the same time
 
-Label: TypeAlias = Callable[[TextNode], str]
-
 _REFINING = (ResponseMode.REFINE, ResponseMode.COMPACT)
 _ONE_ANSWER = (*_REFINING, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.TREE_SUMMARIZE, ResponseMode.GENERATION)
+_SLOTS = ("text_qa", "refine", "summary", "simple")
 _KINDS: Mapping[ResponseMode, tuple[str, ...]] = {
     ResponseMode.REFINE: ("text_qa", "refine"),
     ResponseMode.COMPACT: ("text_qa", "refine"),
@@ -51,62 +51,73 @@ _OF_THE_FILE = frozenset(
 
 
 def source_label(node: TextNode) -> str:
-    """ "handbook.pdf, page 3", or as much of it as the passage knows."""
+    """ "handbook.pdf, page 3", or the parts of it that the metadata has."""
     name = node.metadata.get("file_name") or PurePath(str(node.metadata.get("file_path") or "")).name
     page = node.metadata.get("page_label")
     place = f"{node.metadata.get('page_word', 'page')} {page}" if page is not None else ""
     return ", ".join(part for part in (str(name), place) if part)
 
 
-def passages_from(nodes: Sequence[NodeWithScore], label: Label = source_label) -> Passages:
+def passages_from(nodes: Sequence[NodeWithScore]) -> Passages:
     """The passages as prompts show them: citation [n] is `nodes[n - 1]`.
 
-    Metadata that a model may see goes above the text, in the node's template; less what readers say of the file and its pages,
-    for which there is the label.
+    Metadata that a model may see goes above the text, in the template of the node. The label replaces that of the file.
     """
     best = max((found.get_score() for found in nodes), default=0.0)
     shares = [1.0 if found.score is None or best <= 0 else max(found.score, 0.0) / best for found in nodes]
     return tuple(
-        Passage(_shown(found.node), number, label(found.node), share)
+        Passage(_text_of(found.node), number, source_label(found.node), share)
         for number, (found, share) in enumerate(zip(nodes, shares, strict=True), 1)
     )
 
 
-def _shown(node: TextNode) -> str:
-    told = {
-        key: value for key, value in node.metadata.items() if key not in _OF_THE_FILE and not key.startswith(("file_", "page_"))
-    }
-    return replace(node, metadata=told).get_content(MetadataMode.LLM) if told else node.text
+def _text_of(node: TextNode) -> str:
+    def describes_file(key: str) -> bool:
+        return key in _OF_THE_FILE or key.startswith(("file_", "page_"))
+
+    metadata = {key: value for key, value in node.metadata.items() if not describes_file(key)}
+    return replace(node, metadata=metadata).get_content(MetadataMode.LLM) if metadata else node.text
 
 
-class Synthesizer:
-    """Answers in one mode with one model. Holds nothing of a question: threads may share it.
+class Synthesizer(PromptMixin):
+    """Answers in one mode with one model. It has no state of a question: threads may share it.
 
-    `structured_answer_filtering`, for refine and compact: each call also says whether its passages held the answer, and those
-    that did not leave it as it was. `output_cls`: the answer is JSON of this pydantic model, and `response.response` the
-    object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in pieces, as `stream`.
+    `structured_answer_filtering`, for refine and compact: each call also says whether its passages contain the answer, and
+    those that do not leave the answer as it was. `output_cls`: the answer is JSON of this pydantic model, and
+    `response.response` the object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in
+    pieces, as `stream`. A template may be a PromptTemplate or a whole Prompt.
     """
+
+    default_mode: ClassVar[ResponseMode] = ResponseMode.COMPACT
 
     def __init__(
         self,
-        llm: LLM,
-        mode: ResponseMode | str = ResponseMode.COMPACT,
+        llm: LLM | None = None,
+        mode: ResponseMode | str | None = None,
         prompts: Prompts | None = None,
         *,
+        text_qa_template: Wording | None = None,
+        refine_template: Wording | None = None,
+        summary_template: Wording | None = None,
+        simple_template: Wording | None = None,
         system_prompt: str = "",
-        label: Label = source_label,
         workers: int = WORKERS,
+        use_async: bool = True,
         structured_answer_filtering: bool = False,
         output_cls: type[BaseModel] | None = None,
         streaming: bool = False,
+        verbose: bool = False,
     ) -> None:
+        """Without a model, the one that `ragcore.settings.services` gives. With `use_async`, `workers` independent calls are
+        made at the same time. With `verbose` each trace is logged."""
         self.streaming = streaming
-        self.llm = llm
-        self.mode = ResponseMode(mode)
-        self.prompts = prompts or Prompts()
+        self.verbose = verbose
+        self.llm = services().llm if llm is None else llm
+        self.mode = ResponseMode(mode or self.default_mode)
+        templates = (text_qa_template, refine_template, summary_template, simple_template)
+        self.prompts = _reword(prompts or Prompts(), dict(zip(_SLOTS, templates, strict=True)), self.llm)
         self.system_prompt = system_prompt or DEFAULT_SYSTEM_PROMPT
-        self._label = label
-        self._workers = workers
+        self._workers = workers if use_async else 1
         self._filtered = structured_answer_filtering
         self.output_cls = output_cls
         if structured_answer_filtering and (output_cls is not None or self.mode not in _REFINING):
@@ -125,11 +136,11 @@ class Synthesizer:
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> Response:
-        """That nothing was found, in the question's language and without a call, when there are no nodes. LLMErrors;
+        """Without nodes there is no call: the answer, in the language of the question, is that nothing was found. LLMErrors;
         LLMProtocolError for a reply not of `output_cls`.
 
-        `additional_source_nodes` are sources of the answer that no call shows. `prev_response`, for refine and compact, is an
-        answer to go on from.
+        `additional_source_nodes` are sources that no call reads. `prev_response`, for refine and compact, is an answer to
+        improve.
         """
         answer = self.stream(
             query, nodes, history, additional_source_nodes=additional_source_nodes, prev_response=prev_response
@@ -137,7 +148,7 @@ class Synthesizer:
         return answer if self.streaming else answer.whole()  # type: ignore[return-value]
 
     def get_response(self, query_str: str, text_chunks: Sequence[str], prev_response: str | None = None) -> Any:
-        """The answer from texts: a text, an object where there is `output_cls`, with `streaming` its pieces.
+        """The answer from texts: a text, an object with `output_cls`, pieces with `streaming`.
 
         >>> from ragcore.llms import ScriptedLLM
         >>> Synthesizer(ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes in 1843."])
@@ -146,7 +157,7 @@ class Synthesizer:
         extra: dict[str, Any] = {}
         passages = tuple(map(Passage, text_chunks))
         step = start("synthesize", mode=self.mode.value, passages=len(passages))
-        pieces = stream_in(step, self.answer_from(passages, query_str, extra, (), prev_response or ""))
+        pieces = self._trace(step, self.answer_from(passages, query_str, extra, (), prev_response or ""))
         if self.streaming:
             return pieces
         text = "".join(pieces)
@@ -164,20 +175,23 @@ class Synthesizer:
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> AnswerStream:
-        """The same answer in pieces, one where there is `output_cls`. Nothing is sent before the first one is asked for."""
+        """The same answer in pieces, one with `output_cls`. Nothing is sent before the first piece is read."""
         if prev_response and self.mode not in _REFINING:
             raise ValueError(f"prev_response is for the modes refine and compact; {self.mode.value!r} does not go on")
         step = start("synthesize", mode=self.mode.value, passages=len(nodes))
         question = as_bundle(query).query_str
         extra: dict[str, Any] = {}
         if nodes:
-            pieces = self.answer_from(passages_from(nodes, self._label), question, extra, history, prev_response)
+            pieces = self.answer_from(passages_from(nodes), question, extra, history, prev_response)
         else:
             if not prev_response:
                 step.note(outcome="nothing")
-            pieces = _said(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
+            pieces = at_once(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
         sources = (*nodes, *additional_source_nodes)
-        return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+        return AnswerStream(self._trace(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+
+    def _trace(self, step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
+        return log_trace(step, stream_in(step, pieces), self.verbose)
 
     def answer_from(
         self,
@@ -187,41 +201,103 @@ class Synthesizer:
         history: Sequence[ChatMessage] = (),
         prev_response: str = "",
     ) -> Pieces:
-        """The answer from passages as prompts show them, in the current span. `extra` gets "output" where there is
-        `output_cls`."""
+        """The answer from passages as prompts show them, in the current span. With `output_cls`, `extra` gets "output"."""
         variables: dict[str, Variable] = {"query_str": question, "system_prompt": self.system_prompt}
         if prev_response:
             variables["existing_answer"] = prev_response
         prompts = self.prompts
         if self.output_cls is not None:
             variables["output_schema"] = json.dumps(self.output_cls.model_json_schema(), ensure_ascii=False)
-            prompts = Prompts(
-                *(in_form(prompt) for prompt in (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple))
-            )
-        pieces = run(
-            self.mode, SynthesisJob(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered)
-        )
+            kinds = (prompts.text_qa, prompts.refine, prompts.summary, prompts.simple)
+            prompts = Prompts(*map(in_form, kinds))
+        job = SynthesisJob(self.llm, passages, variables, tuple(history), prompts, self._workers, self._filtered)
+        pieces = run(self.mode, job)
         if self.output_cls is not None:
             return _in_form(pieces, self.output_cls, extra)
         return _or_nothing_found(pieces, question) if self._filtered else pieces
 
-    def get_prompts(self) -> dict[str, Prompt]:
-        """What the mode says to its model, by the names of get_response_synthesizer's arguments."""
+    def _get_prompts(self) -> dict[str, Prompt]:
         return {f"{kind}_template": getattr(self.prompts, kind) for kind in _KINDS[self.mode]}
 
-    def update_prompts(self, prompts_dict: Mapping[str, Wording]) -> None:
-        """Use other wording from now on. ValueError for a name that `get_prompts` does not give."""
-        known = self.get_prompts()
-        if unknown := sorted(prompts_dict.keys() - known.keys()):
-            raise ValueError(f"the mode {self.mode.value!r} has no prompt {unknown}; it has {sorted(known)}")
-        changed = {name.removesuffix("_template"): wording for name, wording in prompts_dict.items()}
-        self.prompts = _worded(self.prompts, changed, self.llm)
+    def _update_prompts(self, prompts: Mapping[str, Wording]) -> None:
+        changed = {name.removesuffix("_template"): wording for name, wording in prompts.items()}
+        self.prompts = _reword(self.prompts, changed, self.llm)
 
 
 BaseSynthesizer = Synthesizer  # as LlamaIndex names it
 
 
-def _said(text: str) -> Pieces:
+class Refine(Synthesizer):
+    """One call per passage, each improving the answer.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> Refine(llm=ScriptedLLM(["1843", "In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    'In 1843.'
+    """
+
+    default_mode = ResponseMode.REFINE
+
+
+class CompactAndRefine(Synthesizer):
+    """The same with as many passages in a call as fit.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> CompactAndRefine(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    'In 1843.'
+    """
+
+
+class TreeSummarize(Synthesizer):
+    """Answers from as many passages as fit a call, then an answer from these answers.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> TreeSummarize(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["Ada wrote notes.", "It was 1843."])
+    'In 1843.'
+    """
+
+    default_mode = ResponseMode.TREE_SUMMARIZE
+
+
+class SimpleSummarize(Synthesizer):
+    """One call, with what fits into it.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> SimpleSummarize(llm=ScriptedLLM(["In 1843."])).get_response("When?", ["It was 1843."])
+    'In 1843.'
+    """
+
+    default_mode = ResponseMode.SIMPLE_SUMMARIZE
+
+
+class Generation(Synthesizer):
+    """The model's own answer, without passages.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> Generation(llm=ScriptedLLM(["Hello."])).get_response("Hi", [])
+    'Hello.'
+    """
+
+    default_mode = ResponseMode.GENERATION
+
+
+class Accumulate(Synthesizer):
+    """An answer per passage, one below the other.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> print(Accumulate(llm=ScriptedLLM(["One."])).get_response("What?", ["A passage."]))
+    Response 1: One.
+    """
+
+    default_mode = ResponseMode.ACCUMULATE
+
+
+class CompactAndAccumulate(Synthesizer):
+    """An answer for as many passages as fit a call, one below the other."""
+
+    default_mode = ResponseMode.COMPACT_ACCUMULATE
+
+
+def at_once(text: str) -> Pieces:
     yield text
     return text
 
@@ -242,11 +318,11 @@ def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> P
 
 def _or_nothing_found(pieces: Pieces, question: str) -> Pieces:
     answer = yield from pieces
-    return answer or (yield from _said(in_language_of(question, fixed_replies.NOTHING_FOUND)))
+    return answer or (yield from at_once(in_language_of(question, fixed_replies.NOTHING_FOUND)))
 
 
 def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
-    """`pieces`; when they end, early or not, the calls and tokens they took are noted on `step`."""
+    """`pieces`; when they end, early or not, `step` notes the calls and tokens that they took."""
     try:
         yield from pieces
     finally:
@@ -266,26 +342,26 @@ def get_response_synthesizer(
     output_cls: type[BaseModel] | None = None,
     use_async: bool = True,
     streaming: bool = False,
+    verbose: bool = False,
 ) -> Synthesizer:
-    """Without a model, the one that `ragcore.settings.services` gives. A template may be a PromptTemplate or a whole Prompt.
-
-    With `use_async` calls that do not depend on each other are made at the same time. Any synthesizer streams when it is asked
-    with `stream`; one for `streaming` does so in `synthesize` too.
-    """
-    llm = services().llm if llm is None else llm
-    given = {"text_qa": text_qa_template, "refine": refine_template, "summary": summary_template, "simple": simple_template}
-    prompts = _worded(Prompts(), {kind: wording for kind, wording in given.items() if wording is not None}, llm)
+    """`Synthesizer` in this mode."""
     return Synthesizer(
         llm,
         response_mode,
-        prompts,
+        text_qa_template=text_qa_template,
+        refine_template=refine_template,
+        summary_template=summary_template,
+        simple_template=simple_template,
         structured_answer_filtering=structured_answer_filtering,
         output_cls=output_cls,
-        workers=WORKERS if use_async else 1,
+        use_async=use_async,
         streaming=streaming,
+        verbose=verbose,
     )
 
 
-def _worded(prompts: Prompts, wording: Mapping[str, Wording], llm: LLM) -> Prompts:
-    """`prompts` with other wording for some kinds."""
-    return replace(prompts, **{kind: in_place_of(getattr(Prompts(), kind), given, llm) for kind, given in wording.items()})
+def _reword(prompts: Prompts, templates: Mapping[str, Wording | None], llm: LLM) -> Prompts:
+    """`prompts` with these templates in the place of the default ones."""
+    usual = Prompts()
+    new = {kind: in_place_of(getattr(usual, kind), template, llm) for kind, template in templates.items() if template}
+    return replace(prompts, **new)

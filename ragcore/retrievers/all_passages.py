@@ -1,4 +1,4 @@
-"""Every passage of the chosen documents, whatever the question: for answers that must not leave anything out."""
+"""Every passage of some documents, whatever the question: for answers that must be complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcore.vector_stores.base import Store
 
 
 class AllPassages(BaseRetriever):
-    """Each passage once, without a score: documents oldest first, reading order inside. `document_ids`: None is all of them."""
+    """Each passage once, without a score: documents oldest first, in reading order. `document_ids`: None is all of them."""
 
     name = "everything"
 
@@ -20,11 +20,11 @@ class AllPassages(BaseRetriever):
         self._document_ids = None if document_ids is None else frozenset(document_ids)
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        wanted = self._document_ids
-        if wanted is None:
-            found = [NodeWithScore(node) for node in self._store.passages()]
+        ids = self._document_ids
+        if ids is None:
+            nodes = list(self._store.passages())
         else:
-            there = [document.id_ for document in self._store.documents() if document.id_ in wanted]
-            found = [NodeWithScore(node) for id_ in there for node in self._store.passages(id_)]
-        step.note(found=[{"id": hit.node.id_} for hit in found])
-        return found
+            existing = [document.id_ for document in self._store.documents() if document.id_ in ids]
+            nodes = [node for id_ in existing for node in self._store.passages(id_)]
+        step.note(found=[{"id": node.id_} for node in nodes])
+        return [NodeWithScore(node) for node in nodes]

@@ -1,16 +1,16 @@
-"""A retriever whose question and filters a model writes, from what the metadata of the passages is said to be."""
+"""A retriever whose question and filters a model writes, from a description of the passages' metadata."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.prompts.templates import PromptTemplate, Wording, in_place_of
+from ragcore.prompts.templates import in_place_of
 from ragcore.prompts.wording import FILTER_QUERY
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
@@ -35,7 +35,7 @@ class _Search(BaseModel):
 
 
 class VectorIndexAutoRetriever(BaseRetriever):
-    """Lets a model make of a question what to search for, among which passages. What names no known key is left out.
+    """Lets a model turn a question into a search with filters. A filter on a key that is not described is ignored.
 
     >>> from ragcore import VectorStoreIndex
     >>> from ragcore.embeddings import HashEmbedding
@@ -53,6 +53,7 @@ class VectorIndexAutoRetriever(BaseRetriever):
     """
 
     name = "auto"
+    prompt_attributes: ClassVar = {"prompt": "_prompt"}
 
     def __init__(
         self,
@@ -72,28 +73,26 @@ class VectorIndexAutoRetriever(BaseRetriever):
         self._index = index
         self._info = vector_store_info
         self._llm = services(llm).llm
-        wording: Wording = PromptTemplate(prompt_template_str) if prompt_template_str else FILTER_QUERY
-        self._prompt = in_place_of(FILTER_QUERY, wording, self._llm)
-        self._most, self._usual, self._empty = max_top_k, similarity_top_k, empty_query_top_k
-        self._always = extra_filters
+        self._prompt = in_place_of(FILTER_QUERY, prompt_template_str or FILTER_QUERY, self._llm)
+        self._most, self._usual, self._empty = max_top_k, similarity_top_k, empty_query_top_k or similarity_top_k
+        self._always = [extra_filters] if extra_filters else []
         self._options = retriever_options
         self.verbose = verbose
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         values = {"info_str": json.dumps(asdict(self._info), ensure_ascii=False), "query_str": query.query_str}
-        given = {name: value for name, value in values.items() if name in self._prompt.variables}
-        search = self._llm.structured_predict(_Search, self._prompt, **given)
+        named = {name: value for name, value in values.items() if name in self._prompt.variables}
+        search = self._llm.structured_predict(_Search, self._prompt, **named)
         known = {each.name for each in self._info.metadata_info}
         filters: list[Any] = [
             MetadataFilter(each.key, each.value, each.operator) for each in search.filters if each.key in known
         ]
-        filters += [self._always] if self._always else []
-        asked = search.query.strip()
-        usual = self._usual if asked else self._empty or self._usual
-        step.note(becomes=asked, filters=[str(each) for each in filters])
+        filters += self._always
+        question = search.query.strip()
+        step.note(becomes=question, filters=[str(each) for each in filters])
         retriever = self._index.as_retriever(
-            min(search.top_k or usual, self._most),
+            min(search.top_k or (self._usual if question else self._empty), self._most),
             filters=MetadataFilters(filters, FilterCondition.AND) if filters else None,
             **self._options,
         )
-        return retriever.retrieve(asked or query.query_str)
+        return retriever.retrieve(question or query.query_str)

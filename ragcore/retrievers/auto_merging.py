@@ -1,4 +1,4 @@
-"""Small to find, large to read: where enough of the parts of a larger passage are found, it comes in their place."""
+"""Small to find, large to read: a larger passage replaces its parts if enough of them are found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ragcore.errors import StoreError
 from ragcore.observe import Span
-from ragcore.retrievers.base import BaseRetriever, as_facts
+from ragcore.retrievers.base import BaseRetriever, Retriever, as_facts
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.storage_context import StorageContext
@@ -17,24 +17,20 @@ from ragcore.storage.storage_context import StorageContext
 
 class NodesById(Protocol):
     def nodes(self, ids: Sequence[str], /) -> Sequence[TextNode]:
-        """Those of these nodes that there are, as a Store gives them."""
-
-
-class Retriever(Protocol):
-    def retrieve(self, query: QueryBundle, /) -> list[NodeWithScore]: ...
+        """Those of these nodes that exist."""
 
 
 class AutoMergingRetriever(BaseRetriever):
-    """Takes what `vector_retriever` finds among the leaves of a hierarchy, and does these two things until neither changes it:
+    """Retrieves leaves of a hierarchy with `vector_retriever`, and repeats two steps until neither changes the results:
 
-    - where one passage and the one after it in the results have exactly one passage between them in the document, that is put
-      between them with the mean of their scores, once, unless it is among the results already;
-    - where more than `simple_ratio_thresh` (a share, 0 to 1) of the children of a node are found, they give way to the node,
-      with the mean of their scores.
+    - if exactly one passage of the document lies between two consecutive results, it is added between them, once, with the mean
+      of their scores;
+    - if more than `simple_ratio_thresh` (a share, 0 to 1) of the children of a node are found, the node replaces them, with the
+      mean of their scores.
 
-    Best first, ties as they came. Scores that are None count as 0. The nodes come from `storage_context`, from a docstore, or
-    from a store; a parent that is not there is a StoreError, a passage between that is not there stays away. Where links go in
-    circles, a node gives way to none that gave way to it. In the trace: `leaves` (what was found), `merged` and `filled_in`.
+    Best first, ties in their order. A score of None counts as 0. The nodes come from `storage_context`, a docstore or a store;
+    a missing parent is a StoreError, a missing passage between two others is skipped. If links go in circles, a node is never
+    replaced by one that it replaced. In the trace: `leaves` (the results of the retriever), `merged` and `filled_in`.
     """
 
     name = "auto_merging"
@@ -102,14 +98,12 @@ class AutoMergingRetriever(BaseRetriever):
         return [*(hit for hit in hits if hit.node.id_ not in gone), *added]
 
     def _nodes(self, ids: Sequence[str]) -> Mapping[str, TextNode]:
-        """Those of these nodes that there are."""
-        if not ids:
-            return {}
-        return {node.id_: node for node in _nodes_in(self._source, ids)}
+        """Those of these nodes that exist."""
+        return {node.id_: node for node in _nodes_in(self._source, ids)} if ids else {}
 
 
 def _merged_into(id_: str, merged: Mapping[str, Sequence[str]]) -> set[str]:
-    """This node and all that gave way to it, which cannot be above it, whatever their links say."""
+    """This node and all that it replaced; they cannot be above it, whatever their links say."""
     return {id_}.union(*(_merged_into(child, merged) for child in merged.get(id_, ())))
 
 

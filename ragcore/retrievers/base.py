@@ -1,4 +1,4 @@
-"""What every retriever does: find passages for a question, follow those that stand for something else, and keep the trace."""
+"""The base of all retrievers: they find passages, follow those that refer to something else, and record the trace."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import signature
-from typing import Any
+from typing import Any, Protocol
 
 from ragcore.concurrency import awaitable
 from ragcore.errors import QuestionError
 from ragcore.observe import Span, span
+from ragcore.prompts.mixin import PromptMixin
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode, as_bundle
 
 logger = logging.getLogger(__name__)
-_asked: ContextVar[tuple[int, ...]] = ContextVar("_asked", default=())  # retrievers and engines that wait for this answer
+_callers: ContextVar[tuple[int, ...]] = ContextVar("_callers", default=())  # retrievers and engines that wait for this answer
 
 
-class BaseRetriever(ABC):
-    """Subclasses give `_retrieve`, and a `name`. Holds nothing of a question: threads may share it.
+class Retriever(Protocol):
+    def retrieve(self, query: QueryBundle, /) -> list[NodeWithScore]: ...
 
-    With `verbose` it logs the trace of each question. A `_retrieve` that has no use for the step may take the question alone.
-    """
 
-    name: str = "custom"  # as the trace says it
+class BaseRetriever(PromptMixin, ABC):
+    """Subclasses have `_retrieve`, which may take the question alone, and a `name`. It has no state of a question: threads may
+    share it. With `verbose` it logs the trace of each question."""
+
+    name: str = "custom"  # in the trace
     verbose: bool = False
 
     def __init_subclass__(cls) -> None:
@@ -35,15 +38,14 @@ class BaseRetriever(ABC):
 
     @abstractmethod
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        """`step` is the span "retrieve", for facts beside those that every retriever records."""
+        """`step` is the span "retrieve", for further facts."""
 
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
-        """The passages for a question, best first, each once. QuestionError when there is none.
+        """The passages for a question, best first, each once. QuestionError for an empty question.
 
-        In the place of an IndexNode with an object comes what it stands for: the node, with its score; what the retriever
-        finds; or what the query engine answers, as a passage. One that leads back to itself is given as it is.
-        In the trace: a span "retrieve" with `retriever`, `question`, and `found`, a list of {"id", "score"}; and, where
-        objects were followed, `followed`, the same of what is given back.
+        The object of an IndexNode replaces it: a node, with its score; the passages of a retriever; or the answer of a query
+        engine, as a passage. An IndexNode that leads back to itself stays. In the trace: a span "retrieve" with `retriever`,
+        `question` and `found`, a list of {"id", "score"}; and, if objects were followed, `followed`, the same of the result.
         """
         bundle = as_bundle(query)
         if bundle.embedding is None and not any(text.strip() for text in (bundle.query_str, *bundle.embedding_strs)):
@@ -66,7 +68,7 @@ def as_facts(found: Sequence[NodeWithScore]) -> list[dict[str, Any]]:
 
 
 def distinct(hits: Iterable[NodeWithScore]) -> list[NodeWithScore]:
-    """The first of those with the same node id."""
+    """The first hit of each node id."""
     first: dict[str, NodeWithScore] = {}
     for hit in hits:
         first.setdefault(hit.node.id_, hit)
@@ -74,7 +76,7 @@ def distinct(hits: Iterable[NodeWithScore]) -> list[NodeWithScore]:
 
 
 def as_passage(answer: object, node: TextNode, score: float | None) -> NodeWithScore:
-    """What a query engine answered, in the place of the node that stands for it."""
+    """The answer of a query engine, with the id and metadata of the node that refers to it."""
     return NodeWithScore(TextNode(str(answer), node.id_, node.metadata), score)
 
 
@@ -83,21 +85,21 @@ def _object_of(hit: NodeWithScore) -> Any:
 
 
 @contextmanager
-def _waiting(asked: object) -> Iterator[None]:
-    token = _asked.set((*_asked.get(), id(asked)))
+def _waiting(caller: object) -> Iterator[None]:
+    token = _callers.set((*_callers.get(), id(caller)))
     try:
         yield
     finally:
-        _asked.reset(token)
+        _callers.reset(token)
 
 
 def _followed(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:
-    """`passed` are the nodes on the way here: one that comes round to itself is given as it is."""
+    """`passed` are the nodes on the way here; a node that leads back to itself stays."""
     target = _object_of(hit)
     score = 1.0 if hit.score is None else hit.score  # a score of 0.0 stays what it is
     if isinstance(target, NodeWithScore):
         score, target = target.score if target.score is not None else score, target.node
-    if target is None or id(hit.node) in passed or id(target) in _asked.get():
+    if target is None or id(hit.node) in passed or id(target) in _callers.get():
         yield hit
     elif isinstance(target, TextNode):
         yield from _followed(NodeWithScore(target, score), query, (*passed, id(hit.node)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BM25Retriever(BaseRetriever):
-    """`document_ids`, `node_ids` and `filters` say which passages may be found; None means all.
+    """`document_ids`, `node_ids` and `filters` restrict the search; None means all.
 
     The score is above 0 and has no upper limit.
     """
@@ -51,7 +51,7 @@ class BM25Retriever(BaseRetriever):
         *,
         filters: MetadataFilters | None = None,
     ) -> BM25Retriever:
-        """Over the passages that an index, a list or a document store has now. ValueError unless one of them is given."""
+        """Over the present passages of an index, a list or a document store. ValueError unless there is exactly one of them."""
         if [index, nodes, docstore].count(None) != 2:
             raise ValueError("give one of index, nodes and docstore, whose passages are to be found")
         if index is not None:
@@ -61,7 +61,7 @@ class BM25Retriever(BaseRetriever):
             nodes = [item for item in docstore.docs.values() if isinstance(item, TextNode)]
         store = MemoryStore()
         for split in by_source(nodes or (), ()):
-            # a store holds a vector for each passage; nobody compares these
+            # a store requires a vector for each passage; nothing compares these
             store.put(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
         return cls(store, similarity_top_k, filters=filters)
 

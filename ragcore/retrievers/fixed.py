@@ -1,4 +1,4 @@
-"""Passages that were chosen before: the same ones again, whatever the question."""
+"""The same passages for every question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcore.vector_stores.base import Store
 
 
 class ChosenPassages(BaseRetriever):
-    """Exactly these passages of a store, in this order, without a score; the span's `gone` are the ids it no longer has."""
+    """These passages of a store, in this order, without a score. The span notes missing ids as `gone`."""
 
     name = "chosen"
 
@@ -21,6 +21,6 @@ class ChosenPassages(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         nodes = self._store.nodes(self._node_ids)
-        there = {node.id_ for node in nodes}
-        step.note(gone=[id_ for id_ in self._node_ids if id_ not in there])
+        existing = {node.id_ for node in nodes}
+        step.note(gone=[id_ for id_ in self._node_ids if id_ not in existing])
         return [NodeWithScore(node) for node in nodes]

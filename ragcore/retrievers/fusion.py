@@ -1,7 +1,6 @@
 """One list of passages from those of several retrievers.
 
-reciprocal_rerank is reciprocal rank fusion (Cormack et al. 2009, https://doi.org/10.1145/1571941.1572114) with ranks from 0;
-the others add up the lists' scores after bringing them to one scale.
+reciprocal_rerank is reciprocal rank fusion (Cormack et al. 2009, https://doi.org/10.1145/1571941.1572114) with ranks from 0.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import cycle
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM, LLMCall
@@ -28,13 +27,13 @@ WORKERS = 4
 
 
 class QueryFusionRetriever(BaseRetriever):
-    """Asks every retriever the question and others like it, all at the same time, and fuses what they find; see `fuse`.
+    """Retrieves for the question and for others like it, all at the same time, and fuses the results; see `fuse`.
 
-    The model writes the other questions in one call: with the question itself there are at most `num_queries`. With
-    `num_queries=1` no model is called.
+    The model writes the other questions in one call, so that there are at most `num_queries`; with 1 there is no call.
     """
 
     name = "fusion"
+    prompt_attributes: ClassVar = {"query_gen_prompt": "_prompt"}
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class QueryFusionRetriever(BaseRetriever):
         *,
         verbose: bool = False,
     ) -> None:
-        """`use_async=False` asks one after the other."""
+        """Without `use_async` one search follows the other."""
         if num_queries < 1:
             raise ValueError(f"num_queries must be at least 1, not {num_queries}")
         if mode not in get_args(FusionMode):
@@ -65,26 +64,26 @@ class QueryFusionRetriever(BaseRetriever):
         self._weights = checked_weights(retriever_weights, len(self._retrievers))
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        questions = [query, *(QueryBundle(other) for other in self._others(query.query_str))]
-        step.note(questions=[asked.query_str for asked in questions])
-        pairs = [(retriever, asked) for asked in questions for retriever in self._retrievers]
+        questions = [query, *(QueryBundle(other) for other in self._rephrase(query.query_str))]
+        step.note(questions=[question.query_str for question in questions])
+        pairs = [(retriever, question) for question in questions for retriever in self._retrievers]
         lists = in_order(lambda pair: pair[0].retrieve(pair[1]), pairs, workers=self._workers)
         return fuse(lists, self._mode, self._weights, self._num_queries)[: max(self._top_k, 0)]
 
-    def _others(self, question: str) -> list[str]:
-        wanted = self._num_queries - 1
-        if not wanted or not question.strip():
+    def _rephrase(self, question: str) -> list[str]:
+        most = self._num_queries - 1
+        if not most or not question.strip():
             return []
-        call = LLMCall(self._prompt, {"num_queries": str(wanted), "query_str": question})
-        return [line for line in listed(self._llm.generate(call).text) if line != question][:wanted]
+        call = LLMCall(self._prompt, {"num_queries": str(most), "query_str": question})
+        return [line for line in listed(self._llm.generate(call).text) if line != question][:most]
 
 
 def fuse(
     lists: Sequence[Sequence[NodeWithScore]], mode: FusionMode, weights: Sequence[float], num_queries: int = 1
 ) -> list[NodeWithScore]:
-    """The passages of all lists, each once, best first; ties in the order in which they were found.
+    """The passages of all lists, each once, best first; ties in their order.
 
-    `weights` are the retrievers' shares and add up to 1; `lists` are what each found for the first question, then for the next.
+    `weights` are the retrievers' shares and add up to 1; `lists` are their results for the first question, then for the next.
     Scores: reciprocal_rerank sums weight * len(weights) / (rank + 60), rank from 0; relative_score sums weight / num_queries *
     the score brought to 0..1 between the list's lowest and highest; dist_based_score the same between three standard
     deviations below and above the list's mean; simple takes the highest score and knows no weights.
@@ -107,7 +106,7 @@ def fuse(
 
 
 def checked_weights(weights: Sequence[float] | None, count: int) -> tuple[float, ...]:
-    """As shares that add up to 1; equal ones for None. ValueError for another number of them, or none above 0."""
+    """Shares that add up to 1; equal ones for None. ValueError for another number of weights, or none above 0."""
     if weights is None:
         return (1.0 / count,) * count if count else ()
     if len(weights) != count or min(weights, default=0.0) < 0 or not sum(weights) > 0:

@@ -1,41 +1,15 @@
-"""Passages by meaning and by words together: what vectors miss, a name or a number, words find, and the reverse.
+"""Passages by meaning and by words together: words find what vectors miss, such as a name or a number, and vice versa.
 
 score = COSINE_SHARE * cosine + (1 - COSINE_SHARE) * BM25 / (the question's highest BM25), a convex combination as in Bruch et
-al. 2023 (https://arxiv.org/abs/2210.11934). nDCG@10 with the bundled embedder, which knows English, on passages of 200 tokens:
+al. 2023 (https://arxiv.org/abs/2210.11934). `docs/choices.md` has the measurements behind it and behind these rules:
 
-                          SQuAD 2  XQuAD en  XQuAD de  XQuAD zh   SciFact
-    cosines alone          0.898     0.944     0.721     0.303     0.761
-    BM25 alone             0.943     0.970     0.918     0.961     0.757
-    reciprocal ranks       0.928     0.964     0.867     0.676     0.809
-    relative scores        0.960     0.975     0.906     0.816     0.816
-    this                   0.961     0.981     0.931     0.956     0.812
-
-SciFact with 1783 of its 5183 abstracts: all that answer a question, and 1500 others.
-
-To a script that the bundled embedder was not made for its cosines say little, so in a question the share falls with that
-script's letters, to FOREIGN_SHARE where there are no others.
-
-Of the multilingual embedder, the cosine is scaled over the candidates, and its share is larger in passages of another language
-than the question's: see `multilingual_scores`. nDCG@10 of 1,190 questions each, passages of 200 tokens:
-
-                                             XQuAD  de > en  zh > en  ar > en  en > en  de > de  zh > zh  ar > ar
-    its cosines alone                                 0.911    0.783    0.774    0.971    0.962    0.955    0.941
-    not scaled, words as in one language              0.755    0.765    0.763    0.979    0.947    0.968    0.936
-    scaled, words as in one language                  0.890    0.795    0.782    0.986    0.975    0.979    0.961
-    scaled, words only in one language                0.914    0.784    0.774    0.985    0.976    0.978    0.961
-    this                                              0.923    0.795    0.782    0.986    0.976    0.978    0.961
-
-What is like the best passages is likelier to answer, too (pseudo-relevance feedback, Rocchio 1971): with `feedback`, the mean
-cosine to the LIKED best by this score is added to the cosine, and the sum is brought back to 0 to 1.
-
-Where the question says the name of a document of which many passages are candidates, passages of other documents have OTHERS
-of their score: which of two benefit plans is meant is often told by the file's name alone.
-
-"The author" of a question is looked up as "I", as nearly all that a text says of its author it says in the first person.
-
-Often one passage answers, and the others of the `top_k` best are there because their number was set. Those that are far behind
-the best, in score and in meaning, can be left out: of the first five of Chroma's study of splitters a half more of the text is
-wanted then (precision 0.055, 0.083), and of what is wanted as good as nothing is lost (recall 0.883, 0.881).
+- The share of the cosine falls to FOREIGN_SHARE with the letters of scripts that the bundled embedder does not know.
+- Cosines of the multilingual embedder are scaled over the candidates, see `multilingual_scores`.
+- With `feedback`, the mean cosine to the LIKED best by this score is added to the cosine (pseudo-relevance feedback, Rocchio
+  1971), and the sum is brought back to 0 to 1.
+- If the question names a document of which many passages are candidates, other documents have OTHERS of their score.
+- "The author" of a question is looked up as "I", as nearly all that a text says of its author is in the first person.
+- Passages that are far behind the best, in score and in meaning, can be dropped.
 """
 
 from __future__ import annotations
@@ -67,7 +41,7 @@ COSINE_SHARE = 0.6
 LIKED = 6  # passages, the best
 FEEDBACK = 1 / 3  # what being like them counts where the cosine to the question counts 1
 FOREIGN_SHARE = 0.2
-MANY = 6  # candidates of a document, from which on its name tells which document is meant
+MANY = 6  # candidates of a document whose name then counts
 OTHERS = 0.8
 LEAST_SCORE = 0.65  # of the best one's, and
 LEAST_COSINE = 0.9  # of the highest among the best: what has neither is far weaker than they are
@@ -77,15 +51,14 @@ LAST_LATIN = "\u024f"
 class HybridRetriever(BaseRetriever):
     """The `top_k` best of the `pool` best by cosine and the `pool` best by BM25. Scores are 0 to 1.
 
-    `cosine_share`: 0 to 1; None is what fits the embedder and the question, see `usual_share`. `feedback`: what being like the
-    best counts beside the cosine, 0 or more. `weaker`: with those that are far weaker than the best, feedback aside.
+    `cosine_share`: 0 to 1; None chooses it by the embedder and the question, see `usual_share`. `feedback`: the weight of the
+    likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than the best.
 
-    A misspelt question is looked up as `as_meant` has it; the span "retrieve" notes that as `meant`. Texts or a vector that the
-    question brings along stay.
+    `as_meant` corrects a misspelt question, which the span "retrieve" notes as `meant`.
 
-    The span "retrieve" holds `found` and `next_best` (at most `top_k` more, that just missed), each a list of {"id", "score",
-    "cosine", "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None
-    for one whose vector is damaged, which is ranked by its words.
+    The span "retrieve" also notes `found` and `next_best` (at most `top_k` more), each a list of {"id", "score", "cosine",
+    "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a
+    passage whose vector is damaged, which is ranked by its words.
     """
 
     name = "hybrid"
@@ -117,10 +90,10 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         vector, near, sharing = self._candidates(query, step)
-        meant = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
-        if meant != query.query_str:
-            step.note(meant=meant)
-            query = replace(query, query_str=meant)
+        corrected = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
+        if corrected != query.query_str:
+            step.note(meant=corrected)
+            query = replace(query, query_str=corrected)
             vector, near, sharing = self._candidates(query, step)
         nodes = {hit.node.id_: hit.node for hit in [*sharing, *near]}
         cosines: dict[str, float | None] = {hit.node.id_: hit.get_score() for hit in near}
@@ -153,11 +126,11 @@ class HybridRetriever(BaseRetriever):
         facts: list[dict[str, Any]] = [
             {"id": id_, "score": scores[id_], "cosine": cosines[id_], "bm25": bm25.get(id_, unknown)} for id_ in ranked
         ]
-        found = facts[: self._top_k]
+        best_facts = facts[: self._top_k]
         if not self._weaker:
-            found = _comparable(found, own, meanings)
-        step.note(found=found, next_best=[fact for fact in facts if fact not in found][: self._top_k])
-        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in found]
+            best_facts = _comparable(best_facts, own, meanings)
+        step.note(found=best_facts, next_best=[fact for fact in facts if fact not in best_facts][: self._top_k])
+        return [NodeWithScore(nodes[fact["id"]], fact["score"]) for fact in best_facts]
 
     def _candidates(self, query: QueryBundle, step: Span) -> tuple[Vector, list[NodeWithScore], list[NodeWithScore]]:
         """The question's vector, the `pool` best by cosine and the `pool` best by BM25."""
@@ -166,7 +139,7 @@ class HybridRetriever(BaseRetriever):
         return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
-        """By cosine. An empty list while the vectors are damaged: words alone find passages until they are made anew."""
+        """By cosine. An empty list while the vectors are damaged: until they are rebuilt, words alone find passages."""
         try:
             return self._store.search(vector, self._pool, self._scope)
         except DamagedStoreError as error:
@@ -174,7 +147,7 @@ class HybridRetriever(BaseRetriever):
             return []
 
     def _cosines(self, ids: list[str], vector: Vector, vectors: Mapping[str, Vector] | None) -> dict[str, float | None]:
-        """Of these passages, None where the vector is damaged; a passage deleted since then is left out."""
+        """By id, None where the vector is damaged; without passages that have been deleted."""
         if vectors is None:
             return dict.fromkeys(ids)
         length = float(np.linalg.norm(vector)) or 1.0
@@ -183,51 +156,51 @@ class HybridRetriever(BaseRetriever):
         return known | {node.id_: None for node in (self._store.nodes(without) if without else [])}
 
     def _vectors(self, ids: list[str], step: Span) -> dict[str, Vector] | None:
-        """Of those of these passages that are there and not damaged; None while none can be read."""
+        """By id, without passages that are missing or damaged; None while none can be read."""
         if not ids:
             return {}
         try:
-            found = self._store.candidates(Scope(node_ids=ids))
+            candidates = self._store.candidates(Scope(node_ids=ids))
         except DamagedStoreError as error:
             step.note(damaged=error.what)
             return None
-        return dict(zip(found.ids, found.rows, strict=True))
+        return dict(zip(candidates.ids, candidates.rows, strict=True))
 
 
 def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
-    """The mean cosine, 0 or more, of each to the best tenth, at most LIKED; one without a vector is taken to be as like them
-    as all are. Empty where there are too few."""
-    there = [id_ for id_ in scores if id_ in vectors]
-    best = sorted(there, key=lambda id_: -scores[id_])[: min(LIKED, len(there) // 10)]
+    """The mean cosine of each, 0 or more, to the best tenth, at most LIKED. A passage without a vector gets the mean of all.
+    Empty where there are too few."""
+    known = [id_ for id_ in scores if id_ in vectors]
+    best = sorted(known, key=lambda id_: -scores[id_])[: min(LIKED, len(known) // 10)]
     if not best:
         return {}
     middle = np.mean([vectors[id_] for id_ in best], axis=0)
-    like = {id_: max(float(vectors[id_] @ middle), 0.0) for id_ in there}
+    like = {id_: max(float(vectors[id_] @ middle), 0.0) for id_ in known}
     return dict.fromkeys(scores, float(np.mean(list(like.values())))) | like
 
 
 def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None, float]:
-    """OTHERS by document, of those that the question does not name where it names another."""
+    """OTHERS by document, for those that the question does not name while it names another."""
     names = {node.ref_doc_id: str(node.metadata.get("file_name", "")) for node in candidates}
-    meant = named(question, set(names.values()))
+    in_question = named(question, set(names.values()))
     count = Counter(node.ref_doc_id for node in candidates)
-    if not any(count[document] >= MANY for document, name in names.items() if name in meant):
+    if not any(count[document] >= MANY for document, name in names.items() if name in in_question):
         return {}
-    return {document: OTHERS for document, name in names.items() if name not in meant}
+    return {document: OTHERS for document, name in names.items() if name not in in_question}
 
 
 def _comparable(
-    found: list[dict[str, Any]], own: Mapping[str, float], meanings: Mapping[str, float | None]
+    facts: list[dict[str, Any]], own: Mapping[str, float], meanings: Mapping[str, float | None]
 ) -> list[dict[str, Any]]:
     """Those that are not far weaker than the best of them, by their `own` scores or their cosines as these count."""
-    least = LEAST_SCORE * max((own[fact["id"]] for fact in found), default=0.0)
-    near = LEAST_COSINE * max((meanings[fact["id"]] or 0.0 for fact in found), default=0.0)
-    return [fact for fact in found if own[fact["id"]] >= least or (meanings[fact["id"]] or 0.0) >= near > 0]
+    least = LEAST_SCORE * max((own[fact["id"]] for fact in facts), default=0.0)
+    near = LEAST_COSINE * max((meanings[fact["id"]] or 0.0 for fact in facts), default=0.0)
+    return [fact for fact in facts if own[fact["id"]] >= least or (meanings[fact["id"]] or 0.0) >= near > 0]
 
 
 def usual_share(question: str, embedder: str) -> float:
-    """FOREIGN_SHARE to COSINE_SHARE: of cosines in the score, by the letters of the question where the embedder of this name is
-    the bundled one, which knows Latin letters; another one is taken to know all."""
+    """The share of cosines in the score. It depends on the letters of the question if the embedder of this name is the bundled
+    one, which knows Latin letters; others are assumed to know all."""
     if question.isascii() or not embedder.startswith(bundled_model.NAME):
         return COSINE_SHARE
     letters = [letter for letter in question if letter.isalpha()]

@@ -1,4 +1,4 @@
-"""Which texts help with a question, and how much, in the judgement of a language model."""
+"""Texts that help with a question, as a language model judges them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ragcore.text.rank_replies import ranked_in
 
 
 def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:
-    """(place from 0, relevance 0 to 10) of the texts that help, best first, ties in their order; none where none does.
+    """(place from 0, relevance 0 to 10) of the texts that help, best first, ties in their order.
 
     One call for every `batch_size` texts, `workers` at the same time. In the trace: a span "choose" for each, with `chosen`,
-    and `unreadable` where the reply names none of them in any form.
+    and `unreadable` if the reply names no text in any form.
     """
     if batch_size < 1:
         raise ValueError(f"the batch size is {batch_size}; it must be at least 1")

@@ -1,8 +1,8 @@
-"""How cosines of the multilingual embedder are made to be mixed with scores of words.
+"""Scaling of the multilingual embedder's cosines, so that they can be combined with scores of words.
 
-They lie between 0.7 and 0.9, so that their differences would count for little beside those of words: the lowest of the
-candidates becomes 0 and the highest 1. Words count less where passage and question are of different languages: what they share
-there are names and numbers, and in the same script words that mean something else.
+They lie between 0.7 and 0.9, so that their differences would hardly count: the lowest of the candidates becomes 0 and the
+highest 1. Words count less if passage and question are of different languages: they share names and numbers, and in the same
+script words with another meaning.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import lru_cache
 from ragcore.schema import TextNode
 from ragcore.text.language import language_of
 
-OTHER_LANGUAGE_SHARE = 0.8  # of the cosine in the score, where a passage is in another language than the question
-SAMPLE = 300  # characters of a passage that tell its language
+OTHER_LANGUAGE_SHARE = 0.8  # of the cosine in the score, if a passage is in another language than the question
+SAMPLE = 300  # characters of a passage from which its language is detected
 
 
 def min_max(cosines: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -25,11 +25,11 @@ def min_max(cosines: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def in_other_languages(question: str, candidates: Iterable[TextNode]) -> set[str]:
-    """The ids of those whose language is known, and not that of the question. Empty where that is not known."""
-    asked = language_of(question)
-    if not asked:
+    """The ids of passages whose language is known, and not that of the question. Empty if that is unknown."""
+    own = language_of(question)
+    if not own:
         return set()
-    return {node.id_ for node in candidates if _language_of(node.text[:SAMPLE]) not in (asked, "")}
+    return {node.id_ for node in candidates if _language_of(node.text[:SAMPLE]) not in (own, "")}
 
 
 _language_of = lru_cache(maxsize=10_000)(language_of)  # a search has a hundred candidates, often the same

@@ -1,4 +1,4 @@
-"""From one retriever to others: a passage that names a node, a retriever or a query engine is followed there."""
+"""A retriever that replaces passages with the nodes, retrievers or query engines that they name."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from ragcore.observe import Span
-from ragcore.retrievers.base import BaseRetriever, as_passage, distinct
+from ragcore.retrievers.base import BaseRetriever, Retriever, as_passage, distinct
 from ragcore.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
 
 
-class Retriever(Protocol):
-    def retrieve(self, query: QueryBundle, /) -> list[NodeWithScore]: ...
-
-
 class QueryEngine(Protocol):
-    def query(self, query: QueryBundle, /) -> Any:
-        """What str() makes the answer's text of."""
+    def query(self, query: QueryBundle, /) -> Any: ...
 
 
 class RecursiveRetriever(BaseRetriever):
-    """Begins at the retriever `root_id`. In the place of each IndexNode comes what has its `index_id`:
+    """Begins with the retriever `root_id`, and replaces each IndexNode with what has its `index_id`:
 
-    a node of `node_dict`, with the score of the node that named it; what a retriever of `retriever_dict` finds; or the answer
-    of an engine of `query_engine_dict`. Each is visited once in a question, so that going in circles ends. ValueError for an id
-    that none of them has, and for one that two of them have.
+    a node of `node_dict`, with the score of the IndexNode; the passages of a retriever of `retriever_dict`; or the answer of an
+    engine of `query_engine_dict`. Each is visited once per question, so that circles end. ValueError for an id that does not
+    exist, or exists twice.
     """
 
     name = "recursive"

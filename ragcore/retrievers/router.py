@@ -1,9 +1,9 @@
-"""The retriever that passes a question on to those of others whose descriptions fit it."""
+"""A retriever that selects others by their descriptions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
@@ -14,20 +14,20 @@ from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
 
 
 class RetrieverToolLike(Protocol):
-    """A retriever and what it is good for, as a `RetrieverTool` has them."""
+    """A retriever with a description, such as a `RetrieverTool`."""
 
     @property
-    def retriever(self) -> Any:
-        """Has `retrieve`, as a BaseRetriever; Any, for a tool promises less of what it holds."""
+    def retriever(self) -> Any: ...
 
     @property
     def metadata(self) -> Described: ...
 
 
 class RouterRetriever(BaseRetriever):
-    """What the selected retrievers find, the first selected first; a passage that several find comes once, as first found."""
+    """The passages of the selected retrievers, in the order of the selection, each once."""
 
     name = "router"
+    prompt_parts: ClassVar = {"selector": "_selector"}
 
     def __init__(
         self, selector: BaseSelector | None, retriever_tools: Sequence[RetrieverToolLike], llm: LLM | None = None

@@ -1,7 +1,7 @@
-"""Passages for a summary. "Summarise these documents" is like no passage in them: what is wanted is what they are about.
+"""Passages for a summary. "Summarise these documents" resembles none of their passages.
 
-Each document gives central passages that do not repeat each other. A spreadsheet also gives what its whole table holds. Of more
-than DOCUMENTS documents there are groups by topic, each with its central passages and the names of its documents.
+Each document gives central passages that do not repeat each other, a spreadsheet also a description of its whole table. More
+than DOCUMENTS are grouped by topic, and each group gives its central passages and the names of its documents.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
-DOCUMENTS = 40  # that are summarised one by one; more are put into groups
+DOCUMENTS = 40  # that are summarised one by one; more are grouped
 MOST = 60  # passages of an overview, unless `top_k` is more
 PER_GROUP = 3  # passages, each of another document where there are as many
 NAMED = 40  # documents of a group that are named
@@ -43,9 +43,9 @@ REPEATED = 0.97  # cosine to a passage of another document, from which it is a d
 
 
 class OverviewRetriever(BaseRetriever):
-    """Answers wishes for a summary of everything, or of documents by their names; all else is passed on to `otherwise`.
+    """Passages for a summary of all documents, or of some by their names; other questions go to the retriever `otherwise`.
 
-    Of each document it gives one passage at least, and up to `per_document` where MOST allows.
+    Each document gives at least one passage, and up to `per_document` as far as MOST allows.
     """
 
     name = "overview"
@@ -66,7 +66,7 @@ class OverviewRetriever(BaseRetriever):
         self._per_document = per_document
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
-        documents = self._wanted(query.query_str)
+        documents = self._documents_to_summarise(query.query_str)
         if documents is None:
             step.note(retriever=self._otherwise.name)
             return self._otherwise._retrieve(query, step)
@@ -83,19 +83,19 @@ class OverviewRetriever(BaseRetriever):
             return self._of_groups(nodes, {document.id_: document.name for document in documents}, language)
         return self._of_each_document(nodes, language)
 
-    def _wanted(self, message: str) -> list[StoredDocument] | None:
-        """The documents of which a summary is wanted; None where no summary of whole documents is."""
+    def _documents_to_summarise(self, message: str) -> list[StoredDocument] | None:
+        """The documents to summarise; None for a message that requests no summary of whole documents."""
         if not is_summary_request(message):
             return None
         among = self._document_ids
         documents = [document for document in self._store.documents() if among is None or document.id_ in among]
         topic, names = topic_of(message), {document.name for document in documents}
-        if meant := quoted_names(message, names):
-            return [document for document in documents if document.name in meant]
+        if quoted := quoted_names(message, names):
+            return [document for document in documents if document.name in quoted]
         if not topic:
             return documents
-        meant = called(topic, names)
-        return [document for document in documents if document.name in meant] or None
+        named = called(topic, names)
+        return [document for document in documents if document.name in named] or None
 
     def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:
         """Their passages, or so many of them, evenly spread, with their vectors."""
@@ -103,19 +103,19 @@ class OverviewRetriever(BaseRetriever):
         places = [(document.id_, place) for document in documents for place in range(0, document.passages, every)]
         chosen = places[:: max(len(places) // LOOKED_AT, 1)]  # more documents than that: not each has a passage
         ids: list[str] = []
-        for id_, of_document in groupby(chosen, key=itemgetter(0)):  # of thousands only some are asked for their passages
+        for id_, of_document in groupby(chosen, key=itemgetter(0)):  # of thousands of documents only some have passages here
             passages = self._store.passage_ids(id_)
             ids += [passages[place] for _, place in of_document if place < len(passages)]
         return self._store.nodes(ids)
 
     def _of_each_document(self, nodes: Sequence[TextNode], language: str) -> list[NodeWithScore]:
-        vectors, documents, scores = _measured(nodes)
+        vectors, documents, scores = _measure(nodes)
         of_document = [number for number, rows in enumerate(documents) for _ in rows]
         each = max(self._top_k // len(documents), min(self._per_document, MOST // len(documents)), 1)
         chosen = sorted(diverse(scores, vectors, of_document, dict.fromkeys(of_document, each)))
         tables = [self._description(nodes[rows[0]], language) for rows in documents]
         return [
-            NodeWithScore(_noted(nodes[row], {TABLE: tables[of_document[row]]}), float(np.clip(scores[row], 0.0, 1.0)))
+            NodeWithScore(_annotate(nodes[row], {TABLE: tables[of_document[row]]}), float(np.clip(scores[row], 0.0, 1.0)))
             for row in chosen
         ]
 
@@ -126,10 +126,10 @@ class OverviewRetriever(BaseRetriever):
         return " ".join(describe(table, language) for table in tables_in(self._store.document(first.ref_doc_id).text))
 
     def _of_groups(self, nodes: Sequence[TextNode], names: Mapping[str, str], language: str) -> list[NodeWithScore]:
-        vectors, documents, _ = _measured(nodes)
+        vectors, documents, _ = _measure(nodes)
         group_of = topic_groups(np.stack([unit(vectors[rows].mean(axis=0)) for rows in documents]))
         titles = group_names(["\n\n".join(nodes[row].text for row in rows) for rows in documents], group_of)
-        found: list[NodeWithScore] = []
+        hits: list[NodeWithScore] = []
         for group, title in enumerate(titles):
             members = [rows for rows, own in zip(documents, group_of, strict=True) if own == group]
             rows = [row for of_document in members for row in of_document]
@@ -138,17 +138,17 @@ class OverviewRetriever(BaseRetriever):
             first = diverse(central, vectors[rows], of_document, dict.fromkeys(range(len(members)), 1))[:PER_GROUP]
             listing = listed([names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language)
             notes = {GROUP: title, DOCUMENTS_OF_GROUP: listing}
-            found += [NodeWithScore(_noted(nodes[rows[at]], notes), float(central[at])) for at in first]
-        return found
+            hits += [NodeWithScore(_annotate(nodes[rows[at]], notes), float(central[at])) for at in first]
+        return hits
 
 
-def _noted(node: TextNode, notes: Mapping[str, str]) -> TextNode:
-    """The passage with those of the notes that say something above it, see `text/overview_notes.py`."""
-    said = {key: text for key, text in notes.items() if text}
-    return replace(node, metadata={**said, **node.metadata}) if said else node
+def _annotate(node: TextNode, notes: Mapping[str, str]) -> TextNode:
+    """The passage with the notes that are not empty in its metadata, see `text/overview_notes.py`."""
+    texts = {key: text for key, text in notes.items() if text}
+    return replace(node, metadata={**texts, **node.metadata}) if texts else node
 
 
-def _measured(nodes: Sequence[TextNode]) -> tuple[Vectors, list[list[int]], npt.NDArray[np.float64]]:
+def _measure(nodes: Sequence[TextNode]) -> tuple[Vectors, list[list[int]], npt.NDArray[np.float64]]:
     """Unit vectors (n, d), the rows of each document, and how well each passage stands for its document (n,)."""
     vectors = np.stack([unit(node.embedding) for node in nodes if node.embedding is not None])
     documents: dict[str | None, list[int]] = {}

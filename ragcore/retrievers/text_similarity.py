@@ -1,4 +1,4 @@
-"""Cosines of texts to a question, each text embedded once however often it is compared."""
+"""Cosines of texts to a question, with a cache of their vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragcore.schema import QueryBundle
 if TYPE_CHECKING:
     from ragcore.schema import Vector
 
-KEPT = 20_000  # vectors; about 30 MB at 384 numbers each
+CACHED = 20_000  # vectors; about 30 MB at 384 numbers each
 
 
 class Nearest:
@@ -49,6 +49,6 @@ class Nearest:
         with self._lock:
             for text in fresh:
                 self._known[text] = known[text]
-            while len(self._known) > KEPT:
+            while len(self._known) > CACHED:
                 self._known.popitem(last=False)
         return [known[text] for text in texts]

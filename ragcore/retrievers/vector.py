@@ -1,4 +1,4 @@
-"""Passages of a vector index: the nearest to the question, or those that another ranking of their vectors prefers."""
+"""Passages of a vector index: the nearest to the question, or the best by another ranking of their vectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragcore.vector_stores.ranking import LEARNERS, MMR_THRESHOLD, Similarity, l
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """What has passages, and the embedder that made their vectors."""
+    """A store of passages, and the embedder of their vectors."""
 
     @property
     def store(self) -> Store: ...
@@ -30,20 +30,19 @@ class VectorIndex(Protocol):
 
 
 class VectorIndexRetriever(BaseRetriever):
-    """The `similarity_top_k` best passages of an index, or of a store with the embedder that made its vectors.
+    """The `similarity_top_k` best passages of an index, or of a store with the embedder of its vectors.
 
-    `document_ids` (`doc_ids` is another name of it), `node_ids` and `filters` say which passages may be found; None means all,
-    an empty collection none. What the score is depends on `vector_store_query_mode`:
+    `document_ids` (or `doc_ids`), `node_ids` and `filters` restrict the search; None means all, an empty collection none. The
+    score depends on `vector_store_query_mode`:
 
     default: `similarity`, "cosine" (-1 to 1), "dot_product", or "euclidean" (minus the distance).
-    mmr: near but unlike each other, see `ranking.mmr`; its threshold is `mmr_threshold`, else that of
-    `vector_store_kwargs`, else 0.5.
+    mmr: near but unlike each other, see `ranking.mmr`; `mmr_threshold` may also be in `vector_store_kwargs`, default 0.5.
     svm, logistic_regression, linear_regression: the value of a classifier fitted to the question, see `ranking.learned`.
-    sparse, text_search: BM25 alone, the `sparse_top_k` best where that is given.
-    hybrid: cosine and BM25 together, see HybridRetriever; `alpha` is the share of the cosine, 0 to 1, and `sparse_top_k` how
-    many candidates each side gives.
+    sparse, text_search: BM25 alone; `sparse_top_k` goes before `similarity_top_k`.
+    hybrid: cosine and BM25 together, see HybridRetriever; `alpha` is the share of the cosine, 0 to 1, and `sparse_top_k` the
+    number of candidates of each side; `hybrid_top_k` goes before `similarity_top_k`.
 
-    ValueError for a mode or an argument that cannot be.
+    ValueError for an invalid mode or argument.
     """
 
     name = "vector"
@@ -64,6 +63,7 @@ class VectorIndexRetriever(BaseRetriever):
         mmr_threshold: float | None = None,
         vector_store_kwargs: Mapping[str, float] | None = None,
         sparse_top_k: int | None = None,
+        hybrid_top_k: int | None = None,
     ) -> None:
         self._mode = VectorStoreQueryMode(vector_store_query_mode)
         if self._mode is VectorStoreQueryMode.SEMANTIC_HYBRID:
@@ -80,7 +80,8 @@ class VectorIndexRetriever(BaseRetriever):
             self._store, self._embedder = index, embedder(embed_model)
         else:
             raise ValueError(f"a {type(index).__name__} has no vectors to search; give a VectorStoreIndex, or a store")
-        self.similarity_top_k = similarity_top_k
+        hybrid = self._mode is VectorStoreQueryMode.HYBRID
+        self.similarity_top_k = hybrid_top_k if hybrid and hybrid_top_k is not None else similarity_top_k
         self._similarity: Similarity = similarity
         self._scope = Scope(doc_ids if document_ids is None else document_ids, node_ids, filters)
         self._threshold = _threshold(mmr_threshold, vector_store_kwargs or {})
@@ -124,10 +125,10 @@ class VectorIndexRetriever(BaseRetriever):
         return [NodeWithScore(replace(node, embedding=None), score[node.id_]) for node in self._store.nodes(list(score))]
 
 
-def _threshold(given: float | None, options: Mapping[str, float]) -> float:
+def _threshold(threshold: float | None, options: Mapping[str, float]) -> float:
     if unknown := options.keys() - {"mmr_threshold"}:
         raise ValueError(f"vector_store_kwargs may hold mmr_threshold, and nothing like {sorted(unknown)}")
-    threshold = options.get("mmr_threshold", MMR_THRESHOLD) if given is None else given
+    threshold = options.get("mmr_threshold", MMR_THRESHOLD) if threshold is None else threshold
     if not 0 <= threshold <= 1:
         raise ValueError(f"mmr_threshold must be from 0 to 1, not {threshold}")
     return threshold

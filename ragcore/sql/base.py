@@ -1,27 +1,27 @@
-"""What a library needs of a database, whichever keeps it: a SQLite file (`ragcore.sql.sqlite`) or a PostgreSQL server.
+"""The contract of a library's database: a SQLite file (`ragcore.sql.sqlite`) or a PostgreSQL server (`ragcore.sql.postgres`).
 
-Statements are written in what both understand, with `?` and `:name` for values. Schemas are written for SQLite, in INTEGER,
-REAL, TEXT and BLOB, so that running one twice changes nothing; `ragcore.sql.postgres.translated` says them to PostgreSQL.
+Statements use SQL that both understand, with `?` and `:name` for values. Schemas are written for SQLite with the types INTEGER,
+REAL, TEXT and BLOB, and may run twice without effect; `ragcore.sql.postgres.translate_schema` converts them for PostgreSQL.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from typing import Any, Protocol
 
 from ragcore.errors import StoreError
 
-VERSION = 1  # of the tables: a higher one with a change that a program from before it must not write to
+VERSION = 1  # of the tables; increase it with a change that earlier programs must not write to
 
 
 class Rows(Protocol):
-    """What a statement gave. A row gives its values by place and by name."""
+    """The result of a statement. A row has its values by place and by name."""
 
     @property
     def rowcount(self) -> int:
-        """How many rows the statement changed."""
+        """The number of rows that the statement changed."""
 
     def fetchone(self) -> Any: ...
 
@@ -39,37 +39,42 @@ class Connection(Protocol):
 class Database(Protocol):
     """Safe to share between threads. Opened when first used."""
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is in a transaction or a snapshot."""
+
     def transaction(self) -> AbstractContextManager[Connection]:
-        """Everything inside is committed together, or, on any error, nothing of it. Inside another it is a part of that one.
+        """Everything inside is committed together, or nothing after an error. Inside another transaction it is a part of that.
 
-        Nobody else writes meanwhile: what was read inside is still true when it is committed. The price is that writers wait
-        for each other, in every process and on every machine, heartbeats among them; so a transaction is short. What takes
-        long (reading, embedding, making a vector index) is done before or after it, and rows are sent in bulk: a thousand
-        passages take a fraction of a second. SQLite has one lock for the file; PostgreSQL is given one for the schema, since
-        its own row locks would let two workers claim one file. It is taken no later than the first statement, so do not rely
-        on it before. A writer that is gone loses its lock with its connection.
+        Nobody else writes meanwhile: results of reading are still true at the commit. All writers in all processes and on all
+        machines wait for each other, including heartbeats, so a transaction must be short. Slow work (reading,
+        embedding, building a vector index) belongs before or after it, and rows are sent in bulk: a thousand passages take a
+        fraction of a second. SQLite locks the file; for PostgreSQL we lock the schema, because with its row locks two workers
+        could claim one file. The lock is certain only after the first statement. A writer that dies loses its lock with its
+        connection.
 
-        After a statement has failed, end the transaction: PostgreSQL takes no other one in it.
+        End the transaction after a failed statement: PostgreSQL refuses any further one in it.
         """
 
     def snapshot(self) -> AbstractContextManager[Connection]:
-        """Everything read inside is of one moment, whatever others write meanwhile. Waits for nobody. Write nothing inside."""
+        """Reads inside see the state of one moment, whatever others write meanwhile. Never waits. Do not write inside."""
 
     def revision(self) -> object:
-        """Another value than before whenever another connection has committed a change in between, and sometimes when none has.
-        Costs next to nothing: who waits for a change compares it, and looks into tables when it is another. Not in a
-        transaction."""
+        """A value that changes after every commit of another connection, and sometimes without one. Not in a transaction.
+
+        It is cheap: to wait for a change, compare it, and read the tables only when it differs.
+        """
 
     def close(self) -> None: ...
 
 
 def writable(text: str) -> str:
-    """The text as it can be stored: two halves of one character that stand together made whole, a lone half replaced."""
+    """The text in a form that can be stored: surrogate pairs become characters, lone surrogates are replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class BusyError(StoreError):
-    """Another writer's transaction lasted longer than one waits for it."""
+    """Another writer's transaction took longer than the waiting time."""
 
     retryable = True
 
@@ -81,7 +86,7 @@ class BusyError(StoreError):
 
 
 def newer_version(what: str, version: int) -> StoreError:
-    """The refusal of a database whose tables are of a version above VERSION; `what` is its name."""
+    """The error for a database named `what` whose tables have a version above VERSION."""
     return StoreError(
         f"{what} was made by a newer version of Lectern: its tables have version {version}, but this one only "
         f"knows versions up to {VERSION}. Nothing was changed in it.",
@@ -89,16 +94,26 @@ def newer_version(what: str, version: int) -> StoreError:
     )
 
 
-def other_version(what: str, table: str, column: str) -> StoreError:
-    """The refusal of a database whose table cannot be given a column it lacks; `what` is its name."""
-    return StoreError(
-        f"{what} was made by another version of Lectern: its table {table} has no {column}.",
-        hint="Open it with the version that made it, or name another library, such as another folder in LECTERN_HOME.",
-    )
+def missing_columns(
+    what: str, expected: Mapping[tuple[str, str], str], present: Collection[tuple[str, str]]
+) -> list[tuple[str, str, str]]:
+    """(table, column, definition) of the expected columns that existing tables of the database named `what` lack.
+
+    StoreError for a column that must neither be NULL nor has a default, so that it cannot be added.
+    """
+    tables = {table for table, _ in present}
+    missing = [(*place, expected[place]) for place in expected if place[0] in tables and place not in present]
+    for table, column, definition in missing:
+        if not definition:
+            raise StoreError(
+                f"{what} was made by another version of Lectern: its table {table} has no {column}.",
+                hint="Open it with the version that made it, or name another library, such as another folder in LECTERN_HOME.",
+            )
+    return missing
 
 
 def columns_of(schemas: Iterable[str]) -> dict[tuple[str, str], str]:
-    """By table and column, what adds the column to a table with rows; "" where nothing can."""
+    """By table and column, the definition to add the column to a table with rows; "" if it cannot be added."""
     with closing(sqlite3.connect(":memory:")) as fresh:
         for schema in schemas:
             fresh.executescript(schema)
@@ -106,14 +121,14 @@ def columns_of(schemas: Iterable[str]) -> dict[tuple[str, str], str]:
 
 
 def columns_in(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    """As `columns_of`, of a SQLite file as it is."""
-    found: dict[tuple[str, str], str] = {}
+    """As `columns_of`, for an existing SQLite file."""
+    columns: dict[tuple[str, str], str] = {}
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'").fetchall()
     for (table,) in tables:
         for _, column, kind, required, default, key in connection.execute(f'PRAGMA table_info("{table}")').fetchall():
             if key or (required and default is None):
-                found[table, column] = ""
+                columns[table, column] = ""
             else:
-                given = "" if default is None else f" DEFAULT {default}"
-                found[table, column] = f"{kind or 'ANY'}{' NOT NULL' if required else ''}{given}"
-    return found
+                suffix = "" if default is None else f" DEFAULT {default}"
+                columns[table, column] = f"{kind or 'ANY'}{' NOT NULL' if required else ''}{suffix}"
+    return columns

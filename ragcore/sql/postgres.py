@@ -1,7 +1,7 @@
 """A library's database on a PostgreSQL server, shared by any number of machines. Needs the extra `postgres` (pg8000).
 
-Each thread has its own connection, closed when the thread ends and opened again when the server was restarted. Tables belong
-to the modules that use them; each gives its schema in SQLite's words, and `translated` says them in PostgreSQL's.
+Each thread has its own connection, which is closed when the thread ends and opened again after a restart of the server. Every
+module that uses tables has their schema in SQLite's types; `translate_schema` converts it for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import BytesIO
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ragcore.errors import StoreError
-from ragcore.sql.base import VERSION, columns_of, newer_version, other_version
+from ragcore.sql.base import VERSION, columns_of, missing_columns, newer_version
 from ragcore.sql.postgres_address import Address, address_of
-from ragcore.sql.postgres_errors import LostConnectionError, _no_answer, explain_failures
+from ragcore.sql.postgres_errors import LostConnectionError, explain_failures, no_answer
 from ragcore.sql.postgres_values import Rows, encode, number_placeholders, rows_of, unescape
 
 if TYPE_CHECKING:
     from pg8000.dbapi import Connection as Wire
 
 CONNECT_SECONDS = 10.0
-BUSY_SECONDS = 30  # how long a writer waits for another one's transaction
-FORGOTTEN_SECONDS = 60  # an open transaction of which nothing more is heard is undone by the server
-SILENT_SECONDS = 30  # a machine that is gone without a word is given up after about so long
-STATEMENTS = 100  # kept ready on each connection
-VALUES = 30_000  # sent with one statement; the protocol allows 65,535
-TEXT, NUMERIC = 25, 1700  # the numbers of types; of the second is what sum() gives
+BUSY_SECONDS = 30  # a writer's maximum wait for another transaction
+FORGOTTEN_SECONDS = 60  # the server rolls back an open transaction that is idle for so long
+SILENT_SECONDS = 30  # approximate time until the loss of the other machine is noticed
+STATEMENTS = 100  # prepared statements of each connection
+VALUES = 30_000  # in one statement; the protocol allows 65,535
+TEXT, NUMERIC = 25, 1700  # the numbers of types; sum() returns NUMERIC
 
 SESSION = {
-    # What an administrator may have set for other programs, put back to what our statements and their answers are made for.
+    # Defaults that our statements need, in case an administrator has changed them for other programs.
     "client_encoding": "UTF8",
     "bytea_output": "hex",
     "extra_float_digits": "1",
@@ -45,10 +45,10 @@ SESSION = {
     "idle_in_transaction_session_timeout": f"{FORGOTTEN_SECONDS}s",
     "tcp_keepalives_idle": f"{SILENT_SECONDS // 2}",
     "tcp_keepalives_interval": "5",
-    "jit": "off",  # compiling costs more than it gains in statements of milliseconds
+    "jit": "off",  # compilation takes longer than our statements
 }
 
-# One writer at a time in this schema of this database. The first number is ours, so that no other program's lock is met.
+# One writer at a time in this schema of this database. The first number avoids collisions with the locks of other programs.
 WRITE_LOCK = "SELECT pg_advisory_xact_lock(1281717362, hashtext(current_schema()))"
 
 _TYPES = [
@@ -56,15 +56,15 @@ _TYPES = [
     (r"\bINTEGER\b", "BIGINT"),
     (r"\bREAL\b", "DOUBLE PRECISION"),
     (r"\bBLOB\b", "BYTEA"),
-    (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # compared and sorted as SQLite does
+    (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # so that it compares and sorts like SQLite
     (r"\) WITHOUT ROWID\b", ")"),
 ]
-_EXTENSION = re.compile(r"\bCREATE EXTENSION\b[^;]*;?")  # the one thing in a schema that SQLite does not know
+_EXTENSION = re.compile(r"\bCREATE EXTENSION\b[^;]*;?")  # the only statement in a schema that SQLite does not know
 _INSERT = re.compile(r"(\s*INSERT\b.*\bVALUES\s*)(\(\s*\?(?:\s*,\s*\?)*\s*\))(.*)", re.DOTALL | re.IGNORECASE)
 
 
-def translated(schema: str) -> str:
-    """A schema written for SQLite, for PostgreSQL: the names of types, and the collation of text."""
+def translate_schema(schema: str) -> str:
+    """A schema written for SQLite, with PostgreSQL's names of types and collation of text."""
     schema = re.sub(r"--[^\n]*", "", schema)
     for sqlite, postgres in _TYPES:
         schema = re.sub(sqlite, postgres, schema)
@@ -72,73 +72,72 @@ def translated(schema: str) -> str:
 
 
 class PostgresConnection:
-    """One connection, for one thread. Its errors are those of `PostgresDatabase`."""
+    """A connection of one thread. Its errors are those of `PostgresDatabase`."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self.in_transaction = False
         self.after_commit: list[Callable[[], None]] = []
-        self._begin = ""  # what the next statement is to begin with
+        self._begin = ""  # to be sent before the next statement
         self._connect()
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
-        with self._talking():
+        with self._guard():
             if not parameters:
                 return rows_of(self._wire.execute_simple(sql))
-            statement, names = number_placeholders(sql)
-            if names is None:
-                values = list(cast("Sequence[Any]", parameters))
+            if isinstance(parameters, Mapping):
+                statement, names = number_placeholders(sql, named=True)
+                values = [parameters[name] for name in names]
             else:
-                values = [cast("Mapping[str, Any]", parameters)[name] for name in names]
+                statement, _ = number_placeholders(sql, named=False)
+                values = list(parameters)
             return self._run(statement, values)
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Rows:
         """A plain INSERT sends many rows at a time."""
         insert = _INSERT.fullmatch(sql)
-        if insert is None or "DO UPDATE" in insert[3].upper():  # which may meet a row only once in a statement
+        if insert is None or "DO UPDATE" in insert[3].upper():  # must not change a row twice in one statement
             return Rows((), sum(self.execute(sql, each).rowcount for each in parameters))
         head, row, tail = insert.groups()
         count, rows = 0, iter(parameters)
         while batch := list(islice(rows, max(VALUES // row.count("?"), 1))):
-            statement, _ = number_placeholders(head + ", ".join([row] * len(batch)) + tail)
-            with self._talking():
+            statement, _ = number_placeholders(head + ", ".join([row] * len(batch)) + tail, named=False)
+            with self._guard():
                 values = encode([value for each in batch for value in each])
                 count += self._wire.execute_unnamed(statement, values).row_count
         return Rows((), count)
 
     def copy(self, table: str, data: bytes) -> None:
-        """Add rows in the binary form of COPY: https://www.postgresql.org/docs/current/sql-copy.html. `table`: with columns."""
-        with self._talking():
+        """Add rows in the binary form of COPY: https://www.postgresql.org/docs/current/sql-copy.html.
+
+        `table` is its name with the columns.
+        """
+        with self._guard():
             self._wire.execute_unnamed(f"COPY {table} FROM STDIN WITH (FORMAT binary)", stream=BytesIO(data))
 
     def copy_out(self, query: str) -> bytes:
-        """What a query gives, in the binary form of COPY."""
+        """The result of a query in the binary form of COPY."""
         out = BytesIO()
-        with self._talking():
+        with self._guard():
             self._wire.execute_unnamed(f"COPY ({query}) TO STDOUT WITH (FORMAT binary)", stream=out)
         return out.getvalue()
 
     @contextmanager
     def transaction(self, begin: str) -> Iterator[None]:
-        """All statements of this block, kept together or undone. `begin` is sent when the first of them is."""
+        """Commits all statements of this block together, or none. `begin` is sent with the first of them."""
         self.in_transaction, self._begin = True, begin
         self.after_commit.clear()
         try:
             yield
             if not self._begin:
                 self.execute("COMMIT")
-        except BaseException:  # undone for any reason, which goes on
+        except BaseException:
             if not self._begin and not self._lost:
-                with suppress(LostConnectionError):  # which undoes it too
+                with suppress(LostConnectionError):  # which rolls back, too
                     self.execute("ROLLBACK")
             raise
         finally:
             self.in_transaction, self._begin = False, ""
-
-    def owed(self) -> list[Callable[[], None]]:
-        """What is to be done after the transaction, which has been committed; the caller's to do now."""
-        work, self.after_commit = self.after_commit, []
-        return work
 
     def close(self) -> None:
         self._closed = True
@@ -146,18 +145,18 @@ class PostgresConnection:
 
     def _connect(self) -> None:
         with explain_failures(self._address):
-            self._wire = _connected(self._address)
+            self._wire = _connect(self._address)
         self._wire.register_in_adapter(TEXT, unescape)
         self._wire.register_in_adapter(NUMERIC, lambda text: float(text) if "." in text else int(text))
         self._prepared: OrderedDict[str, tuple[Any, ...]] = OrderedDict()
         self._lost = self._closed = False
 
     def _hang_up(self) -> None:
-        with suppress(Exception):  # gone already, in whatever way: there is nothing left to close
+        with suppress(Exception):  # there is nothing to close any more
             self._wire.close()
 
     def _start(self) -> None:
-        """Connect again where the connection was lost, unless in the middle of a transaction, and begin what is to begin."""
+        """Reconnect after a lost connection, except inside a transaction, and send `_begin`."""
         if self._lost and not self._closed and (self._begin or not self.in_transaction):
             self._connect()
         if not self._begin:
@@ -166,7 +165,7 @@ class PostgresConnection:
         try:
             with explain_failures(self._address):
                 self._wire.execute_simple(begin)
-        except LostConnectionError:  # the server was restarted while nothing was asked of it
+        except LostConnectionError:  # the server was restarted since the last statement
             self._hang_up()
             if self._closed:
                 raise
@@ -184,9 +183,12 @@ class PostgresConnection:
         return rows_of(self._wire.execute_named(name, encode(values), columns, readers, statement))
 
     @contextmanager
-    def _talking(self) -> Iterator[None]:
-        """The driver's failures in words. Unless the server has said what failed, the connection is not used again: the network
-        is gone, or what is left of an answer that was broken off would be taken for the answer to the next statement."""
+    def _guard(self) -> Iterator[None]:
+        """Translates the driver's failures.
+
+        After any failure that the server has not reported itself, the connection is not used again: either the network is down,
+        or the rest of an interrupted answer would be read as the answer to the next statement.
+        """
         from pg8000.exceptions import DatabaseError
 
         try:
@@ -197,8 +199,8 @@ class PostgresConnection:
                 except AttributeError as error:
                     if not self._closed:
                         raise
-                    raise _no_answer(error, self._address) from error  # closed meanwhile, the driver has no wire any more
-        except BaseException as error:  # of any kind, such as Ctrl+C; it goes on
+                    raise no_answer(error, self._address) from error  # closed meanwhile: the driver has no socket any more
+        except BaseException as error:  # of any kind, such as Ctrl+C
             if isinstance(error, LostConnectionError) or not isinstance(error, StoreError | DatabaseError):
                 self._lost = True
                 self._hang_up()
@@ -206,7 +208,7 @@ class PostgresConnection:
 
 
 class _Opened:
-    """A thread's connection. When the thread ends, this goes, and `closing` closes the connection."""
+    """A thread's connection. `closing` closes it when the thread ends."""
 
     def __init__(self, connection: PostgresConnection) -> None:
         self.connection = connection
@@ -214,9 +216,9 @@ class _Opened:
 
 
 class PostgresDatabase:
-    """A schema of a database on a server, connected to when first used. See `ragcore.sql.base.Database`.
+    """A schema of a database on a server, connected at the first use. See `ragcore.sql.base.Database`.
 
-    StoreError, and never the password, when the server is not there, refuses, or fails.
+    StoreError when the server cannot be reached, refuses or fails. No error contains the password.
     """
 
     def __init__(self, url: str, *schemas: str) -> None:
@@ -234,32 +236,29 @@ class PostgresDatabase:
             opened = self._local.opened = self._open()
         return opened.connection
 
-    @contextmanager
-    def transaction(self) -> Iterator[PostgresConnection]:
-        """Everything inside is committed together, or, on any error, nothing of it. Nobody else writes meanwhile.
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection().in_transaction
 
-        It begins with the first statement: what is made ready before it keeps nobody waiting.
-        """
-        with self._begin(f"BEGIN; {WRITE_LOCK}") as connection:
-            yield connection
+    def transaction(self) -> AbstractContextManager[PostgresConnection]:
+        """See `Database.transaction`. It begins with the first statement: work before that makes nobody wait."""
+        return self._begin(f"BEGIN; {WRITE_LOCK}")
 
-    @contextmanager
-    def snapshot(self) -> Iterator[PostgresConnection]:
-        """Everything read inside is of one moment, whatever others write meanwhile. Waits for nobody. Write nothing inside."""
-        with self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
-            yield connection
+    def snapshot(self) -> AbstractContextManager[PostgresConnection]:
+        """See `Database.snapshot`."""
+        return self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def clock(self) -> float:
-        """Seconds since the epoch by the server's clock, as those of the machines that share it differ."""
+        """Seconds since the epoch by the server's clock: the clocks of the machines that share it differ."""
         with self.snapshot() as db:
             return float(db.execute("SELECT extract(epoch FROM clock_timestamp())").fetchall()[0][0])
 
     def revision(self) -> str:
-        """See `Database.revision`. It says which transactions are over, in all databases of the server."""
+        """See `Database.revision`. It names the finished transactions of all databases of the server."""
         return str(self.connection().execute("SELECT txid_current_snapshot()::text").fetchall()[0][0])
 
     def after_commit(self, work: Callable[[], None]) -> None:
-        """Have `work` done once this thread's transaction has been committed; not at all when it is undone."""
+        """Call `work` after this thread's transaction is committed; not if it is rolled back."""
         self.connection().after_commit.append(work)
 
     def close(self) -> None:
@@ -272,12 +271,13 @@ class PostgresDatabase:
     @contextmanager
     def _begin(self, begin: str) -> Iterator[PostgresConnection]:
         connection = self.connection()
-        if connection.in_transaction:  # part of the transaction around it
+        if connection.in_transaction:  # part of the outer transaction
             yield connection
             return
         with connection.transaction(begin):
             yield connection
-        for work in connection.owed():
+        work_after, connection.after_commit = connection.after_commit, []
+        for work in work_after:
             work()
 
     def _open(self) -> _Opened:
@@ -286,7 +286,7 @@ class PostgresDatabase:
             try:
                 if not self._prepared:
                     self._prepare(opened.connection)
-            except BaseException:  # undone for any reason, which goes on
+            except BaseException:
                 opened.closing()
                 raise
             self._prepared = True
@@ -295,77 +295,63 @@ class PostgresDatabase:
         return opened
 
     def _prepare(self, connection: PostgresConnection) -> None:
-        """Make the tables that are not there, and give those of an earlier version the columns they lack."""
+        """Create missing tables, and add missing columns to those of an earlier version."""
         with connection.transaction(f"BEGIN; {WRITE_LOCK}"):
             connection.execute("CREATE TABLE IF NOT EXISTS lectern (version BIGINT NOT NULL)")
-            found = connection.execute("SELECT version FROM lectern").fetchone()
-            if found is None:
+            row = connection.execute("SELECT version FROM lectern").fetchone()
+            if row is None:
                 connection.execute("INSERT INTO lectern VALUES (?)", (VERSION,))
-            elif found["version"] > VERSION:
-                raise newer_version(f"The library in {self.address.shown}", found["version"])
+            elif row["version"] > VERSION:
+                raise newer_version(f"The library in {self.address.shown}", row["version"])
             self._add_new_columns(connection)
             for schema in self._schemas:
-                connection.execute(translated(schema))
+                connection.execute(translate_schema(schema))
 
     def _add_new_columns(self, connection: PostgresConnection) -> None:
-        """Those that may be empty or have a default."""
-        found = connection.execute(
+        """Add missing columns. They must allow NULL or have a default."""
+        rows = connection.execute(
             "SELECT relname, attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
             " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND attnum > 0 AND NOT attisdropped"
         )
-        present = {(row["relname"], row["attname"]) for row in found}
-        tables = {table for table, _ in present}
-        for (table, column), definition in columns_of(_EXTENSION.sub("", schema) for schema in self._schemas).items():
-            if table not in tables or (table, column) in present:
-                continue
-            if not definition:
-                raise other_version(f"The library in {self.address.shown}", table, column)
-            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translated(definition)}')
+        present = {(row["relname"], row["attname"]) for row in rows}
+        expected = columns_of(_EXTENSION.sub("", schema) for schema in self._schemas)
+        for table, column, definition in missing_columns(f"The library in {self.address.shown}", expected, present):
+            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translate_schema(definition)}')
 
 
-def _connected(address: Address) -> Wire:
+def _connect(address: Address) -> Wire:
     from pg8000.dbapi import Connection
 
-    wire = _socket_to(address)
+    wire = None if address.local else _socket_to(address)
     try:
         connection = Connection(
             address.user,
             address.host,
+            unix_sock=f"{address.host}/.s.PGSQL.{address.port}" if address.local else None,
+            sock=wire,
+            timeout=CONNECT_SECONDS,
             database=address.database,
-            password=address.password or "",  # asked for one that is None, the driver would fail on its own
+            password=address.password or "",  # the driver would fail on None if the server requires one
             ssl_context=False if address.local else address.encryption,
             application_name="lectern",
             startup_params={**SESSION, "options": address.options} if address.options else SESSION,
-            sock=wire,
         )
-    except BaseException:  # closed for any reason, which goes on
-        wire.close()
+    except BaseException:
+        if wire is not None:
+            wire.close()
         raise
-    connection._usock.settimeout(None)  # a statement may take long; `_notice_silence` sees to the rest
+    connection._usock.settimeout(None)  # a statement may take long
     return connection
 
 
 def _socket_to(address: Address) -> socket.socket:
-    if not address.local:
-        wire = socket.create_connection((address.host, address.port), CONNECT_SECONDS)
-        _notice_silence(wire)
-        return wire
-    wire = socket.socket(socket.AF_UNIX)
-    try:
-        wire.settimeout(CONNECT_SECONDS)
-        wire.connect(f"{address.host}/.s.PGSQL.{address.port}")
-    except OSError:
-        wire.close()
-        raise
-    return wire
-
-
-def _notice_silence(wire: socket.socket) -> None:
-    """Let the system tell when the other machine is gone without a word, where it can."""
+    """A socket on which the system reports the silent loss of the other machine, where it can."""
+    wire = socket.create_connection((address.host, address.port), CONNECT_SECONDS)
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # The last is for what is on its way: while something is, nobody asks whether the other machine is there.
+    # Keepalive packets are sent only while no data is in transit; TCP_USER_TIMEOUT is for data in transit.
     silence = [("TCP_KEEPIDLE", SILENT_SECONDS // 2), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)]
     for name, value in [*silence, ("TCP_USER_TIMEOUT", 1000 * SILENT_SECONDS)]:
         if hasattr(socket, name):
             wire.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return wire

@@ -1,4 +1,4 @@
-"""Where a PostgreSQL server is, as its address says."""
+"""The address of a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragcore.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Address:
-    """Where a database is. `shown` leaves the password out."""
+    """The parts of an address. `shown` has no password."""
 
     user: str
     password: str | None
@@ -20,7 +20,7 @@ class Address:
     port: int
     database: str
     options: str | None  # for the server, such as -csearch_path=team
-    encryption: ssl.SSLContext | bool | None  # None: where the server offers it; True: always; a context: and checked
+    encryption: ssl.SSLContext | bool | None  # None: optional; True: required; a context: with a certificate check
 
     @property
     def local(self) -> bool:

@@ -1,4 +1,4 @@
-"""The server's and the driver's failures, as errors that a person can act on."""
+"""The failures of the server and the driver, as errors that a person can act on."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ragcore.sql.postgres_address import Address
 
 
 class LostConnectionError(StoreError):
-    """The server does not answer, or no longer."""
+    """The server does not answer, or has stopped answering."""
 
     retryable = True
 
 
 class MissingTableError(DamagedStoreError):
-    """A table is gone, perhaps since one looked which there are."""
+    """A table does not exist, or no longer."""
 
 
 @contextmanager
 def explain_failures(address: Address) -> Iterator[None]:
-    """The driver's failures as errors that a person can act on; a mistake in a statement is ours, and let through."""
+    """Translates the driver's failures. An error in one of our statements passes unchanged."""
     try:
         from pg8000.exceptions import DatabaseError, InterfaceError
     except ImportError as error:
@@ -31,22 +31,22 @@ def explain_failures(address: Address) -> Iterator[None]:
     try:
         yield
     except (InterfaceError, DatabaseError, OSError) as error:
-        # A refusal to connect is in the context of the failure to say goodbye to the server, which has hung up.
+        # After a refused connection the driver fails to say goodbye; the refusal is in the context of that failure.
         refusal: BaseException | None = error
         while refusal is not None and not isinstance(refusal, DatabaseError):
             refusal = refusal.__context__
         if refusal is None:
-            raise _no_answer(error, address) from error
+            raise no_answer(error, address) from error
         fields = refusal.args[0] if refusal.args and isinstance(refusal.args[0], dict) else {}
-        explained = _explained(fields.get("C", ""), fields.get("M", ""), address)
+        explained = _explain(fields.get("C", ""), fields.get("M", ""), address)
         if explained is None:
             raise
         raise explained from error
 
 
-def _no_answer(error: Exception, address: Address) -> StoreError:
+def no_answer(error: Exception, address: Address) -> StoreError:
     if "password" in str(error):
-        return _not_let_in(address, str(error))
+        return _access_denied(address, str(error))
     if "refuses SSL" in str(error):
         return StoreError(
             f"The PostgreSQL server of {address.shown} does not encrypt connections, but the address asks for it.",
@@ -63,23 +63,23 @@ def _no_answer(error: Exception, address: Address) -> StoreError:
     )
 
 
-def _not_let_in(address: Address, said: str) -> StoreError:
+def _access_denied(address: Address, said: str) -> StoreError:
     return StoreError(
         f"The PostgreSQL server of {address.shown} does not let {address.user} in: {said}.",
         hint="Check the user and the password in the address.",
     )
 
 
-def _explained(code: str, said: str, address: Address) -> StoreError | None:
-    """By the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html; None for a mistake in a statement."""
+def _explain(code: str, said: str, address: Address) -> StoreError | None:
+    """The error for a code of https://www.postgresql.org/docs/current/errcodes-appendix.html; None for a wrong statement."""
     return _refusal(code, said, address) or _no_vectors(code, said, address) or _failure(code, said, address)
 
 
 def _refusal(code: str, said: str, address: Address) -> StoreError | None:
-    """Who is not let in, and what there is no room for."""
+    """Failures of access, room and schemas."""
     where = address.shown
     if code in ("28P01", "28000"):
-        return _not_let_in(address, said)
+        return _access_denied(address, said)
     if code == "3D000":
         return StoreError(
             f"There is no database {address.database} on the PostgreSQL server at {address.host}.",
@@ -128,7 +128,7 @@ def _no_vectors(code: str, said: str, address: Address) -> StoreError | None:
 
 
 def _failure(code: str, said: str, address: Address) -> StoreError | None:
-    """What went wrong while a statement ran."""
+    """Failures while a statement ran."""
     where = address.shown
     if code in ("42501", "25006"):
         return StoreError(

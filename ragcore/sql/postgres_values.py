@@ -1,29 +1,20 @@
-"""Statements and values as the driver takes them, and rows as it gives them."""
+"""Statements and values in the form of the driver, and rows of its results."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, overload
-
-_TOKENS = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|::|\?|:[A-Za-z_]\w*")
+from typing import Any
 
 
-class Row(Sequence[Any]):
-    """A row's values, by place and by name."""
+class Row:
+    """A row's values, by place and by name, as sqlite3.Row has them."""
 
     __slots__ = ("_places", "_values")
 
     def __init__(self, values: list[Any], places: Mapping[str, int]) -> None:
         self._values = values
         self._places = places
-
-    @overload
-    def __getitem__(self, key: int | str) -> Any: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> list[Any]: ...
 
     def __getitem__(self, key: int | str | slice) -> Any:
         return self._values[self._places[key] if isinstance(key, str) else key]
@@ -42,51 +33,47 @@ class Row(Sequence[Any]):
 
 
 class Rows:
-    """What a statement gave: all of it is here already."""
+    """The result of a statement, completely in memory."""
 
     def __init__(self, rows: Iterable[Row], rowcount: int) -> None:
-        self.rows_of = iter(rows)
+        self._rows = iter(rows)
         self.rowcount = rowcount
 
     def fetchone(self) -> Row | None:
-        return next(self.rows_of, None)
+        return next(self._rows, None)
 
     def fetchall(self) -> list[Row]:
-        return list(self.rows_of)
+        return list(self._rows)
 
     def __iter__(self) -> Iterator[Row]:
-        return self.rows_of
+        return self._rows
+
+
+class _Names(dict[str, str]):
+    """Every name is its own value."""
+
+    def __missing__(self, name: str) -> str:
+        return name
 
 
 @lru_cache(1024)
-def number_placeholders(sql: str) -> tuple[str, list[str] | None]:
-    """The statement with $1, $2... for its placeholders; of :name placeholders also the names, in that order."""
-    names: list[str] = []
-    asked = 0
+def number_placeholders(sql: str, *, named: bool) -> tuple[str, Iterable[str]]:
+    """The statement with $1, $2... as placeholders, and the names of its :name placeholders in that order."""
+    from pg8000.dbapi import convert_paramstyle
 
-    def number(found: re.Match[str]) -> str:
-        nonlocal asked
-        token = found[0]
-        if token == "?":
-            asked += 1
-            return f"${asked}"
-        if token.startswith(":") and token != "::":
-            if token[1:] not in names:
-                names.append(token[1:])
-            return f"${names.index(token[1:]) + 1}"
-        return token
-
-    return _TOKENS.sub(number, sql), names or None
+    statement, names = convert_paramstyle("named" if named else "qmark", sql, _Names())
+    return statement, names
 
 
 def encode(values: Iterable[Any]) -> list[str | None]:
-    """Values as PostgreSQL reads them: https://www.postgresql.org/docs/current/datatype.html."""
+    """Values in PostgreSQL's text format: https://www.postgresql.org/docs/current/datatype.html."""
     return [None if value is None else _text(value) for value in values]
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return _escaped(str.__str__(value))  # an enum's own text
+        text = str.__str__(value)  # str() of an enum would be its name
+        return text.replace(_ESCAPE, _ESCAPE + "1").replace(_NUL, _ESCAPE + "0")
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, bytes | bytearray | memoryview):
@@ -97,17 +84,13 @@ def _text(value: Any) -> str:
 
 
 def _element(value: Any) -> str:
-    """A value in the text of an array."""
+    """A value inside the text of an array."""
     return str(value) if isinstance(value, int) else '"' + _text(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-# PostgreSQL stores every character but NUL. One that Unicode leaves to programs for their own ends stands for it, and,
-# before a 1, for itself.
+# PostgreSQL cannot store NUL. A character that Unicode reserves for internal use replaces it, followed by 0; followed by 1, it
+# stands for itself.
 _NUL, _ESCAPE = "\0", "\uffff"
-
-
-def _escaped(text: str) -> str:
-    return text.replace(_ESCAPE, _ESCAPE + "1").replace(_NUL, _ESCAPE + "0")
 
 
 def unescape(text: str) -> str:

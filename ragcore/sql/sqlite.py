@@ -1,7 +1,7 @@
-"""The library's SQLite file: how it is opened, and how a change is made whole or not at all.
+"""The library's SQLite file: opening it, and transactions.
 
-Write-ahead logging lets several processes read while one writes. Each thread has its own connection, closed when the thread
-ends. Tables belong to the modules that use them; each gives its schema, written so that running it twice changes nothing.
+With write-ahead logging several processes read while one writes. Each thread has its own connection, which is closed when the
+thread ends. Every module that uses tables has their schema, which may run twice without effect.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 
 from ragcore.errors import DamagedStoreError, StoreError
-from ragcore.sql.base import VERSION, BusyError, columns_in, columns_of, newer_version, other_version
+from ragcore.sql.base import VERSION, BusyError, columns_in, columns_of, missing_columns, newer_version
 
-BUSY_SECONDS = 30.0  # how long a writer waits for another process's transaction
-WAL_LIMIT = 4 << 20  # bytes that the log may keep on disk once its contents are in the file
-ROOM = 100_000  # bytes that SQLite may need to open a file which can be written
-SHRINK_SECONDS = 0.5  # how long giving space back waits for others
+BUSY_SECONDS = 30.0  # a writer's maximum wait for another process's transaction
+WAL_LIMIT = 4 << 20  # bytes of the log on disk after its contents are in the file
+ROOM = 100_000  # bytes that SQLite may need to open a file for writing
+SHRINK_SECONDS = 0.5  # `shrink`'s maximum wait for others
 
 
 class NoRoomError(StoreError):
@@ -35,9 +35,9 @@ class NoRoomError(StoreError):
 
 
 class _Opened:
-    """A thread's connection. When the thread ends, this goes, and `closing` closes the connection.
+    """A thread's connection. `closing` closes it when the thread ends.
 
-    One that is `for_now` reads a file which nobody could write when it was opened, and which someone may write any time.
+    A connection `for_now` reads a file that could not be written when it was opened. This may change at any time.
     """
 
     def __init__(self, connection: sqlite3.Connection, *, for_now: bool = False) -> None:
@@ -51,7 +51,7 @@ class _Opened:
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        """Its thread's statements run inside. SQLite crashes when a connection is closed in the middle of one."""
+        """Surrounds the statements of its thread. SQLite crashes when a connection is closed during a statement."""
         try:
             with self._work:
                 self.at_work = True
@@ -62,18 +62,18 @@ class _Opened:
                 self.close()
 
     def close(self) -> None:
-        """Close it, from any thread: now, or once its thread has ended the work that it is in the middle of."""
-        self.unwanted = True  # before looking: whoever is at work looks after
+        """Close it from any thread: now, or after the current work of its thread."""
+        self.unwanted = True  # set first: a thread at work checks it afterwards
         if self._work.acquire(blocking=False):
             self.closing()
             self._work.release()
 
 
 class SQLiteDatabase:
-    """A SQLite file, opened when first used. Safe to share between threads; `close` closes every thread's connection, that of
-    a thread in the middle of a transaction once this has ended.
+    """A SQLite file, opened at the first use. Threads may share it; `close` closes the connections of all threads, that of a
+    thread in a transaction after the transaction.
 
-    A file that may not be written, or is on a disk that cannot be, or is full, is read all the same.
+    A file without write permission, or on a read-only or full disk, can still be read.
     """
 
     def __init__(self, path: Path, *schemas: str) -> None:
@@ -85,49 +85,47 @@ class SQLiteDatabase:
         self._prepared = False
 
     def connection(self) -> sqlite3.Connection:
-        """This thread's connection: autocommit, rows by name, foreign keys on. Only inside a transaction or snapshot may others
-        call `close` meanwhile."""
+        """This thread's connection: autocommit, rows by name, foreign keys on.
+
+        Other threads may call `close` meanwhile only if this one is inside a transaction or snapshot.
+        """
         return self._own().connection
 
     @property
     def in_transaction(self) -> bool:
-        """Whether this thread is in the middle of one, or of a snapshot."""
+        """Whether this thread is in a transaction or a snapshot."""
         opened: _Opened | None = getattr(self._local, "opened", None)
         return opened is not None and opened.at_work
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Everything inside is committed together, or, on any error, nothing of it. Takes the write lock at once."""
-        with self._begin("BEGIN IMMEDIATE") as connection:
-            yield connection
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """See `Database.transaction`. Acquires the write lock at once."""
+        return self._begin("BEGIN IMMEDIATE")
 
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Everything read inside is of one moment, whatever others write meanwhile. Waits for nobody. Write nothing inside."""
-        with self._begin("BEGIN") as connection:
-            yield connection
+    def snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
+        """See `Database.snapshot`."""
+        return self._begin("BEGIN")
 
     def revision(self) -> int:
-        """See `Database.revision`. What this thread commits itself leaves it as it is."""
+        """See `Database.revision`. Commits of this thread do not change it."""
         opened = self._own()
-        with self._in_words(), opened.work():
+        with self._translate_errors(), opened.work():
             return int(opened.connection.execute("PRAGMA data_version").fetchone()[0])
 
     def before_commit(self, key: object, work: Callable[[], None]) -> None:
-        """Have `work` done when this thread's transaction is about to be committed; once, however often it is asked for."""
+        """Call `work` just before this thread's transaction is committed, once for each `key`."""
         self._own().before_commit.setdefault(key, work)
 
     def shrink(self) -> None:
-        """Give the space of deleted rows back to the disk. Not in a transaction.
+        """Return the space of deleted rows to the disk. Not in a transaction.
 
-        While others read or write, it may be left for the next time.
+        While others read or write, this may do nothing.
         """
         opened = self._own()
         connection = opened.connection
-        with self._in_words(), opened.work():
+        with self._translate_errors(), opened.work():
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * SHRINK_SECONDS)}").fetchall()
             try:
-                connection.executescript("PRAGMA incremental_vacuum")  # execute() would give back one page
+                connection.executescript("PRAGMA incremental_vacuum")  # execute() would free only one page
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
@@ -142,7 +140,6 @@ class SQLiteDatabase:
             self._opened.clear()
 
     def _own(self) -> _Opened:
-        """This thread's."""
         opened: _Opened | None = getattr(self._local, "opened", None)
         if opened is not None and (opened.for_now or opened.unwanted) and not opened.at_work:
             opened.close()
@@ -153,29 +150,25 @@ class SQLiteDatabase:
 
     @contextmanager
     def _begin(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._in_words():
+        with self._translate_errors():
             opened = self._own()
             connection = opened.connection
-            if connection.in_transaction:  # part of the transaction around it
+            if connection.in_transaction:  # part of the outer transaction
                 yield connection
                 return
             with opened.work():
                 connection.execute(begin)
                 try:
-                    yield connection
-                    for work in opened.before_commit.values():
-                        work()
-                    connection.execute("COMMIT")
-                except BaseException:  # undone for any reason, which goes on
-                    if connection.in_transaction:  # SQLite has ended it already when, say, the disk was full
-                        connection.execute("ROLLBACK")
-                    raise
+                    with connection:  # commits, or rolls back after an error
+                        yield connection
+                        for work in opened.before_commit.values():
+                            work()
                 finally:
                     opened.before_commit.clear()
 
     def _open(self) -> _Opened:
-        with self._in_words():
-            if self._prepared and not self.path.exists():  # one made in its place would lack everything
+        with self._translate_errors():
+            if self._prepared and not self.path.exists():  # a new file would be an empty library
                 raise StoreError(
                     f"The library file {self.path} is no longer there.",
                     hint="It was deleted or moved while it was in use. Put it back, or start Lectern again.",
@@ -192,18 +185,18 @@ class SQLiteDatabase:
             with self._lock:
                 try:
                     self._prepare(opened.connection, only_read)
-                except BaseException:  # undone for any reason, which goes on
+                except BaseException:
                     opened.close()
                     raise
                 self._opened.add(opened)
             return opened
 
     def _full(self) -> bool:
-        """Whether its disk has no room. Not so where the folder is gone, which is another failure."""
+        """Whether its disk is full. False if the folder is missing, which is another failure."""
         return self.path.parent.exists() and shutil.disk_usage(self.path.parent).free < ROOM
 
     def _to_be_read(self) -> str:
-        """The address of the file where it cannot be written. Without a log nobody else writes it either."""
+        """The address of a file that cannot be written. If it has no log, nobody else writes it either."""
         log = self.path.with_name(self.path.name + "-wal")
         changing = log.exists() and log.stat().st_size
         return f"{self.path.absolute().as_uri()}?{'mode=ro' if changing else 'immutable=1'}"
@@ -216,9 +209,9 @@ class SQLiteDatabase:
         if only_read:
             self._prepare_to_read(connection, version)
             return
-        if not connection.execute("PRAGMA page_count").fetchone()[0]:  # an old file would not listen, and wait for writers
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:  # no effect on an old file, where it waits for writers
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        give_up = time.monotonic() + BUSY_SECONDS
+        deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
                 connection.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -230,8 +223,8 @@ class SQLiteDatabase:
                     connection.execute(f"PRAGMA user_version = {VERSION}")
                 break
             except sqlite3.OperationalError as error:
-                # Two processes making the same new file: SQLite does not wait by itself here.
-                if "locked" not in str(error) or time.monotonic() > give_up:
+                # Two processes create the same file: SQLite does not wait here.
+                if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
         self._prepared = True
@@ -240,46 +233,37 @@ class SQLiteDatabase:
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}").fetchall()
 
     @cached_property
-    def _wanted(self) -> dict[tuple[str, str], str]:
+    def _expected_columns(self) -> dict[tuple[str, str], str]:
         return columns_of(self._schemas)
 
     def _prepare_to_read(self, connection: sqlite3.Connection, version: int) -> None:
-        """Let the tables that a file of an earlier version lacks be read as empty ones. StoreError where it lacks a column."""
-        wanted, present = self._wanted, columns_in(connection)
+        """Replace the tables that a file of an earlier version lacks by empty ones. StoreError where it lacks a column."""
+        expected, present = self._expected_columns, columns_in(connection)
         tables = {table for table, _ in present}
-        if version < VERSION or any(table in tables for table, _ in wanted.keys() - present.keys()):
+        if version < VERSION or any(table in tables for table, _ in expected.keys() - present.keys()):
             raise StoreError(
                 f"The library file {self.path} was made by an earlier version of Lectern, and cannot be brought up to date"
                 " because it cannot be written.",
                 hint="Copy the library's folder to where you may write, and open the copy.",
             )
         connection.execute("PRAGMA temp_store = MEMORY")
-        for lacking in {table for table, _ in wanted} - tables:
-            columns = ", ".join(f'"{column}"' for table, column in wanted if table == lacking)
-            connection.execute(f'CREATE TEMP TABLE "{lacking}" ({columns})')
-        connection.execute("PRAGMA query_only = ON")  # or what is written to a temporary table would be lost in silence
+        for missing in {table for table, _ in expected} - tables:
+            columns = ", ".join(f'"{column}"' for table, column in expected if table == missing)
+            connection.execute(f'CREATE TEMP TABLE "{missing}" ({columns})')
+        connection.execute("PRAGMA query_only = ON")  # so that nothing is written to a temporary table and silently lost
 
     def _add_new_columns(self, connection: sqlite3.Connection) -> None:
-        """Give a file of an earlier version the columns it lacks: those that may be empty or have a default."""
-        tables = {table for table, _ in columns_in(connection)}
-        if not tables:
-            return
-        wanted = {place: definition for place, definition in self._wanted.items() if place[0] in tables}
-        if wanted.keys() <= columns_in(connection).keys():
-            return
-        connection.execute("BEGIN IMMEDIATE")  # another process may be at it too
-        present = columns_in(connection)
-        for (table, column), definition in wanted.items():
-            if (table, column) in present:
-                continue
-            if not definition:
-                raise other_version(f"The library file {self.path}", table, column)
-            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
-        connection.execute("COMMIT")
+        """Add the columns that a file of an earlier version lacks. They must allow NULL or have a default."""
+        name = f"The library file {self.path}"
+        if missing_columns(name, self._expected_columns, columns_in(connection)):
+            connection.execute("BEGIN IMMEDIATE")  # another process may add them at the same time
+            for table, column, definition in missing_columns(name, self._expected_columns, columns_in(connection)):
+                connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {definition}')
+            connection.execute("COMMIT")
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
-        """SQLite's own failures as errors that a person can act on."""
+    def _translate_errors(self) -> Iterator[None]:
+        """SQLite's failures as errors that a person can act on."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -296,7 +280,7 @@ class SQLiteDatabase:
                 ) from error
             raise
         except sqlite3.ProgrammingError as error:
-            if "closed database" in str(error):  # by another thread, in the middle of this one's work
+            if "closed database" in str(error):  # by another thread during this one's work
                 raise StoreError(f"The library file {self.path} was closed.", hint="Open the library again.") from error
             raise
         except (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.DataError):

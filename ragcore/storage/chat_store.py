@@ -42,8 +42,24 @@ class SimpleChatStore:
         with self._lock:
             self._conversations[key] = (*self._conversations.get(key, ()), *messages)
 
-    def add_message(self, key: str, message: ChatMessage) -> None:
-        self.add_messages(key, (message,))
+    def add_message(self, key: str, message: ChatMessage, idx: int | None = None) -> None:
+        """Add a message to the end, or before the one at `idx`."""
+        with self._lock:
+            messages = list(self._conversations.get(key, ()))
+            messages.insert(len(messages) if idx is None else idx, message)
+            self._conversations[key] = tuple(messages)
+
+    def delete_message(self, key: str, idx: int = -1) -> ChatMessage | None:
+        """The message that was at `idx`; None where there was none."""
+        with self._lock:
+            messages = list(self._conversations.get(key, ()))
+            if not -len(messages) <= idx < len(messages):
+                return None
+            message = messages.pop(idx)
+            self._conversations[key] = tuple(messages)
+        return message
+
+    delete_last_message = delete_message
 
     def delete_messages(self, key: str) -> list[ChatMessage]:
         """Forget a conversation; gives what it was, [] where there was none."""

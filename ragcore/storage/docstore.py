@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from pathlib import Path
+from typing import Any, Literal, overload
 
-from ragcore.errors import UnknownDocumentError
+from ragcore.errors import DamagedStoreError, UnknownDocumentError
 from ragcore.schema import Document, Metadata, TextNode
-from ragcore.vector_stores.node_json import Item
+from ragcore.storage.atomic_file import replace_file
+from ragcore.vector_stores.node_json import Item, decoded, encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,16 @@ class DocumentStore(ABC):
         """All passages."""
         return [item for item in self._all() if isinstance(item, TextNode)]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as values that JSON has."""
+        return {"docs": [json.loads(encoded(item)) for item in self._all()], "hashes": self.get_all_document_hashes()}
+
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Add what `to_dict` gave. KeyError for anything else."""
+        self.add_documents([decoded(json.dumps(item)) for item in data["docs"]])
+        for id_, hash_ in data["hashes"].items():
+            self.set_document_hash(id_, hash_)
+
     @abstractmethod
     def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
         """Keep a hash, also of a document that is not stored itself."""
@@ -173,13 +186,37 @@ def copy_documents(source: DocumentStore, target: DocumentStore) -> None:
 
 
 class SimpleDocumentStore(DocumentStore):
-    """Lives as long as the process."""
+    """Lives as long as the process, or in a file of JSON.
+
+    >>> store = SimpleDocumentStore()
+    >>> store.add_documents([TextNode("A boat is red.", "n1")])
+    >>> SimpleDocumentStore.from_dict(store.to_dict()).get_node("n1").text
+    'A boat is red.'
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._items: dict[str, Item] = {}
         self._by_source: dict[str, dict[str, None]] = {}  # the ids of passages; a dict, because it keeps their order
         self._hashes: dict[str, str] = {}
+
+    @classmethod
+    def from_dict(cls, save_dict: Mapping[str, Any]) -> SimpleDocumentStore:
+        store = cls()
+        store.restore(save_dict)
+        return store
+
+    def persist(self, persist_path: str | Path = "docstore.json") -> None:
+        """Write everything to a file, whole or not at all. StoreError."""
+        replace_file(Path(persist_path), json.dumps(self.to_dict()))
+
+    @classmethod
+    def from_persist_path(cls, persist_path: str | Path = "docstore.json") -> SimpleDocumentStore:
+        """What `persist` wrote. DamagedStoreError where the file has something else."""
+        try:
+            return cls.from_dict(json.loads(Path(persist_path).read_text("utf-8")))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedStoreError(f"{persist_path} does not hold documents.", hint="Choose another file.") from error
 
     def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
         self._hashes[doc_id] = doc_hash

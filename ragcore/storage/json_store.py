@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ragcore.schema import Document, TextNode
-from ragcore.storage.docstore import DocumentStore
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
@@ -25,7 +24,7 @@ def plain_storage(storage: MemoryStorage, shared: str) -> dict[str, Any]:
     places = [shared, *(record.place for record in records)]
     return {
         RECORDS: [_of_json({**asdict(record), "entries": storage.index_store.entries(record.place)}) for record in records],
-        DOCUMENTS: {place: _plain_documents(storage.nodes(place)) for place in places},
+        DOCUMENTS: {place: storage.nodes(place).to_dict() for place in places},
         VECTORS: {record.place: _plain_vectors(storage.vectors(record.place)) for record in records},
     }
 
@@ -38,21 +37,10 @@ def storage_from_plain(data: Mapping[str, Any]) -> MemoryStorage:
         storage.index_store.put(IndexRecord(**fields))
         storage.index_store.put_entries(fields["place"], told["entries"])
     for place, held in data[DOCUMENTS].items():
-        _put_documents(storage, place, held)
+        storage.nodes(place).restore(held)
     for place, documents in data[VECTORS].items():
         _put_vectors(storage, place, documents)
     return storage
-
-
-def _plain_documents(store: DocumentStore) -> dict[str, Any]:
-    return {"docs": [_plain(item) for item in store.docs.values()], "hashes": store.get_all_document_hashes()}
-
-
-def _put_documents(storage: Storage, place: str, held: Mapping[str, Any]) -> None:
-    store = storage.nodes(place)
-    store.add_documents([_item(each) for each in held["docs"]])
-    for id_, hash_ in held["hashes"].items():
-        store.set_document_hash(id_, hash_)
 
 
 def _plain_vectors(store: Store) -> list[dict[str, Any]]:

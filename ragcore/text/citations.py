@@ -1,4 +1,4 @@
-"""Citations in an answer: [3] is the third passage that it was made from, [3, 5] the third and the fifth."""
+"""Citations in an answer: [3] is the third of its passages, [3, 5] the third and the fifth."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import closing
 from ragcore.schema import NodeWithScore
 from ragcore.text.code_fences import rewrite_outside_code, rewrite_outside_spans
 
-_NUMBER = r"\d{1,6}"  # an answer may be made from all passages of a library
+_NUMBER = r"\d{1,6}"  # up to all passages of a library
 
 CITATION = re.compile(rf"\[{_NUMBER}(?:\s*[,;]\s*{_NUMBER})*\](?!\()")  # of one passage or of several; no link
-MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")  # those that stand together, and the space before them
+MARKS = re.compile(rf"(?:\s*{CITATION.pattern})+")  # neighbours, with the space before them
 
 
-_MOST_PASSAGES = 99  # a number above it is no wrong citation
-# How a prompt calls a passage in the languages of our prompts and answers.
+_MOST_PASSAGES = 99  # a larger number is no citation of a missing passage, but a year, say
+# The words for a passage in the languages of our prompts and answers.
 _PASSAGE = r"(?:passages?|sources?|documents?|passagen?|quellen?|pasajes?|fuentes?|段落|来源|文档)"
 _NUMBERS = rf"(?P<numbers>#?{_NUMBER}(?:\s*(?:[,;&]|and|und|et|y|和|、)\s*(?:{_PASSAGE}\s*)?#?{_NUMBER})*)"
 _ANY_FORM = re.compile(
@@ -38,31 +38,31 @@ _ANY_FORM = re.compile(
 
 
 def cited_in(text: str) -> list[int]:
-    """The numbers that a text cites, in its order, as often as it does."""
+    """The numbers that a text cites, in order, with repeats."""
     return [int(number) for cited in CITATION.findall(text) for number in re.findall(_NUMBER, cited)]
 
 
 def renumber(text: str, numbers: Mapping[int, int]) -> str:
-    """The text outside its code with [n] as [numbers[n]]; citations side by side that become the same are one.
+    """The text with [n] as [numbers[n]], except in code. Neighbours that become the same citation are one.
 
     >>> renumber("Blue [3][5], red [9]. `x[3]`", {3: 1, 5: 1, 9: 2})
     'Blue [1], red [2]. `x[3]`'
     """
 
-    def renumbered(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         space = match.group()[: match.group().index("[")]
-        shown = dict.fromkeys(numbers.get(number, number) for number in cited_in(match.group()))
-        return space + "".join(f"[{number}]" for number in shown)
+        new = dict.fromkeys(numbers.get(number, number) for number in cited_in(match.group()))
+        return space + "".join(f"[{number}]" for number in new)
 
-    def in_line(line: str) -> str:
-        return rewrite_outside_spans(line, lambda part: MARKS.sub(renumbered, part))
+    def replace_in_line(line: str) -> str:
+        return rewrite_outside_spans(line, lambda part: MARKS.sub(replace, part))
 
-    return rewrite_outside_code(text, line=in_line, language=lambda name: name)
+    return rewrite_outside_code(text, line=replace_in_line, language=lambda name: name)
 
 
 def standard_citations(text: str, count: int) -> str:
-    """The text with every way to cite one of `count` passages written as [n], and without citations of passages that do not
-    exist. A larger number in brackets, such as a year, stays.
+    """The text with every form of a citation of `count` passages as [n], without citations of passages that
+    do not exist. A larger number in brackets, such as a year, stays.
 
     >>> standard_citations("Blue (passage 1), not red 【2†source】 [Passages 1 and 3].", 2)
     'Blue [1], not red [2] [1].'
@@ -78,23 +78,23 @@ def standard_citations(text: str, count: int) -> str:
     return _ANY_FORM.sub(standard, text)
 
 
-def recited(text: str, shown: Callable[[int], str]) -> str:
-    """The text with what `shown` makes of each number that it cites in the place of the citation."""
-    return CITATION.sub(lambda cited: "".join(map(shown, cited_in(cited.group()))), text)
+def recited(text: str, rewrite: Callable[[int], str]) -> str:
+    """The text with `rewrite(number)` in place of each number that it cites."""
+    return CITATION.sub(lambda match: "".join(map(rewrite, cited_in(match.group()))), text)
 
 
-_BEGUN = re.compile(r"\[[\d\s,;]{0,60}$")  # a citation whose end may come with the next piece
+_UNFINISHED = re.compile(r"\[[\d\s,;]{0,60}$")  # a citation whose end may come with the next piece
 
 
 class Citations:
-    """Passages numbered 1, 2, 3 … in the order in which a text cites them; `cited` are those so far."""
+    """Numbers passages 1, 2, 3 … in the order in which a text cites them; `cited` are those so far."""
 
     def __init__(self) -> None:
         self.cited: list[NodeWithScore] = []
         self._numbers: dict[str, int] = {}
 
     def anew(self, text: str, nodes: Sequence[NodeWithScore]) -> str:
-        """`text`, in which [n] cites `nodes[n - 1]`, with the new numbers. What cites none of them stays as it is."""
+        """`text`, in which [n] cites `nodes[n - 1]`, with the new numbers. Other numbers stay as they are."""
 
         def mark(match: re.Match[str]) -> str:
             known = [self._number(nodes[number - 1]) for number in cited_in(match.group()) if 1 <= number <= len(nodes)]
@@ -103,19 +103,19 @@ class Citations:
         return CITATION.sub(mark, text)
 
     def pieces(self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]) -> Generator[str, None, None]:
-        """The same of a text that comes in pieces; one that may end inside a citation waits for the next."""
-        held = ""
+        """As `anew`, for a text in pieces. A piece that may end inside a citation waits for the next."""
+        rest = ""
         with closing(pieces):
             for piece in pieces:
-                held += piece
-                begun = _BEGUN.search(held)
-                cut = begun.start() if begun else len(held)
-                yield self.anew(held[:cut], nodes)
-                held = held[cut:]
-        yield self.anew(held, nodes)
+                rest += piece
+                unfinished = _UNFINISHED.search(rest)
+                cut = unfinished.start() if unfinished else len(rest)
+                yield self.anew(rest[:cut], nodes)
+                rest = rest[cut:]
+        yield self.anew(rest, nodes)
 
-    def _number(self, found: NodeWithScore) -> int:
-        number = self._numbers.setdefault(found.node.id_, len(self._numbers) + 1)
+    def _number(self, hit: NodeWithScore) -> int:
+        number = self._numbers.setdefault(hit.node.id_, len(self._numbers) + 1)
         if number > len(self.cited):
-            self.cited.append(found)
+            self.cited.append(hit)
         return number

@@ -12,8 +12,8 @@ _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
 def fenced(lines: Iterable[str]) -> Iterator[bool]:
-    """Of each line, whether it belongs to such a block; the fences do, too."""
-    opening = ""  # the mark that opened the block we are in
+    """For each line, whether it belongs to a fenced block. The fences belong to it."""
+    opening = ""  # the mark that opened the current block
     for line in lines:
         inside = bool(opening)
         if opening:
@@ -24,10 +24,11 @@ def fenced(lines: Iterable[str]) -> Iterator[bool]:
 
 
 def rewrite_outside_code(text: str, *, line: Callable[[str], str], language: Callable[[str], str]) -> str:
-    """The text with `line` applied to every line outside blocks of code, and `language` to what stands behind their fences.
+    """The text with `line` applied to the lines outside blocks of code, and `language` to what follows a
+    fence.
 
-    Blocks lose their indentation and are closed at the end of the text: otherwise the end of a list would end a block in it,
-    and what follows would not be code for the reader, though it is here.
+    Blocks lose their indentation and are closed at the end of the text. Without that, a Markdown renderer
+    ends a block at the end of the list that it is in, and renders the rest of the code as text.
     """
     out, mark, indent = [], "", 0
     for each in text.splitlines():

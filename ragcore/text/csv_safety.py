@@ -1,4 +1,4 @@
-"""Tables for spreadsheets, in which no cell runs: https://owasp.org/www-community/attacks/CSV_Injection."""
+"""Tables for spreadsheets without CSV injection: https://owasp.org/www-community/attacks/CSV_Injection."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import io
 from collections.abc import Sequence
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a cell begins with that a spreadsheet would run."""
+"""The beginnings of a cell that a spreadsheet runs as a formula."""
 
 
 def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
-    """A table that spreadsheets open as it is: UTF-8 with its mark, and no cell that they would run as a formula."""
-    written = io.StringIO(newline="")
-    csv.writer(written).writerows([harmless(cell) for cell in row] for row in rows)
-    return written.getvalue().encode("utf-8-sig")
+    """A table for spreadsheets, in UTF-8 with a byte order mark, without formulas."""
+    table = io.StringIO(newline="")
+    csv.writer(table).writerows([harmless(cell) for cell in row] for row in rows)
+    return table.getvalue().encode("utf-8-sig")
 
 
 def harmless(cell: str) -> str:
-    """The text with an apostrophe before what a spreadsheet would take for a formula; it hides the apostrophe."""
+    """The text with an apostrophe, which a spreadsheet hides, before anything that looks like a formula."""
     return f"'{cell}" if _may_run(cell) else cell
 
 
 def as_meant(cell: str) -> str:
-    """The text that `harmless` was given."""
+    """The reverse of `harmless`."""
     return cell[1:] if cell.startswith("'") and _may_run(cell[1:]) else cell
 
 
 def _may_run(cell: str) -> bool:
-    """Also behind apostrophes that were there before, so that none is taken for ours."""
+    # A cell with its own apostrophe gets another one, so that `as_meant` does not remove it.
     return cell.lstrip(" '").startswith(FORMULA)

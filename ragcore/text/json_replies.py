@@ -1,7 +1,7 @@
-"""The JSON value in a model's reply, which is rarely JSON alone: in a fence, among prose, with the habits of other languages.
+"""The JSON value in a model's reply, which is often in a fence, in prose, or in the syntax of Python.
 
-What is forgiven is what leaves no doubt: comments, single quotes, trailing commas, keys without quotes, line breaks inside
-strings, Python's True, False and None. The rest is Python's own `json`, so what it cannot read is an error and never a guess.
+Accepted are comments, single quotes, trailing commas, keys without quotes, line breaks inside strings, and
+Python's True, False and None. Everything else is up to `json`, and an error where that fails.
 """
 
 from __future__ import annotations
@@ -25,21 +25,24 @@ _TOKEN = re.compile(
 )
 _BRACKET = re.compile(r"\[[^\[\]{}\"']*\]|[\[{]")  # one that could be prose, or a beginning
 _WORDS = {"True": "true", "False": "false", "None": "null"}
+_ESCAPES = {"\\'": "'", '"': '\\"'}
 
 
 def loose_json(text: str) -> Any:
-    """The one value in `text`. Citations such as [2] beside it are prose, and a value said twice is one value.
+    """The one value in `text`. Citations such as [2] around it are prose, and a repeated value is one value.
 
-    ValueError where there is none, where it cannot be read with certainty, and where there are several that differ.
+    ValueError if there is none, if it cannot be read with certainty, and if there are different ones.
+
+    >>> loose_json("Sure: {'answer': 42,}")
+    {'answer': 42}
     """
     text = text.lstrip("\ufeff")
     for alone in (text, *_FENCE.findall(text)):
         try:
-            return _value(list(_tokens(alone, 0)))
+            return _value(list(_tokens(alone)))
         except ValueError:
             continue
-    found = list(_values(text))
-    values = [value for value in found if not _is_citation(value)] or found
+    values = _without_citations(list(_values(text)))
     if not values:
         raise ValueError(f"no JSON in {_short(text)}")
     if any(value != values[0] for value in values):
@@ -48,24 +51,24 @@ def loose_json(text: str) -> Any:
 
 
 def json_values(text: str) -> list[Any]:
-    """All JSON values in `text`, in order: one, or several objects after each other, with prose around them or not.
+    """All JSON values in `text`, in order: one, or several objects after each other, perhaps in prose.
 
-    What cannot be read ends the list, as a reply that was cut short does. Citations such as [2] beside other values are prose.
+    The list ends at the first that cannot be read, such as the end of a truncated reply. Citations such as
+    [2] next to other values are prose.
     """
     text = text.lstrip("\ufeff")
-    found = [value for fenced in _FENCE.findall(text) for value in _readable(fenced)] or _readable(text)
-    return [value for value in found if not _is_citation(value)] or found
+    in_fences = [value for block in _FENCE.findall(text) for value in _readable(block)]
+    return _without_citations(in_fences or _readable(text))
 
 
 def _readable(text: str) -> list[Any]:
     """The text as one value, or the objects and arrays in it up to the first that cannot be read."""
-    found: list[Any] = []
+    values: list[Any] = []
     with suppress(ValueError):
-        return [_value(list(_tokens(text, 0)))]
+        return [_value(list(_tokens(text)))]
     with suppress(ValueError):
-        for value in _values(text):
-            found.append(value)
-    return found
+        values.extend(_values(text))
+    return values
 
 
 def read_json(text: str, start: int = 0) -> tuple[Any, int]:
@@ -97,12 +100,13 @@ def _values(text: str) -> Iterator[Any]:
             yield value
 
 
-def _is_citation(value: Any) -> bool:
-    return isinstance(value, list) and all(type(item) is int for item in value)
+def _without_citations(values: list[Any]) -> list[Any]:
+    """The values that are no lists of integers; all of them if there are no others."""
+    return [value for value in values if not (isinstance(value, list) and all(type(item) is int for item in value))] or values
 
 
-def _tokens(text: str, at: int) -> Iterator[tuple[str, str]]:
-    text = text.rstrip()
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    text, at = text.rstrip(), 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
@@ -135,14 +139,10 @@ def _value(tokens: list[tuple[str, str]]) -> Any:
 
 def _strict(kind: str, text: str, following: str) -> str:
     if kind in ("single", "double"):
-        return '"' + re.sub(r"\\.|\"", _escaped, text[1:-1], flags=re.DOTALL) + '"'
+        return '"' + re.sub(r"\\.|\"", lambda match: _ESCAPES.get(match[0], match[0]), text[1:-1], flags=re.DOTALL) + '"'
     if kind == "word":
         return f'"{text}"' if following == ":" else _WORDS.get(text, text)
     return text
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return {"\\'": "'", '"': '\\"'}.get(match.group(), match.group())
 
 
 def _short(text: str) -> str:

@@ -1,10 +1,10 @@
-"""Telling words of a text, in its own spelling: keywords, a title, other ways to put a question."""
+"""Key phrases of a text, in its own spelling: keywords, a title, other wordings of a question."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import MAX_HEADING, quotes_in
@@ -30,44 +30,45 @@ TITLE_WORDS = 3  # keywords of a title, where a text has no heading
 
 
 def keywords(text: str, most: int) -> list[str]:
-    """At most `most`, the most telling first: names, and words that the text uses often; each spelt as it is spelt first.
+    """At most `most` names and frequent words, the best first, in their first spelling, without stop words.
 
-    Where no spaces are written, pairs of characters, as keyword search compares them. Words without meaning are left out.
+    Of scripts without spaces they are pairs of characters, as keyword search compares them.
+
+    >>> keywords("Maria Silva chairs the board. The board thanks Maria Silva.", 2)
+    ['Maria Silva', 'board']
     """
-    spelt: dict[tuple[str, ...], str] = {}
-    told: Counter[tuple[str, ...]] = Counter()
+    spelling: dict[tuple[str, ...], str] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
     for phrase in _phrases(text):
-        meant = tuple(content_words(phrase))
-        spelt.setdefault(meant, phrase)
-        told[meant] += 1
-    best = sorted(spelt, key=lambda meant: -told[meant] * _weight(spelt[meant], meant))  # stable: first seen first
-    return [spelt[meant] for meant in best[: max(most, 0)]]
+        stems = tuple(content_words(phrase))
+        spelling.setdefault(stems, phrase)
+        counts[stems] += 1
+
+    def weight(stems: tuple[str, ...]) -> float:
+        return counts[stems] * (1 + 0.75 * (len(stems) - 1) if is_telling(spelling[stems]) else 0.2)
+
+    best = sorted(spelling, key=weight, reverse=True)  # stable: first seen first
+    return [spelling[stems] for stems in best[: max(most, 0)]]
 
 
 def is_telling(phrase: str) -> bool:
-    """Not a number alone, and not one of the words that any text may use."""
+    """Whether it is neither a number nor a word that any text may use."""
     return not phrase.isdigit() and phrase.lower() not in _WEAK
 
 
 def in_ordinary_case(phrase: str, text: str) -> str:
-    """What is written in capitals alone, in the letters that `text` writes its words in elsewhere, else in small ones.
-
-    A single short word may be an abbreviation and stays.
-    """
+    """A phrase in capitals, with each word as `text` spells it elsewhere, or in small letters. A single short
+    word may be an abbreviation and stays."""
     if not phrase.isupper() or len(phrase) <= MAX_ABBREVIATION:
         return phrase
     words = sorted(set(re.findall(r"[^\W\d_]+", text)), key=str.islower)  # small letters last: they may begin a sentence too
     usual = {word.upper(): word for word in words if not word.isupper()}
-    said = re.sub(r"[^\W\d_]+", lambda word: usual.get(word.group(), word.group().lower()), phrase)
-    return said[:1].upper() + said[1:] if phrase.endswith("?") else said
-
-
-def _weight(phrase: str, meant: Sequence[str]) -> float:
-    return 1 + 0.75 * (len(meant) - 1) if is_telling(phrase) else 0.2
+    spelt = re.sub(r"[^\W\d_]+", lambda word: usual.get(word.group(), word.group().lower()), phrase)
+    return spelt[:1].upper() + spelt[1:] if phrase.endswith("?") else spelt
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """Names of several words as one, every other word that has a meaning alone."""
+    """Names of several words as one phrase, and every other content word."""
     name = 0  # where the name that is growing begins
     end = -1  # where it ends; -1 for none
     for match in _TOKEN.finditer(text):
@@ -91,21 +92,18 @@ def _phrases(text: str) -> Iterator[str]:
 
 
 def title(text: str) -> str:
-    """The heading that `text` begins with, else its most telling words; "" where it has none."""
+    """The heading that `text` begins with, or else its best keywords; "" if it has none."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     heading = _HEADING_MARKS.sub("", first)
     lead = next((quote.lead for quote in quotes_in(text, number=0)), "")
-    if heading and len(heading.split()) <= MAX_HEADING and (first.lstrip().startswith("#") or _leads(heading, lead)):
+    leads = first.lstrip().startswith("#") or (lead and lead.startswith(" ".join(heading.split())))
+    if heading and len(heading.split()) <= MAX_HEADING and leads:
         return heading
     return ", ".join(keywords(text, TITLE_WORDS))
 
 
-def _leads(heading: str, lead: str) -> bool:
-    return bool(lead) and lead.startswith(" ".join(heading.split()))
-
-
-def rephrased(question: str, most: int) -> list[str]:
-    """At most `most` other ways to look for what `question` asks, without repeats; the question itself where there is none."""
+def rephrase(question: str, most: int) -> list[str]:
+    """At most `most` other search texts for the question; the question itself if there are none."""
     bare = question.strip(" ?？¿!.")
     words = bare.split()
     start = next((at for at, word in enumerate(words) if content_words(word)), 0)

@@ -1,10 +1,10 @@
-"""The words of a text as keyword search compares them: folded, stemmed, and in pairs of characters where no spaces are written.
+"""The words of a text for keyword search: folded, stemmed, and in scripts without spaces as pairs of characters.
 
-A word's stem follows from the word alone, so question and passage always meet. Its script chooses the Snowball stemmer
-(https://snowballstem.org): English for Latin letters, German where there is ä, ö, ü or ß, and Russian, Greek, Arabic, Hindi,
-Tamil and Armenian for theirs. Chinese, Japanese and Korean become overlapping pairs of characters, as in Lucene's
-CJKBigramFilter. Thai, Lao, Burmese and Khmer, whose characters are single sounds, become overlapping threes, which tell far
-more apart; a text has their pairs too, for a question that is no longer.
+The stem depends on the word alone, so that a question and a passage have the same one. The script chooses the
+Snowball stemmer (https://snowballstem.org): English for Latin letters, German for ä, ö, ü or ß, and Russian,
+Greek, Arabic, Hindi, Tamil and Armenian. Chinese, Japanese and Korean become overlapping pairs of characters,
+as in Lucene's CJKBigramFilter. Thai, Lao, Burmese and Khmer, whose characters are single sounds, become
+overlapping threes, which are more specific; a text has their pairs too, for short questions.
 """
 
 from __future__ import annotations
@@ -12,30 +12,32 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Callable
 from functools import cache
-from typing import Protocol
 
 from ragcore.text.word_forms import USUAL
 
 
 def words(text: str) -> list[str]:
-    """Every word in order, ready to compare: stemmed, without capitals or accents; stop words are kept.
+    """Every word in order, stemmed, without capitals or accents. Of Thai, Lao, Burmese and Khmer pairs and
+    threes.
 
-    Of Thai, Lao, Burmese and Khmer both pairs and threes.
+    >>> words("The writers wrote")
+    ['the', 'writer', 'write']
     """
     return _terms(text, without_stop_words=False)
 
 
 def content_words(text: str) -> list[str]:
-    """As `words`, without those that carry no meaning of their own, such as "the" or "und", or pairs that are in a three."""
+    """As `words`, without stop words such as "the" or "und", and without pairs that are in a three."""
     return _terms(text, without_stop_words=True)
 
 
 def stem(word: str) -> str:
-    """The form under which a single word is compared."""
+    """The stem of a single word."""
     known = _stems.get(word)
     if known is None:
-        known = _stem(_folded(word))
+        known = _stem(_fold(word))
         if len(word) > LONGEST_WORD:
             return known
         if len(_stems) > MOST_STEMS:
@@ -45,18 +47,18 @@ def stem(word: str) -> str:
 
 
 def _terms(text: str, *, without_stop_words: bool) -> list[str]:
-    folded = _folded(text)
+    folded = _fold(text)
     if " up" in folded:
         folded = _GROW_UP.sub("growup", folded)
     if without_stop_words and "may " in folded:
         folded = _MAY.sub("", folded)
-    found = _WORD.findall(folded)
+    plain_words = _WORD.findall(folded)
     if without_stop_words:
-        found = [word for word in found if word not in STOP_WORDS]
+        plain_words = [word for word in plain_words if word not in STOP_WORDS]
     if folded.isascii() or not _UNSPACED.search(folded):
-        return [_stems.get(word) or stem(word) for word in found]
+        return [_stems.get(word) or stem(word) for word in plain_words]
     terms: list[str] = []
-    for word in found:
+    for word in plain_words:
         if _UNSPACED.search(word):
             for run in _RUNS.findall(word):
                 terms += _grams(run, longest=without_stop_words) if _UNSPACED.match(run) else [stem(run)]
@@ -65,16 +67,13 @@ def _terms(text: str, *, without_stop_words: bool) -> list[str]:
     return terms
 
 
-def _folded(text: str) -> str:
-    """Without capitals, and with every letter and digit in the one way that it is compared in."""
+def _fold(text: str) -> str:
+    """Without capitals, and with one form of every letter and digit."""
     if text.isascii():
         return text.lower()
-    folded = _OTHER_DIGIT.sub(_digit, unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
     return folded.translate(_ALIKE) if any(chr(code) in folded for code in _ALIKE) else folded
-
-
-def _digit(found: re.Match[str]) -> str:
-    return str(unicodedata.decimal(found[0]))
 
 
 def _grams(run: str, *, longest: bool) -> list[str]:
@@ -85,27 +84,23 @@ def _grams(run: str, *, longest: bool) -> list[str]:
     return threes if longest else pairs + threes
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...
-
-
 @cache
-def _stemmer(language: str) -> _Stemmer:
+def _stemmer(language: str) -> Callable[[str], str]:
     import snowballstemmer  # type: ignore[import-untyped]
 
-    stemmer: _Stemmer = snowballstemmer.stemmer(language)
-    return stemmer
+    stem: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
+    return stem
 
 
 def _stem(word: str) -> str:
     word = word.replace("'s", "").replace("’s", "").replace("'", "").replace("’", "")
     language = "english" if word.isascii() else _language(word)
-    # Numbers, codes and very long runs are compared as they are.
     if language == "english":
         word = USUAL.get(word, word)
+    # Numbers, codes and very long words have no stem.
     if language and len(word) <= LONGEST_WORD and not any(letter.isdigit() for letter in word):
-        with _stemming:  # a stemmer keeps its state in itself
-            word = _stemmer(language).stemWord(word)
+        with _stemming:  # a stemmer is not thread-safe
+            word = _stemmer(language)(word)
     if word.isascii() or not _FOLDABLE.search(word):
         return word
     return (
@@ -125,12 +120,8 @@ def _language(word: str) -> str:
     return ""
 
 
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-LONGEST_WORD = 40  # characters of one that is stemmed and remembered
-MOST_STEMS = 200_000  # words remembered
+LONGEST_WORD = 40  # characters of a word that has a stem
+MOST_STEMS = 200_000  # words in memory
 _stems: dict[str, str] = {}
 _stemming = threading.Lock()
 
@@ -144,10 +135,10 @@ _SCRIPTS = (
     ("tamil", "\u0b80", "\u0bff"),
 )
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
-# Persian's kaf and yeh are Arabic's; a soft hyphen only shows where a word may be broken.
+# Persian kaf and yeh are the Arabic letters; a soft hyphen is an invisible place for a line break.
 _ALIKE = str.maketrans({"\u06a9": "\u0643", "\u06cc": "\u064a", "\u00ad": None})
 _FOLDABLE = re.compile(r"[\u0591-\u05c7\u064b-\u0652\u00c0-\u024f\u0300-\u04ff\u1e00-\u1fff]")
-# Vowel signs are no \w: Hebrew and Arabic points, the Indic blocks, Tibetan, Burmese, Khmer; Thai and Lao have \w enough.
+# Vowel signs that \w does not match: Hebrew and Arabic points, the Indic blocks, Tibetan, Burmese, Khmer.
 _MARKS = (
     r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0eff"
     r"\u0f18-\u0fbc\u1000-\u1049\u1780-\u17d3"
@@ -157,16 +148,17 @@ WITHOUT_SPACES = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"
     r"\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Characters, for a regular expression, of scripts that write no spaces between words, or as Korean does join more to them."""
+"""Characters, for a regular expression, of scripts without spaces between words, and Korean, which joins
+particles to words."""
 _SOUNDS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _UNSPACED = re.compile(rf"[{WITHOUT_SPACES}]")
 _RUNS = re.compile(rf"[{WITHOUT_SPACES}]+|[^{WITHOUT_SPACES}]+")
 
-_GROW_UP = re.compile(r"\bgr(?:ow(?:s|n|ing)?|ew) up\b(?! to\b)")  # as a child does; what grows gets larger
-_MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)  # no month
+_GROW_UP = re.compile(r"\bgr(?:ow(?:s|n|ing)?|ew) up\b(?! to\b)")  # to become an adult, not to get larger
+_MAY = re.compile(r"(?:^|(?<=[.!?] ))may(?= (?:i|we|you|he|she|they|one|my|our|your)\b)", re.MULTILINE)  # not the month
 
-# English, German, French, Spanish, Italian, Portuguese, Dutch; without those that mean something in English ("die", "son").
-STOP_WORDS = _set(
+# English, German, French, Spanish, Italian, Portuguese and Dutch, without words that have another meaning in English ("die").
+STOP_WORDS = frozenset(
     """
     a about above after again against all also am an and any are aren't as at be because been before being below between
     both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from
@@ -193,5 +185,5 @@ STOP_WORDS = _set(
     seus suas são só também tem uma você à às é aan bij dan dat deze dit een haar heb hebben heeft het hij hun iets ik kan
     maar meer mijn moet naar niet nog nu om onder ook op tot uit veel voor waar wat wel werd wij wordt worden zal ze zich
     zij zijn zo zou
-    """
+    """.split()  # noqa: SIM905  # one word a line would be a page
 )

@@ -1,4 +1,4 @@
-"""Which language a text is in: by its script, and for Latin letters by its commonest small words. No model, no data files."""
+"""The language of a text, by its script, and for Latin letters by the commonest words of each language."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SCRIPTS = {
     "hi": r"[\u0900-\u097f]",
     "th": r"[\u0e00-\u0e7f]",
 }
-SHARE = 0.2  # of the letters that are of a script, from which the text is in its language
-ACCENTED = 0.025  # of the letters that are not ASCII's, from which a text is not in English
-SAMPLE = 20_000  # characters of a long text that tell its language
+SHARE = 0.2  # least share of the letters of a script for its language
+ACCENTED = 0.025  # largest share of letters outside ASCII in English
+SAMPLE = 20_000  # characters at the beginning of a text that decide
 _LETTER = re.compile(r"[^\W\d_]")
 _SMALL_WORDS = {
     "en": "the of and to is was that with for what who when where which how did does do are were it by from this has have been",
@@ -34,12 +34,12 @@ _SMALL_WORDS = {
     " hoeveel ik wij kan bij",
 }
 SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
-"""The commonest words of each language, which hardly say anything by themselves."""
+"""The commonest words of each language."""
 
 
 def is_foreign(text: str) -> bool:
-    """Whether it is clearly in another language than English, also in one that `language_of` does not know, by its beginning.
-    False where nothing tells, as for a table of numbers."""
+    """Whether the beginning is clearly in another language than English, even in one that `language_of` does
+    not know. False for a table of numbers, say."""
     sample = text[:SAMPLE]
     letters = _LETTER.findall(sample)
     if sum(not letter.isascii() for letter in letters) > ACCENTED * len(letters):
@@ -48,13 +48,16 @@ def is_foreign(text: str) -> bool:
 
 
 def language_of(text: str) -> str:
-    """Its ISO 639-1 code; "" where nothing tells, as for a few names or numbers. Scripts of several languages give the one
-    that most people write in them."""
+    """The ISO 639-1 code; "" if it is unclear. A script of several languages gives its commonest.
+
+    >>> language_of("Wann wurde die Brücke gebaut?")
+    'de'
+    """
     letters = len(_LETTER.findall(text))
     for language, script in _SCRIPTS.items():
         if letters and len(re.findall(script, text)) >= SHARE * letters:
             return language
-    said = Counter(re.findall(r"[^\W\d_]+", text.lower()))
-    votes = {language: sum(said[word] for word in known) for language, known in SMALL_WORDS.items()}
+    counts = Counter(re.findall(r"[^\W\d_]+", text.lower()))
+    votes = {language: sum(counts[word] for word in known) for language, known in SMALL_WORDS.items()}
     first, second = sorted(votes.values(), reverse=True)[:2]
     return max(votes, key=lambda language: votes[language]) if first > second else ""

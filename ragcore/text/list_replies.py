@@ -1,4 +1,4 @@
-"""What a model lists, one thing a line, without the numbers, bullets, quotation marks and fences it puts around."""
+"""The items of a list in a model's reply, without numbers, bullets, quotation marks and fences."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _WRAPPED = re.compile(rf"(?<=[\w,])[ \t]*\n[ \t]+(?=\S)(?!{_MARKED}|```)")
 
 
 def listed(reply: str) -> list[str]:
-    """The items of a list, with their wrapped lines and without what is said around it; the lines of a reply without one.
-    Those that have any words, each once, in order."""
+    """The items of the list, with their wrapped lines and without the text around it; or all lines of a reply
+    without a list. Without empty ones, each once, in order."""
     lines = [line for line in reply.splitlines() if not _FENCE.match(line)]
     if any(_MARK.match(line) for line in lines):
         lines = [line for line in _WRAPPED.sub(" ", "\n".join(lines)).split("\n") if _MARK.match(line)]

@@ -1,7 +1,7 @@
-"""Notes above a passage that stands for more than itself in an overview: the table or the group of documents that it is of.
+"""Notes above a passage that represents a whole table or a group of documents in an overview.
 
-A passage of a spreadsheet does not know how many rows there are, and one of sixty documents not which others are like it.
-`OverviewRetriever` does, and writes it into the metadata that readers, with a model or without, are shown above the text.
+`OverviewRetriever` writes them into the metadata, which is above the text in a prompt: for example how many
+rows the spreadsheet of the passage has, or which other documents are similar to its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _KEYS = (TABLE, GROUP, DOCUMENTS_OF_GROUP)
 
 
 def split_notes(text: str) -> tuple[dict[str, str], str]:
-    """The notes above a passage, and its text without them and other metadata; ({}, text) where it has no notes.
+    """The notes above a passage, and its text without them and other metadata; ({}, text) if it has no notes.
 
     >>> split_notes("group of documents: railways\\n\\nThe train climbs.")
     ({'group of documents': 'railways'}, 'The train climbs.')

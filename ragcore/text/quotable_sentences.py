@@ -1,7 +1,7 @@
-"""Sentences that can be quoted with their citations, from documents and from earlier answers that hold `[1]` marks already.
+"""Sentences that can be quoted with their citations, from documents and from earlier answers.
 
-A heading, a letterhead or a question that stands in a document answers nothing by itself, but for a heading with a price, a day
-or a list right below it. It lends its words to the sentences under it.
+A heading, a letterhead or a question of a document is no answer by itself: it is read together with the
+sentences below it. Only a heading with a price, a date or a list directly below it is quoted.
 """
 
 from __future__ import annotations
@@ -18,22 +18,27 @@ from ragcore.text.sentences import sentence_spans
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A whole sentence, white space evened out; the citations it carries; which passage it is from, and which document."""
+    """A whole sentence with single spaces, the numbers that it cites, its passage and its document.
+
+    >>> quote = quotes_in("# Fees\\n\\nEntry is free.", number=2, source="prices.pdf, page 3")[0]
+    >>> str(quote), quote.lead, quote.document
+    ('Entry is free. [2]', 'Fees', 'prices.pdf')
+    """
 
     text: str
     marks: tuple[int, ...]
     passage: int
     document: str
-    lead: str = ""  # the heading or the question that it stands under
-    bullet: str | None = None  # of a list: what it stood behind, "" for a number, which it keeps, "|" of a row, "=" of a price
-    introduces: tuple[str, ...] = ()  # what is listed below it in its passage, each as Markdown has it
+    lead: str = ""  # the heading or the question above it
+    bullet: str | None = None  # of a list item; "" for a number, which stays in the text; "|" for a row, "=" for a price
+    introduces: tuple[str, ...] = ()  # the items of the list below it in its passage, in Markdown
 
     def __str__(self) -> str:
-        """As Markdown: what introduces a list has it below."""
-        said = self.text
+        """As Markdown, with the list that it introduces below it."""
+        text = self.text
         for item in self.introduces:
-            said += ("\n" if LISTED.match(item) else " ") + item
-        return said + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
+            text += ("\n" if LISTED.match(item) else " ") + item
+        return text + (" " + "".join(f"[{mark}]" for mark in self.marks) if self.marks else "")
 
     @property
     def read_with_lead(self) -> str:
@@ -41,7 +46,7 @@ class Quote:
 
     @property
     def heading(self) -> Quote:
-        """What is above it, as a line of its own."""
+        """The heading above it, as a quote."""
         return Quote(f"**{self.lead.strip('*_ ')}**", self.marks, self.passage, self.document, self.lead)
 
     @property
@@ -55,7 +60,7 @@ class Quote:
 
     @property
     def with_bullet(self) -> str:
-        """As an item of Markdown, which knows no "a)" or "(1)"."""
+        """As a list item of Markdown, which has no "a)" or "(1)"."""
         return f"- {self.text}" if self.begins_item and not _NUMBERED.match(self.text) else self.text
 
     @property
@@ -68,24 +73,24 @@ class Quote:
 
     @property
     def goes_on_as_list(self) -> bool:
-        """Whether it lists what the sentence before it speaks of: "These include:"."""
+        """Whether it lists what the sentence before it is about: "These include:"."""
         return bool(self.introduces and LEANS.match(self.text))
 
 
 class _Unit(NamedTuple):
     """A sentence or a line."""
 
-    said: str
-    leads: bool  # to what follows
+    text: str
+    leads: bool  # whether it is the heading or the question of what follows
     ends_paragraph: bool
-    bullet: str | None  # "=" of what leads, too, where it may be quoted itself
-    head: str = ""  # of a line of a list without marks: what introduces it, of which it is its own
+    bullet: str | None  # as that of a Quote; "=" also for a heading that may be quoted itself
+    head: str = ""  # the first line of the list without marks that this line belongs to
 
     @property
     def begins_item(self) -> bool:
-        """Of a list with marks."""
+        """Whether it begins an item of a list with marks."""
         if self.bullet == "":
-            return LISTED.match(self.said) is not None
+            return LISTED.match(self.text) is not None
         return self.bullet is not None and self.bullet not in "|="
 
 
@@ -97,14 +102,14 @@ LEANS = re.compile(
     r"|después de (?:eso|esto)|de lo contrario|en ese caso)\b",
     re.IGNORECASE,
 )
-"""How a sentence begins that speaks of what the one before it does."""
+"""The beginning of a sentence that is understood only after the one before it."""
 
 _BULLET = re.compile(r"^(?:(?:[-*•–#|]+|>+(?!\s\d))\s+)+")
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")
 _ITEM = re.compile(r"\s*[-*•–>]\s")
 LISTED = re.compile(r"\s*(?:(?P<bullet>[-*•‣▪●◦○■–])|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
-# "Director of Sales", "Position: Manager", and more below it, or "Qualifications:" of the next list; in an item, not where its
-# line is only broken: "of\nSales".
+# "Director of Sales" or "Position: Manager" with more text below, or "Qualifications:" above the next list. Inside a list item
+# it is no heading where the line is only broken: "of\nSales".
 _TITLE = r"[A-Z][\w'’-]*(?: (?:of|and|the|for|in|to|&|[A-Z][\w'’-]*)){0,9}"
 _HEADING = re.compile(rf"(?:{_TITLE}|[A-Z][\w-]{{1,20}}: [^\n]*)\n(?=\s*\w)|{_TITLE}:\s*\Z")
 _NUMBERED = re.compile(r"^\d{1,2}[.)]\s")
@@ -124,56 +129,56 @@ _LINES = re.compile(
 )
 _LETTERHEAD = re.compile(r"(?:From|To|Cc|Date|Sent|Subject|Von|An|Datum|Betreff|De|À|Objet|Para|Asunto): ")
 _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
-_BLANKS = re.compile(r"_{3}|\.{5}")  # to be filled in
+_BLANKS = re.compile(r"_{3}|\.{5}")  # of a form
 _RULE = re.compile(r"[\s|:=-]*")
 _NAMED_CELLS = re.compile(r"(?:[^|;:]*[^|;:\s]: [^|;]+; |[^|;:]* \| )[^|;:]*[^|;:\s]: (?!.*[.!?…。！？][\"'”’»)\]\s]*$)", re.S)
 _SENTENCE_END = re.compile(r"[.!?…。！？؟।۔:;,][\"'”’»)\]\s]*$")
 _FULL_STOP = re.compile(r"[.!。！।۔][\"'”’»)\]]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]*]*$")
 _MONTH = r"(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*"
-_TELLS = re.compile(  # of a heading: a price, or a day
+_PRICE_OR_DATE = re.compile(
     r"[€$£¥₹]\s?\d|\d\s?(?:[€$£¥₹]|(?:EUR|USD|GBP|CHF)\b)|\b\d{4}-\d\d-\d\d\b|\b\d\d?([./])\d\d?\1\d{2,4}\b"
     rf"|\b\d\d?\.? {_MONTH},? \d{{4}}\b|\b{_MONTH} \d\d?,? \d{{4}}\b"
 )
-_VALUE = re.compile(  # how much or when, at the end of a line; of a number before its unit the last digit will do
+_VALUE = re.compile(  # a quantity, a price or a time at the end of a line; before a unit the last digit is enough
     r"(?:[€$£¥₹]\s?\d[\d.,–-]*|\d[.,:]*\s?(?:[€$£¥₹%]|(?:EUR|USD|GBP|CHF|[ap]\.?m\.?|Uhr|hours?|h|min(?:utes)?|km|kg|g|ml|l)\b)"
     r"|\b\d{1,3}[.:]\d\d)(?:\s?(?:/|per|each|pro|par|por)\s?\w*(?: \w+)?)?[\s*)]*$"
 )
 MAX_HEADING = 10  # words
-MAX_TITLE = 5  # words of what introduces a list of lines
-SHORT_LINE = 60  # characters of at least half of such lines
-MOST_OF_NEXT = 0.6  # of the length of the line below it, that a heading has
-SHORT_ANSWER = 60  # characters: what says little without the question above it is quoted with it
+MAX_TITLE = 5  # words of a line that introduces a list of lines
+SHORT_LINE = 60  # characters; at least half of the lines of a list without marks are not longer
+MOST_OF_NEXT = 0.6  # longest heading, as a share of the line below it
+SHORT_ANSWER = 60  # characters; an answer of at most so many is quoted with the question above it
 LIST_CHARS = 600  # of a list that is quoted with the sentence that introduces it
-SCRAP = 2  # words: "No." is quoted with the sentence that follows, too
+SCRAP = 2  # words; an answer of at most so many, such as "No.", is quoted with the sentence after it
 
 
 def quotes_in(text: str, *, number: int | None, source: str = "", passage: int = 0) -> list[Quote]:
-    """The sentences of a passage that is cited as [number]. Without a number, marks in the text are citations and are kept.
+    """The sentences of a passage that is cited as [number]. With None, marks in the text are its citations.
 
-    With one, such marks are the document's own references; beside ours they would mislead, so they are left out.
+    With a number, marks in the text are the document's own references, and are removed.
     """
     document = document_of(source)
     if number is not None:
-        led = _led(MARKS.sub("", text))
-        return _introducing([Quote(said, (number,), passage, document, lead, bullet) for lead, said, bullet in led])
-    found: list[Quote] = []
+        sentences = _sentences_with_leads(MARKS.sub("", text))
+        return _attach_lists([Quote(each, (number,), passage, document, lead, bullet) for lead, each, bullet in sentences])
+    quotes: list[Quote] = []
     start = 0
     for match in MARKS.finditer(text):
         marks = tuple(dict.fromkeys(cited_in(match.group())))
-        found += _marked(text[start : match.start()], marks, passage, document)
+        quotes += _quotes_before_marks(text[start : match.start()], marks, passage, document)
         start = match.end()
-    return found + _marked(text[start:], (), passage, document)
+    return quotes + _quotes_before_marks(text[start:], (), passage, document)
 
 
 def document_of(source: str) -> str:
-    """The name of the document of a passage's source: "handbook.pdf" of "handbook.pdf, page 3"."""
+    """The document of a passage's source: "handbook.pdf" of "handbook.pdf, page 3"."""
     return _PAGE.sub("", source)
 
 
-def _marked(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
-    """The sentences of what stands before these marks, which are those of the last, and of all of a list that ends there."""
-    quotes = _introducing([Quote(unit.said, (), passage, document, bullet=unit.bullet) for unit in _prose(text)])
+def _quotes_before_marks(text: str, marks: tuple[int, ...], passage: int, document: str) -> list[Quote]:
+    """The quotes of the text before these marks, which the last quote has, or the whole last list."""
+    quotes = _attach_lists([Quote(unit.text, (), passage, document, bullet=unit.bullet) for unit in _prose(text)])
     cited = max(len(quotes) - 1, 0)
     for row, quote in enumerate(quotes):
         if quote.introduces and row + len(quote.introduces) == len(quotes) - 1:
@@ -185,49 +190,50 @@ def _plain(text: str) -> str:
     return _BULLET.sub("", " ".join(_EMPHASIS.sub("", text).split()))
 
 
-def _says_something(sentence: str) -> bool:
+def _has_words(sentence: str) -> bool:
     return any(char.isalnum() for char in sentence)
 
 
-def _led(text: str) -> list[tuple[str, str, str | None]]:
-    """(heading or question above it, sentence, its bullet). What leads to nothing is left out, unless there is nothing else."""
-    found: list[tuple[str, str, str | None]] = []
-    lead = last = scrap = ""  # last: the heading or question just before
-    heads = ""
+def _sentences_with_leads(text: str) -> list[tuple[str, str, str | None]]:
+    """(heading or question above it, sentence, its bullet), without headings that have no text below."""
+    rows: list[tuple[str, str, str | None]] = []
+    lead = last = unfinished = ""  # last: the heading or question directly before; unfinished: a short answer such as "No."
+    list_lead = ""
     units = list(_units(text))
-    units = _numbered([unit for unit in units if not _BLANKS.search(unit.said)] or units)
+    units = _mark_numbered_items([unit for unit in units if not _BLANKS.search(unit.text)] or units)
     for unit, following in zip(units, [*units, None][1:], strict=True):
-        said, leads, ends_paragraph, bullet, head = unit
-        if leads or (head == said and bullet is None):
-            above = f"{last} {said}" if last else said
+        sentence, leads, ends_paragraph, bullet, head = unit
+        if leads or (head == sentence and bullet is None):
+            above = f"{last} {sentence}" if last else sentence
             lists = following is not None and following.begins_item and not following.leads
             if head or bullet == "=" or lists:
-                found.append((last, said, bullet or None))
-            lead, heads, last = (lead, above, "") if head else (above, "", said)
+                rows.append((last, sentence, bullet or None))
+            lead, list_lead, last = (lead, above, "") if head else (above, "", sentence)
             continue
         if head:
-            found.append((heads, said, bullet))
+            rows.append((list_lead, sentence, bullet))
             continue
-        answers = scrap or (last if not unit.begins_item and len(said) <= SHORT_ANSWER and _QUESTION.search(last) else "")
-        if scrap:
-            found.pop()
-        found.append(("", f"{answers} {said}", None) if answers else (lead, said, bullet))
-        scrap = found[-1][1] if answers and not scrap and len(said.split()) <= SCRAP and not ends_paragraph else ""
+        is_answer = not unit.begins_item and len(sentence) <= SHORT_ANSWER and _QUESTION.search(last)
+        question = unfinished or (last if is_answer else "")
+        if unfinished:
+            rows.pop()
+        rows.append(("", f"{question} {sentence}", None) if question else (lead, sentence, bullet))
+        goes_on = question and not unfinished and len(sentence.split()) <= SCRAP and not ends_paragraph
+        unfinished = rows[-1][1] if goes_on else ""
         last = ""
-    return found or [("", unit.said, unit.bullet) for unit in units]
+    return rows or [("", unit.text, unit.bullet) for unit in units]
 
 
-def _numbered(units: Sequence[_Unit]) -> list[_Unit]:
-    """The same, of which those that are numbered alike, one right below the other, are items of a list, and lead to nothing."""
-    kinds = [_numbering(unit) for unit in units]
+def _mark_numbered_items(units: Sequence[_Unit]) -> list[_Unit]:
+    """Neighbours with the same kind of number, "1." or "a)", become list items. Questions do not."""
+
+    def kind_of_number(unit: _Unit) -> str:
+        number = LISTED.match(unit.text) if unit.bullet == "" and not _QUESTION.search(unit.text) else None
+        return ("1" if _NUMBERS.search(number.group()) else "a") if number else ""
+
+    kinds = list(map(kind_of_number, units))
     near = zip(units, kinds, ["", *kinds], [*kinds[1:], ""], strict=False)
     return [unit._replace(leads=False) if kind and kind in (before, after) else unit for unit, kind, before, after in near]
-
-
-def _numbering(unit: _Unit) -> str:
-    """How it is numbered, "1" or "a"; "" for all else, and for questions."""
-    number = LISTED.match(unit.said) if unit.bullet == "" and not _QUESTION.search(unit.said) else None
-    return ("1" if _NUMBERS.search(number.group()) else "a") if number else ""
 
 
 def _units(text: str) -> Iterator[_Unit]:
@@ -239,10 +245,10 @@ def _units(text: str) -> Iterator[_Unit]:
             yield from (_Unit(command, False, True, "=") for command in commands if command)
         elif lines["pairs"]:
             pairs = [_plain(line) for line in lines.group().splitlines()]
-            in_rows = [is_row(line) for line in pairs]
-            heads = sum(_LETTERHEAD.match(line) is not None and not row for line, row in zip(pairs, in_rows, strict=True))
-            for line, row in zip(pairs, in_rows, strict=True):
-                yield _Unit(line, heads > 1 and not row, True, "|" if row else None if heads > 1 else "=")
+            letterhead = sum(_LETTERHEAD.match(line) is not None and not is_row(line) for line in pairs) > 1
+            for line in pairs:
+                bullet = "|" if is_row(line) else None if letterhead else "="
+                yield _Unit(line, bullet is None, True, bullet)
         else:
             rows = list(_rows(lines.group()))
             in_each_row = len(rows) == 1 and text[lines.end() :].lstrip().startswith(rows[0].split(" | ")[0] + ": ")
@@ -263,39 +269,42 @@ def _prose(text: str) -> Iterator[_Unit]:
         below = begins_line and _is_below_heading(span)
         if below:
             above, _, span = span.partition("\n")
-            yield _Unit(_plain(above), True, False, "=" if _TELLS.search(above) else None)
-        said = _plain(span)
-        if _says_something(said):
+            yield _Unit(_plain(above), True, False, "=" if _PRICE_OR_DATE.search(above) else None)
+        sentence = _plain(span)
+        if _has_words(sentence):
+            is_short = len(sentence.split()) <= MAX_HEADING
             heading = (
                 begins_line
                 and not below
                 and "\n" in after
-                and len(said.split()) <= MAX_HEADING
-                and not _SENTENCE_END.search(said)
+                and is_short
+                and not _SENTENCE_END.search(sentence)
                 and not _ITEM.match(span)
-                and not is_row(said)
-                and (len(_NUMBERS.findall(said)) <= 2 or span.startswith("#"))
+                and not is_row(sentence)
+                and (len(_NUMBERS.findall(sentence)) <= 2 or span.startswith("#"))
             )
-            question = _QUESTION.search(said) is not None
-            bold = len(said.split()) <= MAX_HEADING and _BOLD.fullmatch(span.strip()) is not None
-            bold = bold and not ("\n" in after and _FULL_STOP.search(said))
+            bold = is_short and bool(_BOLD.fullmatch(span.strip())) and not ("\n" in after and _FULL_STOP.search(sentence))
             item = LISTED.match(span) if begins_line else None
             bullet = (item["bullet"] or "") if item else (None if begins_line or bullet is None else "")
-            if begins_line and not item and is_row(said):
+            if begins_line and not item and is_row(sentence):
                 bullet = "|"
-            tells = heading and (_TELLS.search(said) or _LABEL.match(said))
-            yield _Unit(said, heading or question or bold, "\n" in after, "=" if tells else bullet)
+            quotable = heading and (_PRICE_OR_DATE.search(sentence) or _LABEL.match(sentence))
+            leads = heading or bold or _QUESTION.search(sentence) is not None
+            yield _Unit(sentence, leads, "\n" in after, "=" if quotable else bullet)
         begins_line = "\n" in after
 
 
 def _short_lines(span: str) -> list[_Unit]:
-    """The lines of a list without marks, of prices, hours, ingredients or names, below what may introduce them: at least three,
-    or two that say how much or when, each beginning with a capital or a number and ending no sentence. [] of all else."""
+    """The lines of a list without marks: prices, hours or names, and perhaps a line that introduces them.
+
+    These are at least three lines, or two that end with a quantity, a price or a time. Each begins with a
+    capital letter or a number, and ends no sentence. Any other text gives [].
+    """
     lines = [line for line in map(_plain, span.splitlines()) if line]
     valued = [_VALUE.search(line) is not None and len(line.split()) > 1 for line in lines]
     if len(lines) < 2 or (len(lines) < 3 and not all(valued)):
         return []
-    if any(line[0].islower() or _GOES_ON.search(line) or not _says_something(line) for line in lines):
+    if any(line[0].islower() or _GOES_ON.search(line) or not _has_words(line) for line in lines):
         return []
     if 2 * sum(len(line) <= SHORT_LINE for line in lines) < len(lines):
         return []
@@ -305,7 +314,7 @@ def _short_lines(span: str) -> list[_Unit]:
 
 
 def _is_below_heading(span: str) -> bool:
-    """Whether its first line is a heading: much shorter than the next, with which it would fit one line if they were one."""
+    """Whether its first line is much shorter than the next, and so is a heading."""
     above, _, below = (part.strip() for part in span.partition("\n"))
     return (
         bool(above and below)
@@ -318,7 +327,7 @@ def _is_below_heading(span: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[str]:
-    """Its sentences; a list item that no mark ends is parted from the headings below it, and from what stands under them."""
+    """Its sentences, and the headings below a list item without a full stop."""
     for start, end in sentence_spans(text):
         span = text[start:end]
         if LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):
@@ -332,7 +341,7 @@ def _spans(text: str) -> Iterator[str]:
 
 
 def _rows(tables: str) -> Iterator[str]:
-    """Each row of tables but the names of their columns, which are in each row: "Ticket: Adult; Price: £2.50"."""
+    """Each row of the tables, with the names of its columns: "Ticket: Adult; Price: £2.50"."""
     lines = [line for line in tables.split("\n") if line.strip()]
     begin = [at for at in range(1, len(lines) - 1) if _RULE.fullmatch(lines[at + 1]) and not _RULE.fullmatch(lines[at])]
     for start, end in itertools.pairwise([0, *begin, len(lines)]):
@@ -345,8 +354,8 @@ def _rows_of_one(lines: Sequence[str]) -> Iterator[str]:
         return
     names = [cell.rstrip(":").replace("; ", ", ").replace(": ", ", ") for cell in cells[0]]
     ruled = len(cells) > 1 and _RULE.fullmatch(lines[1]) is not None
-    said = len(cells) > 1 and any(name and f"{name}: " in lines[1] for name in names)
-    for row in cells[ruled or said :]:
+    named_below = len(cells) > 1 and any(name and f"{name}: " in lines[1] for name in names)
+    for row in cells[ruled or named_below :]:
         if ruled and len(row) == len(names):
             yield "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=True) if cell)
         else:
@@ -358,14 +367,14 @@ def _cells(row: str) -> list[str]:
     return [" ".join(_EMPHASIS.sub("", cell).split()).replace("\\|", "|") for cell in cells]
 
 
-def _introducing(quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes of a passage, of which those that introduce a list know it."""
+def _attach_lists(quotes: Sequence[Quote]) -> list[Quote]:
+    """The quotes of a passage, with `introduces` of each that introduces a list."""
     lists = (_list_below(row, quotes) for row in range(len(quotes)))
     return [replace(quote, introduces=items) if items else quote for quote, items in zip(quotes, lists, strict=True)]
 
 
 def _list_below(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
-    """What this row introduces: with a colon, or as the heading right above it."""
+    """The list that this row introduces: with a colon, or as the heading directly above it."""
     head, below = quotes[row], itertools.islice(quotes, row + 1, None)
     if _INTRODUCES.search(head.text):
         return list_items(below)
@@ -375,7 +384,7 @@ def _list_below(row: int, quotes: Sequence[Quote]) -> tuple[str, ...]:
 
 
 def list_items(quotes: Iterable[Quote]) -> tuple[str, ...]:
-    """The list that these begin with, as far as LIST_CHARS reach, as Markdown has it."""
+    """The list that the quotes begin with, up to LIST_CHARS, in Markdown."""
     items: list[str] = []
     chars = 0
     for quote in quotes:
@@ -387,28 +396,28 @@ def list_items(quotes: Iterable[Quote]) -> tuple[str, ...]:
 
 
 def is_row(text: str) -> bool:
-    """Whether it is a row of a table that says what its cells are, and no sentence."""
+    """Whether it is a row of a table with the names of its columns, and no sentence."""
     return _NAMED_CELLS.match(text) is not None
 
 
 def introduces_list(text: str) -> bool:
-    """Whether its end introduces what is to follow."""
+    """Whether it ends with a colon."""
     return _INTRODUCES.search(text.rstrip()) is not None
 
 
 def distinct(quotes: Iterable[Quote]) -> list[Quote]:
-    """Each sentence once, where it stands first and whole: overlapping passages repeat sentences and cut them at the edge.
+    """Each sentence once, whole, at its first place: overlapping passages repeat sentences and cut them.
 
-    What introduces a list is the same as another only with the same list: "Qualifications:" stands above many.
+    Two quotes that introduce lists are the same only with the same list, as headings are often the same.
     """
-    kept: list[Quote] = []
+    unique: list[Quote] = []
     for quote in quotes:
-        same = next((at for at, other in enumerate(kept) if _are_same(quote, other)), None)
+        same = next((at for at, other in enumerate(unique) if _are_same(quote, other)), None)
         if same is None:
-            kept.append(quote)
-        elif len(quote.with_list) > len(kept[same].with_list):
-            kept[same] = replace(quote, passage=kept[same].passage)
-    return kept
+            unique.append(quote)
+        elif len(quote.with_list) > len(unique[same].with_list):
+            unique[same] = replace(quote, passage=unique[same].passage)
+    return unique
 
 
 def _are_same(one: Quote, other: Quote) -> bool:
@@ -420,30 +429,28 @@ def _are_same(one: Quote, other: Quote) -> bool:
 
 
 def with_lists(rows: Sequence[int], quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes of these rows, in this order; what introduces a list with the list, which is then not quoted once more, and an
-    item below what introduces it, below what that goes on from."""
-    told = {item for row in rows for item in quotes[row].introduces}
-    below: dict[int, list[int]] = {}  # the rows of the items, by that of what introduces them; none for all others
+    """The quotes of these rows, in this order, with what a list needs.
+
+    A sentence that introduces a list is quoted with its list, whose items are then not repeated. An item is
+    quoted below the sentence that introduces it, and that one after the sentence that it goes on from.
+    """
+    in_lists = {item for row in rows for item in quotes[row].introduces}
+    items_of: dict[int, list[int]] = {}  # by the row that introduces them; [] for a row that is no item
     for row in rows:
-        if quotes[row].with_bullet not in told:
+        if quotes[row].with_bullet not in in_lists:
             head = _introduced_by(row, quotes)
-            below.setdefault(row if head is None else head, []).extend([] if head is None else [row])
-    said: dict[int, Quote] = {}
-    for head, items in below.items():
-        if items and _goes_on_from(head, quotes):
-            said.setdefault(head - 1, quotes[head - 1])
-        said.setdefault(head, _with_items(quotes[head], sorted(items), quotes) if items else quotes[head])
-    return list(said.values())
-
-
-def _goes_on_from(head: int, quotes: Sequence[Quote]) -> bool:
-    """Whether what introduces a list does so from the sentence before it."""
-    return head > 0 and quotes[head].goes_on_as_list and quotes[head - 1].passage == quotes[head].passage
+            items_of.setdefault(row if head is None else head, []).extend([] if head is None else [row])
+    chosen: dict[int, Quote] = {}
+    for head, items in items_of.items():
+        if items and head > 0 and quotes[head].goes_on_as_list and quotes[head - 1].passage == quotes[head].passage:
+            chosen.setdefault(head - 1, quotes[head - 1])
+        chosen.setdefault(head, _with_items(quotes[head], sorted(items), quotes) if items else quotes[head])
+    return list(chosen.values())
 
 
 def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Quote:
-    """What introduces a list with these items of it alone: without numbers, which Markdown would count anew. What goes on in an
-    item that is left out becomes one."""
+    """`head` with only these items of its list. They have no numbers, because Markdown would number them from
+    1. A sentence that continues an omitted item is an item."""
     items = [
         quotes[row].text if row - 1 in rows and not quotes[row].begins_item else f"- {_NUMBERED.sub('', quotes[row].text)}"
         for row in rows
@@ -452,7 +459,7 @@ def _with_items(head: Quote, rows: Sequence[int], quotes: Sequence[Quote]) -> Qu
 
 
 def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:
-    """The row of what introduces the list that this is an item of; of a passage that begins within the list, in another one."""
+    """The row that introduces this item's list, perhaps in an earlier passage with the same list."""
     item = quotes[row]
     if item.bullet is None:
         return None
@@ -465,13 +472,13 @@ def _introduced_by(row: int, quotes: Sequence[Quote]) -> int | None:
     return next((at for at in others if item.with_bullet in quotes[at].introduces), None)
 
 
-def joined(quotes: Sequence[Quote]) -> str:
-    """One text: sentences of one document follow each other; another document, a heading with its list, or what follows a
-    list, begins a new paragraph; rows of tables are listed."""
+def join_quotes(quotes: Sequence[Quote]) -> str:
+    """The quotes as one text. Sentences of one document form a paragraph; another document, a heading with
+    its list, and the sentence after a list each begin a new one. Rows of tables become a list."""
     prices = sum(quote.bullet == "=" for quote in quotes)
-    rows = [quote.bullet == "|" or is_row(quote.text) for quote in quotes]
     listed = [
-        (row and len(quotes) > 1) or (quote.bullet == "=" and prices > 1) for row, quote in zip(rows, quotes, strict=True)
+        (len(quotes) > 1 and (quote.bullet == "|" or is_row(quote.text))) or (prices > 1 and quote.bullet == "=")
+        for quote in quotes
     ]
     text = ""
     for at, quote in enumerate(quotes):

@@ -1,4 +1,4 @@
-"""Where in a passage a sentence stands that was quoted from it, whatever marks and line breaks either has."""
+"""The place of a quote in its passage, which may have other citations, Markdown and line breaks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _IN_MARKS = re.compile(r"[“„«»「\"]([^“”„«»「」\"]{8,})[”“�
 
 
 def list_at_start(text: str) -> int:
-    """Where the list ends that the text begins with, as far as LIST_CHARS reach; 0 where it begins with none."""
+    """The end of the list that the text begins with, up to LIST_CHARS; 0 if it begins with none."""
     quotes = quotes_in(text, number=0) if LISTED.match(text) else []
     items = quotes[: len(list_items(quotes))]
     return max((place[1] for item in items if (place := place_of(item.text, text))), default=0)
 
 
 def quoted_from(answer: str) -> dict[int, list[str]]:
-    """For each number that the answer cites, the sentences that carry it, in their order."""
+    """The sentences of the answer by the number that they cite, in order."""
     sentences: dict[int, list[str]] = {}
     for quote in quotes_in(answer, number=None):
         for mark in quote.marks:
@@ -34,17 +34,21 @@ def quoted_from(answer: str) -> dict[int, list[str]]:
 
 
 def quoted_places(answer: str, number: int, passage: str) -> list[tuple[int, int]]:
-    """Where the passage, cited as [number], says what the answer cites it for: (start, end) in its order, none twice.
+    """The (start, end) in the passage, cited as [number], of what the answer cites it for, in order.
 
-    That is what the answer quotes, as a sentence or between quotation marks; of a sentence in other words the one of the
-    passage that alone has most of its words, where it has half of them.
+    The answer quotes it as a sentence or between quotation marks. A sentence in other words has the place of
+    the one sentence of the passage that shares most words with it, if that is at least half of its words.
     """
-    places = {place for said in _cited_for(answer, number) for place in _places_of(said, passage)}
-    return sorted(place for place in places if not any(_is_within(place, other) for other in places))
+    places = {place for sentence in _cited_for(answer, number) for place in _places_of(sentence, passage)}
+    return sorted(
+        (start, end)
+        for start, end in places
+        if not any((start, end) != (first, last) and first <= start and end <= last for first, last in places)
+    )
 
 
 def _cited_for(answer: str, number: int) -> Iterator[str]:
-    """The sentences that carry the number, and those before one that carry none."""
+    """The sentences with this citation, and the sentences without any before each of them."""
     pending: list[str] = []
     for quote in quotes_in(answer, number=None):
         pending.append(quote.text)
@@ -54,64 +58,57 @@ def _cited_for(answer: str, number: int) -> Iterator[str]:
             pending = []
 
 
-def _places_of(said: str, passage: str) -> list[tuple[int, int]]:
-    if place := place_of(said, passage):
+def _places_of(sentence: str, passage: str) -> list[tuple[int, int]]:
+    if place := place_of(sentence, passage):
         return [place]
-    inside = [place for words in _IN_MARKS.findall(said) if (place := place_of(words, passage))]
-    return inside or list(filter(None, [_nearest(said, passage)]))
-
-
-def _nearest(said: str, passage: str) -> tuple[int, int] | None:
-    wanted = set(content_words(said))
+    if inside := [place for words in _IN_MARKS.findall(sentence) if (place := place_of(words, passage))]:
+        return inside
+    own = set(content_words(sentence))
     spans = sentence_spans(passage)
-    held = [len(wanted & set(content_words(passage[start:end]))) for start, end in spans]
-    most = max(held, default=0)
-    if not most or 2 * most < len(wanted) or held.count(most) > 1:
-        return None
-    start, end = spans[held.index(most)]
-    return start, start + len(passage[start:end].rstrip())
-
-
-def _is_within(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one != other and other[0] <= one[0] and one[1] <= other[1]
+    shared = [len(own & set(content_words(passage[start:end]))) for start, end in spans]
+    most = max(shared, default=0)
+    if not most or 2 * most < len(own) or shared.count(most) > 1:
+        return []
+    start, end = spans[shared.index(most)]
+    return [(start, start + len(passage[start:end].rstrip()))]
 
 
 def first_place(sentences: Iterable[str], passage: str) -> int | None:
-    """Where the first of these that stands in the passage begins; None where none does."""
+    """The start of the first of these sentences that is in the passage; None if none is."""
     return next((place[0] for sentence in sentences if (place := place_of(sentence, passage))), None)
 
 
 def place_of(sentence: str, passage: str) -> tuple[int, int] | None:
-    """Where the sentence begins and ends in the passage, which may break its lines anywhere and hold marks that it lacks."""
-    places, letters = _unmarked(passage)
-    _, wanted = _unmarked(sentence)
-    at = letters.find(wanted)
-    if wanted and at >= 0:
-        return places[at], places[at + len(wanted) - 1] + 1
+    """The (start, end) of the sentence in the passage, in spite of line breaks, citations and Markdown."""
+    places, letters = _letters_of(passage)
+    _, searched = _letters_of(sentence)
+    at = letters.find(searched)
+    if searched and at >= 0:
+        return places[at], places[at + len(searched) - 1] + 1
     if ": " in sentence:
-        row = _as_row(sentence)
+        row = _row_pattern(sentence)
         for line in _WITH_CELLS.finditer(passage):
-            places, letters = _unmarked(line.group(), _EMPHASIS_MARKS)
-            if (found := row.search(letters)) and found.group().strip("|"):
-                return line.start() + places[found.start()], line.start() + places[found.end() - 1] + 1
+            places, letters = _letters_of(line.group(), _EMPHASIS_MARKS)
+            if (match := row.search(letters)) and match.group().strip("|"):
+                return line.start() + places[match.start()], line.start() + places[match.end() - 1] + 1
     return None
 
 
-def _as_row(sentence: str) -> re.Pattern[str]:
-    """What is left of a row without the names of its columns, or of some of them: whole cells of one line."""
+def _row_pattern(sentence: str) -> re.Pattern[str]:
+    """Matches the cells of a row, with or without the names of its columns: whole cells of one line."""
+
+    def escape(text: str) -> str:
+        return re.escape(_letters_of(text)[1])
+
     cells = []
     for cell in sentence.split("; "):
-        name, _, said = cell.partition(": ")
-        cells.append(f"(?:{_letters(name)}:?)?{_letters(said)}" if said else _letters(cell))
+        name, _, value = cell.partition(": ")
+        cells.append(f"(?:{escape(name)}:?)?{escape(value)}" if value else escape(cell))
     return re.compile(rf"(?<![^|]){'[;|]+'.join(cells)}(?![^|])")
 
 
-def _letters(text: str) -> str:
-    return re.escape(_unmarked(text)[1])
-
-
-def _unmarked(text: str, layout: str = _LAYOUT) -> tuple[list[int], str]:
-    """(their places, the characters) without white space, citations, marks of Markdown and what stands before an item."""
+def _letters_of(text: str, layout: str = _LAYOUT) -> tuple[list[int], str]:
+    """(places, characters) without white space, citations, Markdown and bullets."""
     for mark in (MARKS, _BULLETS):
         text = mark.sub(lambda match: " " * len(match.group()), text)
     places = [at for at, char in enumerate(text) if not char.isspace() and char not in layout]

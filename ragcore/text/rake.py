@@ -1,26 +1,32 @@
-"""Keywords of a text without a model: by frequency or by RAKE; those in a model's reply; and the terms they are compared by."""
+"""Keywords by frequency, by RAKE or from a model's reply, and the terms by which keywords are compared."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 
 from ragcore.text.keywords import STOP_WORDS, content_words, words
 
 
 def frequent_keywords(text: str, most: int) -> list[str]:
-    """The content words that stand in `text` most often, as they are compared; ties in reading order."""
+    """The stems of the commonest content words of `text`; ties in reading order."""
     return [word for word, _ in Counter(content_words(text)).most_common(most)]
 
 
 def rake_keywords(text: str, most: int) -> list[str]:
-    """The phrases of `text` that tell most, by RAKE (Rose et al. 2010), in small letters; ties in reading order.
+    """The best phrases of `text` by RAKE (Rose et al. 2010), in small letters; ties in reading order.
 
-    A phrase is a run of words between stop words and punctuation. A word counts its degree (the words in all its phrases)
-    by its frequency; a phrase counts the sum of its words.
+    A phrase is a run of words between stop words and punctuation. The score of a word is its degree (the
+    number of words in all its phrases) divided by its frequency; that of a phrase is the sum of its words.
     """
-    phrases = [phrase for part in _BREAKS.split(text.casefold()) for phrase in _phrases(part.split())]
+    phrases = [
+        tuple(run)
+        for part in _BREAKS.split(text.casefold())
+        for is_stop_word, run in groupby(part.split(), key=STOP_WORDS.__contains__)
+        if not is_stop_word
+    ]
     frequency = Counter(word for phrase in phrases for word in phrase)
     degree: Counter[str] = Counter()
     for phrase in phrases:
@@ -31,15 +37,15 @@ def rake_keywords(text: str, most: int) -> list[str]:
 
 
 def keywords_in(reply: str) -> list[str]:
-    """The keywords of a reply like "KEYWORDS: a, b, c", in order, each once; of one without that word, all of its lines."""
+    """The keywords of a reply like "KEYWORDS: a, b, c", each once; or the lines of another reply."""
     marked = _MARK.search(reply)
     listed = reply[marked.end() :] if marked else reply
-    found = (_BULLET.sub("", keyword).strip(" \t.\"'*`") for keyword in re.split(r"[,;\n]", listed))
-    return list(dict.fromkeys(keyword for keyword in found if keyword))
+    keywords = (_BULLET.sub("", keyword).strip(" \t.\"'*`") for keyword in re.split(r"[,;\n]", listed))
+    return list(dict.fromkeys(filter(None, keywords)))
 
 
 def terms_of(keywords: Iterable[str]) -> list[str]:
-    """What keywords are compared by, each once: every keyword whole, and the content words it is made of."""
+    """Every keyword as a whole, and its content words, each once: keywords are compared by them."""
     terms: dict[str, None] = {}
     for keyword in keywords:
         terms[" ".join(words(keyword))] = None
@@ -47,17 +53,20 @@ def terms_of(keywords: Iterable[str]) -> list[str]:
     return [term for term in terms if term]
 
 
-def _phrases(said: list[str]) -> Iterable[tuple[str, ...]]:
-    phrase: list[str] = []
-    for word in said:
-        if word in STOP_WORDS:
-            if phrase:
-                yield tuple(phrase)
-            phrase = []
-        else:
-            phrase.append(word)
-    if phrase:
-        yield tuple(phrase)
+def expand_tokens_with_subtokens(tokens: Iterable[str]) -> set[str]:
+    """The keywords, and the words of those that have several, without stop words."""
+    tokens = set(tokens)
+    return tokens | {word for token in tokens if " " in token for word in words(token) if word not in STOP_WORDS}
+
+
+def extract_keywords_given_response(response: str, lowercase: bool = True, start_token: str = "") -> set[str]:
+    """The keywords of a model's reply, with the words of each, behind `start_token`.
+
+    >>> sorted(extract_keywords_given_response("KEYWORDS: red boat, sail", start_token="KEYWORDS:"))
+    ['boat', 'red', 'red boat', 'sail']
+    """
+    listed = keywords_in(response.strip().removeprefix(start_token))
+    return expand_tokens_with_subtokens(keyword.lower() if lowercase else keyword for keyword in listed)
 
 
 _MARK = re.compile(r"keywords\W*?:\W*", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Replacing what a pattern finds in a text, and what stands between."""
+"""Replacing the matches of a pattern in a text, and the text between them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 
 def replace_between(
-    pattern: re.Pattern[str], text: str, found: Callable[[re.Match[str]], str], between: Callable[[str], str]
+    pattern: re.Pattern[str], text: str, match: Callable[[re.Match[str]], str], between: Callable[[str], str]
 ) -> str:
-    """The text with `found` applied to every match of the pattern, and `between` to the stretches between them.
+    """The text with `match` applied to every match of the pattern, and `between` to all text between them.
 
     >>> replace_between(re.compile(r"\\d+"), "a1b", lambda match: f"<{match.group()}>", str.upper)
     'A<1>B'
     """
     parts, end = [], 0
-    for match in pattern.finditer(text):
-        parts += [between(text[end : match.start()]), found(match)]
-        end = match.end()
+    for each in pattern.finditer(text):
+        parts += [between(text[end : each.start()]), match(each)]
+        end = each.end()
     return "".join([*parts, between(text[end:])])

@@ -1,7 +1,6 @@
-"""Which sentences stand for a text: central ones, as LexRank finds them, that do not repeat each other, as MMR chooses them.
+"""The sentences that represent a text: LexRank finds central ones, and MMR chooses different ones among them.
 
-LexRank: Erkan & Radev 2004, https://arxiv.org/abs/1109.2128 (the continuous variant, on embeddings in place of tf-idf).
-MMR: Carbonell & Goldstein 1998.
+LexRank: Erkan & Radev 2004, https://arxiv.org/abs/1109.2128, on embeddings. MMR: Carbonell & Goldstein 1998.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
 
     from ragcore.schema import Vectors
 
-DAMPING = 0.15  # chance that LexRank's walk jumps anywhere
-ROUNDS = 50  # the walk has settled long before
-NOVELTY = 0.5  # what likeness to a sentence that is taken already costs
+DAMPING = 0.15  # chance that LexRank's walk jumps to any sentence
+ROUNDS = 50  # steps of the walk, more than it needs to converge
+NOVELTY = 0.5  # penalty for similarity to a sentence that is chosen already
 
 
 def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
-    """(n, d) unit rows -> (n,), 0 to 1, the most central sentence has 1: the share of a random walk from like to like."""
+    """(n, d) unit rows -> (n,): the share of each in a random walk between similar ones, best 1."""
     if not len(vectors):
         return np.zeros(0)
     likeness = np.clip(vectors.astype(np.float64) @ vectors.T.astype(np.float64), 0.0, None)
@@ -36,23 +35,27 @@ def centrality(vectors: Vectors) -> npt.NDArray[np.float64]:
 
 
 def diverse(scores: npt.NDArray[np.float64], vectors: Vectors, groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
-    """Rows, best first: each time the best of score minus NOVELTY times its likeness to those taken.
+    """Rows, best first, by score minus NOVELTY times the similarity to the rows before.
 
-    `groups[i]` is the group of row i, and `places` says how many rows a group may give: 0 where it is not named.
+    `groups[i]` is the group of row i, and `places` the number of rows that a group may give, 0 by default.
     """
-    left = dict(places)
-    taken: list[int] = []
+    free = dict(places)
+    chosen: list[int] = []
     repeated = np.zeros(len(scores))
-    while rows := [row for row in range(len(scores)) if row not in taken and left.get(groups[row], 0) > 0]:
+    while rows := [row for row in range(len(scores)) if row not in chosen and free.get(groups[row], 0) > 0]:
         best = max(rows, key=lambda row: (scores[row] - NOVELTY * repeated[row], -row))
-        taken.append(best)
-        left[groups[best]] -= 1
+        chosen.append(best)
+        free[groups[best]] -= 1
         repeated = np.maximum(repeated, vectors @ vectors[best])
-    return taken
+    return chosen
 
 
 def shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
-    """`count` places over groups in proportion to their sizes (largest remainders), one at least for each while they last."""
+    """`count` places over groups in proportion to their sizes (largest remainders), at least one if possible.
+
+    >>> shares({0: 30, 1: 10}, 4)
+    {0: 3, 1: 1}
+    """
     if count <= len(sizes):
         largest = sorted(sizes, key=lambda group: -sizes[group])
         return dict.fromkeys(largest[: max(count, 0)], 1)
@@ -67,15 +70,15 @@ def shares(sizes: Mapping[int, int], count: int) -> dict[int, int]:
 def stretches(groups: Sequence[int], places: Mapping[int, int]) -> list[int]:
     """Each group cut into as many equal stretches as it has places, so that a summary has something from every part.
 
-    Gives each row's stretch, numbered from 0; -1 for the rows of a group without places.
+    Gives the stretch of each row, numbered from 0; -1 for the rows of a group without places.
     """
     sizes = Counter(groups)
     first: dict[int, int] = {}
     for group in sizes:
         first[group] = sum(places.get(before, 0) for before in first)
     seen: Counter[int] = Counter()
-    found: list[int] = []
+    numbers: list[int] = []
     for group in groups:
-        found.append(first[group] + seen[group] * places[group] // sizes[group] if places.get(group) else -1)
+        numbers.append(first[group] + seen[group] * places[group] // sizes[group] if places.get(group) else -1)
         seen[group] += 1
-    return found
+    return numbers

@@ -1,43 +1,38 @@
-"""Where sentences end, in any script: rules over punctuation, no model and no data files.
+"""The ends of sentences in any script, by rules about punctuation, without a model or data files.
 
-A sentence here also ends at a blank line, before a list item, and around headings and table rows. Thai and Lao, which
-have no full stop, are divided at their spaces.
+A sentence also ends at a blank line, before a list item, and around headings and table rows. Thai and Lao,
+which have no full stop, are divided at their spaces.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ragcore.text.citations import CITATION
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Consecutive (start, end) that cover all of `text`; the white space after a sentence belongs to it. [] for ""."""
-    if not text:
-        return []
-    found = _breaks(text)
+    breaks = {*_breaks(text), len(text)} - {0}
     if _SPACED_SCRIPT.search(text):
-        found = iter(sorted({*found, *(match.end() for match in _SCRIPT_SPACE.finditer(text))}))
-    spans = []
-    start = 0
-    for end in found:
-        if end > start:
-            spans.append((start, end))
-            start = end
-    if start < len(text):
-        spans.append((start, len(text)))
-    return spans
+        breaks.update(match.end() for match in _SCRIPT_SPACE.finditer(text))
+    return list(pairwise([0, *sorted(breaks)]))
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences without the white space around them."""
+    """The sentences without the white space around them.
+
+    >>> sentences("Dr. Silva left at 5 p.m. on Monday. Why?")
+    ['Dr. Silva left at 5 p.m. on Monday.', 'Why?']
+    """
     return [stripped for start, end in sentence_spans(text) if (stripped := text[start:end].strip())]
 
 
 def _breaks(text: str) -> Iterator[int]:
-    """Ascending starts of sentences, the first left out. Lengths of white space at the very start and end do not count."""
-    lower_case = text == text.lower()  # nothing is written with capitals, so a small letter may begin a sentence
+    """The starts of all sentences but the first, ascending."""
+    lower_case = text == text.lower()  # without any capitals, a small letter may begin a sentence
     for match in _MARK.finditer(text):
         kind = match.lastgroup
         after = match.end(kind or 0)
@@ -46,12 +41,12 @@ def _breaks(text: str) -> Iterator[int]:
         if kind == "soft":
             if _ends(text, match, after, lower_case=lower_case):
                 yield after
-        elif kind == "hard" or text.count("\n", match.start(), after) > 1 or _parts_lines(text, match.start(), after):
+        elif kind == "hard" or text.count("\n", match.start(), after) > 1 or _separates_lines(text, match.start(), after):
             yield after
 
 
-def _parts_lines(text: str, end: int, after: int) -> bool:
-    """Whether the line that ends at `end` or the one that the character at `after` is in stands by itself."""
+def _separates_lines(text: str, end: int, after: int) -> bool:
+    """Whether the line that ends at `end`, or that of `after`, is a heading, a row or an item."""
     before, line = text.rfind("\n", 0, end) + 1, text.rfind("\n", 0, after) + 1
     return _OWN_LINE.match(text, before) is not None or _NEW_LINE.match(text, line) is not None
 
@@ -63,7 +58,7 @@ def _ends(text: str, mark: re.Match[str], following: int, *, lower_case: bool) -
         head = _OPENERS.match(text, following)
         following = head.end() if head else following
         first = text[following] if following < len(text) else ""
-    # Georgian has small letters only, in the eyes of Unicode.
+    # In Unicode, all Georgian letters are small.
     if first.islower() and not lower_case and not "\u10d0" <= first <= "\u10ff":
         return False
     if mark.group() != "." and not _FULL_STOP.fullmatch(mark.group()):
@@ -90,8 +85,8 @@ def _abbreviates(word: str, text: str, start: int, following: int) -> bool:
 
 
 def _word_at(text: str, position: int) -> str:
-    found = _WORD.match(text, position)
-    return found.group() if found else ""
+    match = _WORD.match(text, position)
+    return match.group() if match else ""
 
 
 def _at_line_start(text: str, position: int) -> bool:
@@ -106,9 +101,9 @@ def _set(words: str) -> frozenset[str]:
 
 _CLOSING = "\"'”’»›)]}）」』】〕〉》*_"
 _OPENING = "\"'“”‘’„‚«»‹›([{（「『【〔〈《*_¿¡"
-_STOPS = "。！？｡﹒﹖﹗।॥؟۔։።፧፨။།༎។៕᙮᠃᠉⸮꓿"  # end a sentence wherever they stand
-_SOFT = ".!?…‼‽⁇⁈⁉"  # end one before white space, unless the word before or after says otherwise
-# What may begin a mark stands first and by itself: a search then leaps from one to the next.
+_STOPS = "。！？｡﹒﹖﹗।॥؟۔։።፧፨။།༎។៕᙮᠃᠉⸮꓿"  # always end a sentence
+_SOFT = ".!?…‼‽⁇⁈⁉"  # end one before white space, depending on the words before and after
+# The pattern begins with a set of single characters, so that the search is fast.
 _MARK = re.compile(
     rf"[\n{_SOFT}{_STOPS}](?:"
     r"(?<=\n)(?P<line>\s*)"

@@ -1,6 +1,6 @@
-"""What a table holds: how many rows, which columns, and from where to where its dates and numbers go.
+"""Facts about a table: its number of rows, its columns, and the ranges of its dates and numbers.
 
-Reads the lines that the readers make of tables, see `readers/table_rows.py`: `Station: Cliff Top; Opened: 1871`.
+The text has the lines of `readers/table_rows.py`: `Station: Cliff Top; Opened: 1871`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from ragcore.text.quotable_sentences import is_row
 
-MAX_COLUMNS = 12  # that are named; of more, their number is added
-MAX_RANGES = 4  # columns whose lowest and highest value are named: dates first
-LEAST_ORDERED = 0.8  # of a column's values that are dates, or numbers, from which it has a range
+MAX_COLUMNS = 12  # named in a description
+MAX_RANGES = 4  # named in a description, dates first
+LEAST_ORDERED = 0.8  # least share of dates, or of numbers, among the values of a column with a range
 
 
 class Range(NamedTuple):
-    """The lowest and the highest value of a column, as they are written."""
+    """The lowest and the highest value of a column, in the table's own spelling."""
 
     column: str
     low: str
@@ -25,7 +25,7 @@ class Range(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table as it stands: a row lacks the cells that are empty."""
+    """The cells of a table; a row has no entry for an empty cell."""
 
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, str], ...]
@@ -38,7 +38,7 @@ class Table(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """How a table is described in a language; `and_more` stands behind names that are not all."""
+    """The words of a description in a language; `and_more` is for the names that are not listed."""
 
     row: str
     rows: str
@@ -60,7 +60,7 @@ WORDINGS: Mapping[str, Wording] = {
 
 
 def tables_in(text: str) -> list[Table]:
-    """The tables of a text that is mostly rows, as a spreadsheet is; [] of any other.
+    """The tables of a text that is mostly rows, such as a spreadsheet; [] for any other text.
 
     >>> describe(tables_in("Day | Km\\nDay: 2025-05-01; Km: 12\\nDay: 2025-05-02; Km: 8")[0], "en")
     '2 rows; columns Day, Km; Day 2025-05-01 to 2025-05-02; Km 8 to 12.'
@@ -69,43 +69,42 @@ def tables_in(text: str) -> list[Table]:
 
 
 def grids_in(text: str) -> list[Grid]:
-    """The same tables with all their cells."""
+    """The cells of the same tables."""
     lines = [line for line in text.splitlines() if line.strip()]
-    of_rows = list(filter(is_row, lines))
-    if 2 * len(of_rows) < len(lines):
+    row_lines = list(filter(is_row, lines))
+    if 2 * len(row_lines) < len(lines):
         return []
-    tables: list[tuple[dict[str, None], list[dict[str, str]]]] = []  # columns and rows of each
-    for row in _rows(of_rows):
-        known = next((table for table in tables if next(iter(row)) in table[0]), None)
-        if known is None:
-            known = ({}, [])
-            tables.append(known)
-        known[0].update(dict.fromkeys(row))
-        known[1].append(row)
+    tables: list[tuple[dict[str, None], list[dict[str, str]]]] = []  # (columns, rows)
+    for row in _rows(row_lines):
+        table = next((table for table in tables if next(iter(row)) in table[0]), None)
+        if table is None:
+            table = ({}, [])
+            tables.append(table)
+        table[0].update(dict.fromkeys(row))
+        table[1].append(row)
     return [Grid(tuple(columns), tuple(rows)) for columns, rows in tables]
 
 
 def describe(table: Table, language: str) -> str:
-    """A sentence without a verb: "16 rows; columns Date, Amount; Date 2025-01-02 to 2025-03-31.", in English where there are no
-    words of the language (ISO 639-1)."""
-    said = WORDINGS.get(language, WORDINGS["en"])
+    """The facts in a language (ISO 639-1), or English: "16 rows; columns Date, Amount; Amount 2 to 9."."""
+    wording = WORDINGS.get(language, WORDINGS["en"])
     parts = [
-        said.row if table.rows == 1 else said.rows.format(table.rows),
-        said.columns.format(listed(table.columns, MAX_COLUMNS, language)),
-        *(said.range.format(*each) for each in table.ranges[:MAX_RANGES]),
+        wording.row if table.rows == 1 else wording.rows.format(table.rows),
+        wording.columns.format(listed(table.columns, MAX_COLUMNS, language)),
+        *(wording.range.format(*each) for each in table.ranges[:MAX_RANGES]),
     ]
-    return said.divider.join(parts) + said.end
+    return wording.divider.join(parts) + wording.end
 
 
 def listed(names: Sequence[str], most: int, language: str) -> str:
     """ "a, b and 3 more": the first `most` of the names, and how many more there are."""
-    said = WORDINGS.get(language, WORDINGS["en"])
-    more = said.and_more.format(len(names) - most) if len(names) > most else ""
-    return said.comma.join(names[:most]) + more
+    wording = WORDINGS.get(language, WORDINGS["en"])
+    more = wording.and_more.format(len(names) - most) if len(names) > most else ""
+    return wording.comma.join(names[:most]) + more
 
 
 def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """The cells of each row by the names of their columns. A long row is several lines, which begin with the same cell."""
+    """The cells of each row by column. A long row is several lines, which begin with the same cell."""
     row: dict[str, str] = {}
     for line in lines:
         cells = _cells(line)
@@ -136,16 +135,16 @@ def _cells(line: str) -> dict[str, str]:
 
 
 def _ranges(columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> tuple[Range, ...]:
-    found: list[tuple[bool, Range]] = []
+    ranges: dict[bool, list[Range]] = {True: [], False: []}  # by whether they are of dates
     for column in filter(None, columns):
         values = [row[column] for row in rows if row.get(column)]
-        for ordered in (_dates, _numbers):
-            keys = ordered(values)
+        for parse in (_dates, _numbers):
+            keys = parse(values)
             if len(set(keys.values())) > 1 and sum(value in keys for value in values) >= LEAST_ORDERED * len(values):
                 low, high = (pick(keys, key=keys.__getitem__) for pick in (min, max))
-                found.append((ordered is _numbers, Range(column, low, high)))
+                ranges[parse is _dates].append(Range(column, low, high))
                 break
-    return tuple(each for _, each in sorted(found, key=lambda item: item[0]))
+    return (*ranges[True], *ranges[False])
 
 
 _ISO = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?(?:[T ].*)?")
@@ -156,7 +155,7 @@ _MONTHS = 12
 
 
 def _dates(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """(year, month, day) of each value that is a date; none of dates that may be of either order, such as 03/04/2025."""
+    """(year, month, day) of each date; {} if day and month may be in either order, as in 03/04/2025."""
     iso = {value: tuple(int(part or 0) for part in match.groups()) for value in values if (match := _ISO.fullmatch(value))}
     if iso:
         return iso
@@ -171,14 +170,14 @@ def _dates(values: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 
 def _numbers(values: Sequence[str]) -> dict[str, float]:
-    """The number of each value that is one, with a currency or unit; a comma is decimal where values end like 12,50."""
+    """The number of each value that has one. A comma is decimal if values end like 12,50."""
     comma = any(map(_DECIMAL_COMMA.search, values)) and not any(map(_DECIMAL_POINT.search, values))
     drop, point = (".", ",") if comma else (",", ".")
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for value in values:
         match = _NUMBER.fullmatch(value)
         digits = re.sub(r"[\s'’]", "", match[2]).replace(drop, "").replace(point, ".").strip(".") if match else ""
         if match and digits.count(".") <= 1:
             negative = match[1] in ("-", "−") or value.startswith("(")
-            found[value] = -float(digits) if negative else float(digits)
-    return found
+            numbers[value] = -float(digits) if negative else float(digits)
+    return numbers

@@ -1,7 +1,7 @@
-"""Counting tokens as a model does. Words are counted once and remembered, as most words of a text have come before in it.
+"""Counting tokens as a model does, with the counts of the latest words in memory.
 
-The default is the bundled embedder's own word pieces, which need no network. OpenAI's encodings are there when their
-vocabulary is on this disk already; nothing here ever downloads.
+The default is the bundled embedder's own word pieces, which need no network. OpenAI's encodings can be used
+if their vocabulary is on this disk already. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 import re
 import threading
 from array import array
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Positions: TypeAlias = array[int]
 
-SLICE = 100_000  # characters encoded at a time: memory stays flat however long the text is
+SLICE = 100_000  # characters encoded at a time, so that memory does not grow with the text
 KNOWN_WORDS = 200_000  # some twenty megabytes
 KNOWN_CHARS = 32
 
@@ -34,17 +34,17 @@ class Tokenizer(Protocol):
 
     @property
     def name(self) -> str:
-        """Tells apart tokenizers that count differently."""
+        """Different for tokenizers that count differently."""
 
     def count(self, text: str) -> int:
-        """How many tokens `text` is, without the marks a model puts around it."""
+        """The number of tokens of `text`, without the special tokens around it."""
 
     def starts(self, text: str) -> Positions:
         """The character at which each token begins, ascending. Tokens that share a character share its position."""
 
 
-class _Known(dict[str, int]):
-    """How many tokens each word has, measured when it is first asked for and remembered; long and rare ones take no room."""
+class _WordCounts(dict[str, int]):
+    """A cache of the number of tokens of each word of up to KNOWN_CHARS."""
 
     def __init__(self, measure: Callable[[str], int]) -> None:
         self._measure = measure
@@ -61,9 +61,9 @@ class _Known(dict[str, int]):
 class WordPieceTokenizer:
     """The bundled embedder's word pieces.
 
-    The model gives one mark for a whole word that it does not know (other scripts, emoji, anything over 100 characters).
-    Here such a word counts four letters a token, or one token for each character outside ASCII, which is about what language
-    models make of it; and a long run of it can be cut.
+    The model has one token for any word that it does not know (other scripts, emoji, anything over 100
+    characters). Here such a word counts one token for four ASCII letters, or for each other character, as in
+    most language models, and can be cut.
     """
 
     name = "all-MiniLM-L6-v2"
@@ -72,11 +72,11 @@ class WordPieceTokenizer:
         from tokenizers import Tokenizer as Encoder
 
         encoder: tokenizers.Tokenizer = Encoder.from_file(str(tokenizer_json))
-        encoder.no_padding()  # the file asks for both, which would make every text 128 tokens
+        encoder.no_padding()  # with the padding and truncation of the file, every text would have 128 tokens
         encoder.no_truncation()
         self._encoder = encoder
         self._unknown = encoder.token_to_id("[UNK]")
-        self._known = _Known(self._measure)
+        self._known = _WordCounts(self._measure)
 
     def count(self, text: str) -> int:
         return sum(map(self._known.__getitem__, text.split(" ")))
@@ -90,11 +90,11 @@ class WordPieceTokenizer:
         return total
 
     def starts(self, text: str) -> Positions:
-        found = array("q")
+        starts = array("q")
         for offset, part in slices(text):
             encoding = self._encoder.encode(part, add_special_tokens=False)
-            found.extend([offset + start for start in self._positions(part, encoding.ids, encoding.offsets)])
-        return found
+            starts.extend([offset + start for start in self._positions(part, encoding.ids, encoding.offsets)])
+        return starts
 
     def _positions(self, part: str, ids: list[int], offsets: list[tuple[int, int]]) -> list[int]:
         if self._unknown not in ids:
@@ -113,17 +113,16 @@ class TiktokenTokenizer:
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
-        self._at_ends = _Known(self._measure)
-        self._between_spaces = _Known(self._measure_between_spaces)
+        self._at_ends = _WordCounts(self._measure)
+        self._between_spaces = _WordCounts(self._measure_between_spaces)
 
     @property
     def name(self) -> str:
         return self._encoding.name
 
     def count(self, text: str) -> int:
-        """Word by word: none of these encodings joins what stands on both sides of a single space, which goes with the word
-        after it. White space of other kinds is measured with all that is around it.
-        """
+        """Word by word: in these encodings a single space belongs to the word after it, and no token crosses
+        it. A text with other white space there is measured as a whole."""
         words = text.split(" ")
         last = words.pop()
         if not last and words:
@@ -150,25 +149,29 @@ class TiktokenTokenizer:
         return self._measure(f" {word}")
 
     def starts(self, text: str) -> Positions:
-        found = array("q")
+        starts = array("q")
         for offset, part in slices(text):
             tokens = self._encoding.encode_ordinary(part)
-            lengths = map(len, self._encoding.decode_tokens_bytes(tokens))
-            begins = list(accumulate(lengths, initial=offset))[:-1]
+            begins = accumulate(map(len, self._encoding.decode_tokens_bytes(tokens)), initial=0)  # in bytes
+            # A token that begins inside a character has the position of that character.
+            char_of_byte: Sequence[int] = range(len(part))
             if not part.isascii():
-                begins = _bytes_to_chars(part, begins, offset)
-            found.extend(begins)
-        return found
+                char_of_byte = [number for number, char in enumerate(part) for _ in char.encode()]
+            starts.extend(offset + char_of_byte[begin] for begin in islice(begins, len(tokens)))
+        return starts
 
 
 class _NotAlone(Exception):
-    """White space beside a space: how many tokens they are depends on both."""
+    """White space next to a space: their number of tokens depends on both."""
 
 
 class FunctionTokenizer:
     """Any function that turns text into a list of tokens, such as a model's own `encode`.
 
-    It does not say where its tokens begin, so each word is encoded by itself, and a word's tokens are spread over its letters.
+    Such a list has no positions: each word is encoded by itself, and its tokens begin at equal distances.
+
+    >>> list(FunctionTokenizer(str.split).starts("ab c"))
+    [0, 3]
     """
 
     def __init__(self, encode: Callable[[str], Sized]) -> None:
@@ -183,15 +186,15 @@ class FunctionTokenizer:
         return len(self._encode(text))
 
     def starts(self, text: str) -> Positions:
-        found = array("q")
+        starts = array("q")
         lengths: dict[str, int] = {}
         for match in _WORD_WITH_SPACE.finditer(text):
             word = match.group()
             if word not in lengths:
                 lengths[word] = len(self._encode(word))
             start, tokens = match.start("word"), lengths[word]
-            found.extend([start + index * (match.end() - start) // tokens for index in range(tokens)])
-        return found
+            starts.extend([start + index * (match.end() - start) // tokens for index in range(tokens)])
+        return starts
 
 
 @cache
@@ -205,7 +208,7 @@ _loading = threading.RLock()
 
 
 def default_tokenizer() -> WordPieceTokenizer:
-    """The bundled embedder's tokenizer, loaded when it is first asked for."""
+    """The bundled embedder's tokenizer, loaded on first use."""
     with _loading:
         return _default()
 
@@ -214,9 +217,9 @@ def count_tokens(text: str) -> int:
     return default_tokenizer().count(text)
 
 
-def as_tokenizer(given: Tokenizer | Callable[[str], Sized]) -> Tokenizer:
-    """A tokenizer as it is; a function that gives a list of tokens, wrapped."""
-    return FunctionTokenizer(given) if callable(given) else given
+def as_tokenizer(tokenizer: Tokenizer | Callable[[str], Sized]) -> Tokenizer:
+    """The tokenizer itself, or a function that gives a list of tokens as one."""
+    return FunctionTokenizer(tokenizer) if callable(tokenizer) else tokenizer
 
 
 def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
@@ -237,7 +240,7 @@ def tiktoken_tokenizer(encoding: str = "cl100k_base") -> Tokenizer:
 
 
 def has_vocabulary(encoding: str) -> bool:
-    """Whether tiktoken could load `encoding` without a network, by the rules it looks for its cache itself."""
+    """Whether tiktoken can load `encoding` without a network, by its own rules for its cache."""
     import hashlib
     import tempfile
 
@@ -247,16 +250,17 @@ def has_vocabulary(encoding: str) -> bool:
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     if encoding not in _VOCABULARIES or not folder:  # an empty folder name switches tiktoken's cache off
         return False
-    # tiktoken names a cached file by the SHA-1 of its address, and downloads again where the content is not as expected.
+    # tiktoken names a cached file by the SHA-1 of its address, and downloads it again if its content has changed.
     path = Path(folder) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == _VOCABULARIES[encoding]
 
 
 def slices(text: str, size: int = SLICE) -> Iterator[tuple[int, str]]:
-    """`text` in parts of at most about `size` characters, each with its offset, cut before a single space where there is one.
+    """`text` in parts of about `size` characters, each with its offset, cut before a single space if
+    possible.
 
-    No tokenizer here joins the characters on both sides of such a place, so the parts have the tokens of the whole. Lone
-    surrogates, which no tokenizer takes, become question marks.
+    No token of these tokenizers crosses such a place, so the parts have the tokens of the whole text. Lone
+    surrogates, which no tokenizer accepts, become question marks.
     """
     start = 0
     while start < len(text):
@@ -269,21 +273,6 @@ def slices(text: str, size: int = SLICE) -> Iterator[tuple[int, str]]:
         part = text[start:end]
         yield start, part if part.isascii() else _SURROGATE.sub("?", part)
         start += len(part)
-
-
-def _bytes_to_chars(part: str, begins: list[int], offset: int) -> list[int]:
-    """From offset + byte positions to offset + character positions; a token that begins inside a character gets that one."""
-    chars: list[int] = []
-    char, byte = 0, 0  # `byte` is where character `char` ends, counting from the part's start, once the loop passed it
-    sizes = [1 if c < "\x80" else 2 if c < "\u0800" else 3 if c < "\U00010000" else 4 for c in part]
-    if sizes:
-        byte = sizes[0]
-    for begin in begins:
-        while begin - offset >= byte:
-            char += 1
-            byte += sizes[char]
-        chars.append(offset + char)
-    return chars
 
 
 _WORD_WITH_SPACE = re.compile(r"\s*(?P<word>\S+)")

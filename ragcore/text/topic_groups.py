@@ -1,4 +1,4 @@
-"""Groups of documents by what they are about: k-means on their unit vectors, and the words that name each group."""
+"""Groups of documents by topic: k-means on their unit vectors, and a name for each group."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 LEAST, MOST = 2, 10  # groups
-KEYWORDS = 15  # of each text that may name its group
-NAMES = 3  # words of a group's name
+KEYWORDS = 15  # of each text, candidates for the name of its group
+NAMES = 3  # words in the name of a group
 
 
 def topic_groups(vectors: Vectors) -> list[int]:
-    """(n, d) -> the group of each row, numbered from 0, the largest first; LEAST to MOST groups, as many as are best apart by
-    their silhouette (Rousseeuw 1987), or one where the rows do not differ."""
+    """(n, d) -> the group of each row, numbered from 0, the largest first. There are LEAST to MOST groups,
+    the number with the best silhouette (Rousseeuw 1987), or one if the rows do not differ."""
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]
     from sklearn.metrics import silhouette_score  # type: ignore[import-untyped]
 
     rows = vectors - vectors.mean(axis=0)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
     most = min(MOST, len(rows) - 1, len(np.unique(rows, axis=0)))
-    found = [KMeans(count, n_init=3, random_state=0).fit_predict(rows).tolist() for count in range(LEAST, most + 1)]
-    groups: list[int] = max(found, key=lambda each: float(silhouette_score(rows, each)), default=[0] * len(rows))
+    tried = [KMeans(count, n_init=3, random_state=0).fit_predict(rows).tolist() for count in range(LEAST, most + 1)]
+    groups: list[int] = max(tried, key=lambda each: float(silhouette_score(rows, each)), default=[0] * len(rows))
     order = [group for group, _ in Counter(groups).most_common()]
     return [order.index(group) for group in groups]
 
 
 def group_names(texts: Sequence[str], groups: Sequence[int]) -> list[str]:
-    """What to call each group of texts: the words that more of its texts have than of the others, "ferry, harbour, tide"."""
+    """The names of the groups: the words that are most specific to each, "ferry, harbour, tide"."""
     having: dict[int, Counter[tuple[str, ...]]] = {group: Counter() for group in sorted(set(groups))}
     spelt: dict[tuple[str, ...], str] = {}
     for text, group in zip(texts, groups, strict=True):

@@ -1,4 +1,4 @@
-"""What two texts have in common and where they differ, word by word: Ratcliff and Obershelp's matching, as difflib has it."""
+"""The differences of two texts, word by word, by the matching of Ratcliff and Obershelp in difflib."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["same", "removed", "added"]
 
-# The space before a word belongs to it. A citation is a word; scripts without spaces go sign by sign.
+# The space before a word belongs to it. A citation is a word, and so is each character of a script without spaces.
 _WORD = re.compile(
     r"\s*(?:\[\d+\]|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|[^\w\s])|\s+"
 )
-_ISLAND = 2  # so many words in common between two differences make reading harder, not easier
-_LONG = 3000  # words; in longer texts the most frequent ones do not begin a match, which would take minutes
+_ISLAND = 2  # words in common between two differences, up to which these are one
+_LONG = 3000  # words; in longer texts the most frequent words do not begin a match, which would take minutes
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text that both have, or only the first ("removed"), or only the second ("added")."""
+    """A stretch of text of both texts, or of only the first ("removed"), or of only the second ("added")."""
 
     kind: Kind
     text: str
 
 
 def word_differences(first: str, second: str) -> list[Piece]:
-    """How the second text came from the first: without "added" the pieces are the first, without "removed" the second.
+    """The pieces without the "added" ones are the first text, those without the "removed" ones the second.
 
-    No two neighbours are of one kind. Two empty texts have no pieces.
+    Two neighbours are of different kinds. Two empty texts have no pieces.
+
+    >>> [(piece.kind, piece.text) for piece in word_differences("It is red.", "It is very red.")]
+    [('same', 'It is'), ('added', ' very'), ('same', ' red.')]
     """
     before, after = _WORD.findall(first), _WORD.findall(second)
     return [
@@ -41,31 +44,26 @@ def word_differences(first: str, second: str) -> list[Piece]:
 
 
 def legible(pieces: Sequence[Piece]) -> list[Piece]:
-    """For who looks at them: without the white space that was removed alone, which would stand there as a gap."""
+    """The pieces for display, without removed white space, which would look like a gap."""
     return [piece for piece in pieces if piece.kind != "removed" or piece.text.strip()]
 
 
 def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind, str]]:
-    """Of each stretch between two that are the same, first what was removed and then what was added; some are empty."""
+    """Between two common stretches, first the removed and then the added one; some are empty."""
     left = right = 0
     for same_left, same_right, length in _in_common(before, after):
         removed, added = before[left:same_left], after[right:same_right]
-        stays = _word_that_stays(removed, added)
+        # The last word of both is the same where only the space before it differs, as at a new paragraph.
+        same_word = removed and added and removed[-1].lstrip() == added[-1].lstrip()
+        stays = removed[-1].lstrip() if same_word else ""
         yield "removed", "".join(removed).removesuffix(stays)
         yield "added", "".join(added).removesuffix(stays)
         left, right = same_left + length, same_right + length
         yield "same", stays + "".join(before[same_left:left])
 
 
-def _word_that_stays(removed: Sequence[str], added: Sequence[str]) -> str:
-    """The last word of both, where the space before it alone is another: a paragraph that had one before it, or has one now."""
-    if removed and added and removed[-1].lstrip() == added[-1].lstrip():
-        return removed[-1].lstrip()
-    return ""
-
-
 def _in_common(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Places in both and the number of words; at last an empty stretch at both ends."""
+    """(place in each, number of words) of each common stretch; the last is empty."""
     matcher = SequenceMatcher(None, before, after, autojunk=max(len(before), len(after)) > _LONG)
     end = (len(before), len(after))
     return [

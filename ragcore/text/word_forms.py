@@ -1,7 +1,7 @@
-"""English words whose forms no stemmer brings together: "wrote" and "written" are write, "children" is child.
+"""English words with irregular forms: "wrote" and "written" are write, "children" is child.
 
-Left out are forms that are as often another word ("rose", "wound", "leaves"), and verbs that are said of anything ("came",
-"took", "made"): a question shares those with sentences that do not answer it.
+The list has no forms that are often another word ("rose", "wound", "leaves"), and no verbs that go with
+anything ("came", "took"): a question shares those with sentences that do not answer it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where passages are kept and found."""
+"""Stores of passages and their vectors, with filters and queries."""
 
 from typing import TYPE_CHECKING
 

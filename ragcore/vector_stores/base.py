@@ -1,8 +1,8 @@
-"""What every store promises. One store owns a passage: its text, metadata, links, vector and hash; indexes are views on it.
+"""The contract of a store. A store owns a passage with its text, metadata, links, vector and hash; indexes only refer to it.
 
-All writing is by document and in one transaction: either everything of it is visible, to this process and any other, or
-nothing is. A store may be used by several threads at once. It holds copies and gives copies back: what is done to a document
-or a passage after `put` changes nothing that is stored.
+All writing is by document and in one transaction: this process and any other see either all of it or nothing. Several threads
+may use a store at once. A store copies its input and returns copies: changing a document or a passage after `put` changes
+nothing that is stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Passages' ids, their vectors at length 1, shape (n, d), and the lengths that these had, shape (n,)."""
+    """The ids of passages, their vectors at length 1, shape (n, d), and the lengths before scaling, shape (n,)."""
 
     ids: list[str]
     rows: Vectors
@@ -41,9 +41,9 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which passages may be found: those of these documents, with these ids, that pass these filters, where given.
+    """The passages to search: of these documents, with these ids, that pass these filters. None is no condition.
 
-    An empty collection is none. ValueError for filters that are none, such as a list.
+    An empty collection selects no passage. ValueError for filters of another type, such as a list.
     """
 
     document_ids: Collection[str] | None = None
@@ -60,25 +60,25 @@ EVERYTHING = Scope()
 
 class Store(Protocol):
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        """Store a document with its passages, replacing what was there under the same id; gives the number of passages.
+        """Store a document with its passages and replace an earlier one with the same id; returns the number of passages.
 
-        `nodes` stand in reading order, each with an embedding. An embedding of another width than the store's is a
-        DimensionError; a node without one is a ValueError. The width of an empty store is that of its first embedding.
+        `nodes` are in reading order, each with an embedding. DimensionError for an embedding of another width than the store's;
+        ValueError for a node without one. The first embedding determines the width of an empty store.
         """
 
     def delete(self, document_id: str) -> int:
-        """Remove text, passages, links and vectors of a document; gives the number of passages. UnknownDocumentError."""
+        """Remove text, passages, links and vectors of a document; returns the number of passages. UnknownDocumentError."""
 
     def document(self, document_id: str) -> Document:
-        """The document as it was put. UnknownDocumentError."""
+        """The document as it was stored. UnknownDocumentError."""
 
     def documents(self) -> list[StoredDocument]:
         """All documents, oldest first."""
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
-        """The passages with these ids, in that order, with links and embedding, as long as it was put (float32).
+        """The passages with these ids, in that order, with links and embedding at its original length (float32).
 
-        Ids that are gone are left out.
+        Unknown ids are skipped.
         """
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:

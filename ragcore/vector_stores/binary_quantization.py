@@ -1,9 +1,8 @@
-"""Which vectors may be the nearest, seen from one bit of each of their numbers: whether it is above the mean of its column.
+"""One bit for each number of a vector, whether it is above the mean of its column, to find the vectors that may be nearest.
 
-Vectors at a small angle agree in most of these bits (Charikar 2002, https://doi.org/10.1145/509907.509965), and comparing them
-reads a thirty-second of what the vectors take. The mean is taken off first because the embeddings of some models all point
-roughly one way, and then most of their signs are the same for every text. What is found is only where to look: the order comes
-from the vectors themselves.
+Vectors at a small angle agree in most of these bits (Charikar 2002, https://doi.org/10.1145/509907.509965), and comparing bits
+reads a thirty-second of the bytes of the vectors. The mean is subtracted because all embeddings of some models point roughly in
+one direction, so that most of their signs would be equal. The bits only select candidates; the vectors determine the order.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from ragcore.vector_stores.search import Array
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
 
-CHUNK = 1 << 14  # rows whose bits stand together, the first word of each and then the second: compared at one go, in cache
+CHUNK = 1 << 14  # rows stored together: the first word of each, then the second, and so on; one chunk fits the cache
 WORD = 64  # bits
 
 
@@ -32,12 +31,12 @@ class Signs:
     def __len__(self) -> int:
         return len(self.chunks) * CHUNK
 
-    def differing(self, query: Vector) -> Array:
-        """In how many bits each row differs from the query: shape (n,), uint16."""
-        wanted = packed(query[None, :], self.mean)
+    def count_differing_bits(self, query: Vector) -> Array:
+        """The number of bits in which each row differs from the query: shape (n,), uint16."""
+        query_bits = sign_bits(query[None, :], self.mean)
         differing = np.empty(len(self), np.uint16)
         for number, chunk in enumerate(self.chunks):
-            counts = np.bitwise_count(chunk ^ wanted)  # (words, CHUNK), uint8
+            counts = np.bitwise_count(chunk ^ query_bits)  # (words, CHUNK), uint8
             np.add.reduce(counts, axis=0, dtype=np.uint16, out=differing[number * CHUNK : (number + 1) * CHUNK])
         return differing
 
@@ -46,7 +45,7 @@ def words_of(dimension: int) -> int:
     return -(-dimension // WORD)
 
 
-def packed(rows: Vectors, mean: Vector) -> Array:
+def sign_bits(rows: Vectors, mean: Vector) -> Array:
     """The bits of some rows, shape (words, n): bit i % 64 of word i // 64 is that of number i."""
     bits = np.zeros((len(rows), words_of(rows.shape[1]) * WORD), bool)
     np.greater(rows, mean, out=bits[:, : rows.shape[1]])

@@ -1,11 +1,10 @@
-"""The keyword index that a store keeps in its database: for every term the passages that have it, and how often.
+"""The keyword index of a store in a database: for each term the passages that have it, and how often.
 
-Passages are added in segments that never change, and neighbouring segments of like size are written anew as one when there
-are several (a log-structured merge: O'Neil et al. 1996, https://doi.org/10.1007/s002360050048), so that adding n passages one
-by one writes n log n postings and a search looks into log n segments. A removed passage is marked, and goes when its
-segment is written anew.
+Passages are added in segments that never change. Several neighbouring segments of similar size are merged into one (a
+log-structured merge: O'Neil et al. 1996, https://doi.org/10.1007/s002360050048), so that adding n passages one by one writes
+n log n postings, and a search reads log n segments. A removed passage is marked, and disappears when its segment is rewritten.
 
-A segment's postings are packed as `postings_codec` says. All is made in the caller's transaction, in SQL that every database
+`postings_codec` packs the postings of a segment. Everything happens in the caller's transaction, in SQL that every database
 understands.
 """
 
@@ -26,8 +25,8 @@ from ragcore.sql.base import Connection
 from ragcore.vector_stores.postings_codec import (
     BREAK,
     Contents,
+    contents_of,
     cut_blocks,
-    gathered,
     join_terms,
     merge,
     pack,
@@ -42,14 +41,14 @@ from ragcore.vector_stores.search import Array, length_norm, rarity, term_scores
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS keyword_segments (
-    id INTEGER PRIMARY KEY,             -- by chance: never that of an earlier segment, whose contents someone may remember
+    id INTEGER PRIMARY KEY,             -- random: never that of an earlier segment, which may be in a cache
     index_id INTEGER NOT NULL,
-    first_row INTEGER NOT NULL,         -- of its passages; segments stand in this order
+    first_row INTEGER NOT NULL,         -- of its passages; segments are in this order
     last_row INTEGER NOT NULL,
-    postings INTEGER NOT NULL,          -- of removed passages too
+    postings INTEGER NOT NULL,          -- including those of removed passages
     living INTEGER NOT NULL,            -- passages that are not removed
-    words INTEGER NOT NULL,             -- that these have
-    removed BLOB                        -- a bit for every passage; NULL: none is
+    words INTEGER NOT NULL,             -- of these passages
+    removed BLOB                        -- a bit for every passage; NULL: none is removed
 );
 CREATE INDEX IF NOT EXISTS keyword_segments_by_index ON keyword_segments (index_id, first_row);
 CREATE TABLE IF NOT EXISTS keyword_passages (
@@ -67,12 +66,12 @@ CREATE TABLE IF NOT EXISTS keyword_blocks (
 """
 
 MOST_BLOCKS = 1 << 18  # in a segment
-RUN = 4  # neighbouring segments of like size that are made one
-LARGEST = 1 << 22  # postings from which on a segment is left as it is
-CACHED = 32 << 20  # bytes of unpacked arrays that are remembered
-ASKED = 400  # blocks read by one statement
-FEW = 2000  # passages that are looked up in a term quicker than all that have it are added up
-ROUNDED = 1e-9  # more than a sum differs by when it is added up in another order
+RUN = 4  # neighbouring segments of similar size to merge
+LARGEST = 1 << 22  # postings; larger segments are not merged again
+CACHE_BYTES = 32 << 20  # of unpacked arrays
+BLOCKS_PER_STATEMENT = 400
+FEW = 2000  # passages for which a lookup in each term is faster than adding up all postings
+ROUNDED = 1e-9  # upper bound of the rounding error of a sum of scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +86,13 @@ class _Segment:
 
     @property
     def tier(self) -> int:
-        """Segments of one tier are within a factor of four in size."""
+        """Sizes in one tier differ by less than a factor of four."""
         return self.postings.bit_length() // 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Passages:
-    """What a segment knows of its passages, by place, and where its blocks begin."""
+    """The passages of a segment by place, and the first term of each block."""
 
     rows: Array
     lengths: Array
@@ -106,7 +105,7 @@ class _Passages:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some of a segment's terms, each between two breaks, and their postings, numbered from the block's first term on."""
+    """Some terms of a segment, each between two breaks, and their postings, numbered from the block's first term."""
 
     terms: bytes
     keys: Array
@@ -117,7 +116,7 @@ class _Block:
         return len(self.terms) + int(self.keys.nbytes + self.counts.nbytes)
 
     def postings(self, term: bytes, passages: int) -> tuple[Array, Array]:
-        """The places of the passages that have this term, ascending, and how often; empty when none has."""
+        """The places of the passages with this term, ascending, and the counts."""
         at = self.terms.find(BREAK + term + BREAK)
         if at < 0:
             return self.keys[:0], self.counts[:0]
@@ -128,7 +127,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A term of a question: what it is worth, the places of the passages that have it, ascending, and how often."""
+    """A term of a question: its weight, the places of the passages that have it, ascending, and the counts."""
 
     weight: float
     places: Array
@@ -136,26 +135,26 @@ class _Term:
 
 
 class Postings:
-    """The keyword indexes of one database. Safe to share between threads; what it remembers is right for any transaction.
+    """The keyword indexes of one database. Threads may share it; its cache is valid in any transaction.
 
-    `index_id` tells apart the indexes of a database. A row is the caller's number of a passage.
+    `index_id` distinguishes the indexes of a database. A row is the caller's number of a passage.
     """
 
     def __init__(self) -> None:
-        self._cache = _Cache(CACHED)
+        self._cache = _Cache(CACHE_BYTES)
 
     def add(self, db: Connection, index_id: int, passages: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Add passages by row, each with all its words in any order. Rows ascend, and are above all that are there."""
-        for contents in gathered(passages):
+        """Add passages by row, each with all its words in any order. Rows ascend, and are above all earlier ones."""
+        for contents in contents_of(passages):
             self.put(db, index_id, contents)
 
     def put(self, db: Connection, index_id: int, contents: Contents, first_row: int = 0) -> None:
-        """Add what was gathered, as `add`; `first_row` is that of its row 0."""
+        """Add the result of `contents_of`, as `add`; `first_row` is the row of its row 0."""
         self._write(db, index_id, replace(contents, rows=contents.rows + first_row))
-        self._settle(db, index_id)
+        self._merge_newest(db, index_id)
 
     def remove(self, db: Connection, index_id: int, rows: Sequence[int]) -> None:
-        """Take out the passages of these rows. A row that is not there is as if it had been removed."""
+        """Remove the passages of these rows. Unknown rows are ignored."""
         if not rows:
             return
         span = (index_id, max(rows), min(rows))
@@ -176,35 +175,35 @@ class Postings:
                 self._rewrite(db, index_id, self._segments(db, "id = ?", (segment.id_,)))
 
     def clear(self, db: Connection, index_id: int) -> None:
-        """Forget everything of this index."""
+        """Remove all passages of this index."""
         self._drop(db, self._segments(db, "index_id = ?", (index_id,)))
 
     def compact(self, db: Connection, index_id: int) -> None:
-        """Write anew without them what holds removed passages."""
+        """Rewrite the segments that have removed passages."""
         for segment in self._segments(db, "index_id = ? AND removed IS NOT NULL", (index_id,)):
             self._rewrite(db, index_id, [segment])
-        self._settle(db, index_id)
+        self._merge_newest(db, index_id)
 
     def search(
         self, db: Connection, index_id: int, terms: Sequence[str], k: int, among: Collection[int] | None = None
     ) -> list[tuple[int, float]]:
-        """The `k` passages with the highest BM25 to these terms: (row, score > 0), best first, ties in order of row.
+        """The `k` passages with the highest BM25 for these terms: (row, score > 0), best first, ties in order of row.
 
-        Only passages with one of the terms, and among these rows, when given. `KeywordIndex` is the same in memory.
+        Results have at least one of the terms and are in `among`, if it is not None. `KeywordIndex` is the same in memory.
         """
         segments = self._segments(db, "index_id = ?", (index_id,))
         passages, words = sum(segment.living for segment in segments), sum(segment.words for segment in segments)
         if k <= 0 or not words:
             return []
-        held = [self._passages(db, segment) for segment in segments]
-        starts = np.cumsum([0, *(len(each.rows) for each in held)])
-        norms = length_norm(np.concatenate([each.lengths for each in held]), words / passages)
-        rows, removed = np.concatenate([each.rows for each in held]), _removed(segments, held)
+        contents = [self._passages(db, segment) for segment in segments]
+        starts = np.cumsum([0, *(len(each.rows) for each in contents)])
+        norms = length_norm(np.concatenate([each.lengths for each in contents]), words / passages)
+        rows, removed = np.concatenate([each.rows for each in contents]), _removed_mask(segments, contents)
         chosen = None if among is None else np.isin(rows, np.fromiter(among, np.int64, len(among)))
-        found = self._found(db, segments, held, terms)
-        weighed: list[_Term] = []
+        postings = self._postings_of(db, segments, contents, terms)
+        weighted: list[_Term] = []
         for term in terms:
-            parts = [(places + starts[number], counts) for number, (places, counts) in found[term]]
+            parts = [(places + starts[number], counts) for number, (places, counts) in postings[term]]
             if not parts:
                 continue
             places, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -216,8 +215,8 @@ class Postings:
                 within = chosen[places]
                 places, counts = places[within], counts[within]
             if len(places):
-                weighed.append(_Term(weight, places, counts))
-        contenders, scores = _scored(weighed, norms, k)
+                weighted.append(_Term(weight, places, counts))
+        contenders, scores = _score(weighted, norms, k)
         best = top_k(scores, k)
         return list(zip(rows[contenders[best]].tolist(), scores[best].tolist(), strict=True))
 
@@ -235,42 +234,42 @@ class Postings:
             row = db.execute("SELECT row_gaps, lengths, first_terms FROM keyword_passages WHERE segment = ?", (segment.id_,))
             row_gaps, lengths, first_terms = row.fetchone()
             passages = _Passages(unpack_gaps(row_gaps), unpack(lengths), split_terms(first_terms))
-            self._cache.keep((_Passages, segment.id_), passages)
+            self._cache.add((_Passages, segment.id_), passages)
         return passages
 
-    def _found(
-        self, db: Connection, segments: Sequence[_Segment], held: Sequence[_Passages], terms: Sequence[str]
+    def _postings_of(
+        self, db: Connection, segments: Sequence[_Segment], contents: Sequence[_Passages], terms: Sequence[str]
     ) -> dict[str, list[tuple[int, tuple[Array, Array]]]]:
-        """For every term, by the number of the segment, the places of the passages that have it, and how often."""
-        wanted: list[tuple[str, bytes, int, int]] = []
+        """For each term and number of a segment the places of the passages that have it, and the counts."""
+        locations: list[tuple[str, bytes, int, int]] = []
         for term in dict.fromkeys(terms):
             name = term_bytes(term)
-            for number, (segment, passages) in enumerate(zip(segments, held, strict=True)):
+            for number, (segment, passages) in enumerate(zip(segments, contents, strict=True)):
                 block = bisect_right(passages.first_terms, name) - 1
                 if block >= 0:
-                    wanted.append((term, name, number, segment.id_ + block))
-        blocks = self._blocks(db, {id_ for *_, id_ in wanted})
-        found: dict[str, list[tuple[int, tuple[Array, Array]]]] = {term: [] for term in terms}
-        for term, name, number, id_ in wanted:
-            places, counts = blocks[id_].postings(name, len(held[number].rows))
+                    locations.append((term, name, number, segment.id_ + block))
+        blocks = self._blocks(db, {id_ for *_, id_ in locations})
+        postings: dict[str, list[tuple[int, tuple[Array, Array]]]] = {term: [] for term in terms}
+        for term, name, number, id_ in locations:
+            places, counts = blocks[id_].postings(name, len(contents[number].rows))
             if len(places):
-                found[term].append((number, (places, counts)))
-        return found
+                postings[term].append((number, (places, counts)))
+        return postings
 
     def _blocks(self, db: Connection, ids: Collection[int]) -> dict[int, _Block]:
-        found = {id_: block for id_ in ids if (block := self._cache.get((_Block, id_))) is not None}
-        missing = [id_ for id_ in ids if id_ not in found]
-        for start in range(0, len(missing), ASKED):
-            asked = missing[start : start + ASKED]
-            marks = ", ".join("?" * len(asked))
-            rows = db.execute(f"SELECT id, terms, gaps, counts FROM keyword_blocks WHERE id IN ({marks})", asked)
+        blocks = {id_: block for id_ in ids if (block := self._cache.get((_Block, id_))) is not None}
+        missing = [id_ for id_ in ids if id_ not in blocks]
+        for start in range(0, len(missing), BLOCKS_PER_STATEMENT):
+            some = missing[start : start + BLOCKS_PER_STATEMENT]
+            marks = ", ".join("?" * len(some))
+            rows = db.execute(f"SELECT id, terms, gaps, counts FROM keyword_blocks WHERE id IN ({marks})", some)
             for id_, terms, gaps, counts in rows:
-                found[id_] = _Block(BREAK + zlib.decompress(terms) + BREAK, unpack_gaps(gaps), unpack(counts))
-                self._cache.keep((_Block, id_), found[id_])
-        return found
+                blocks[id_] = _Block(BREAK + zlib.decompress(terms) + BREAK, unpack_gaps(gaps), unpack(counts))
+                self._cache.add((_Block, id_), blocks[id_])
+        return blocks
 
     def _contents(self, db: Connection, segment: _Segment) -> Contents:
-        """All of a segment but what is removed."""
+        """A segment without its removed passages."""
         passages = self._passages(db, segment)
         terms: list[bytes] = []
         keys: list[Array] = [np.empty(0, np.int64)]
@@ -288,8 +287,8 @@ class Postings:
 
     # --- writing --------------------------------------------------------------------------------------------------------
 
-    def _settle(self, db: Connection, index_id: int) -> None:
-        """Make the newest segments one, while several are no larger than the last."""
+    def _merge_newest(self, db: Connection, index_id: int) -> None:
+        """Merge the newest segments as long as several of them are no larger than the last."""
         while True:
             run: list[_Segment] = []
             for segment in reversed(self._segments(db, "index_id = ?", (index_id,))):
@@ -301,7 +300,7 @@ class Postings:
             self._rewrite(db, index_id, run[::-1])
 
     def _rewrite(self, db: Connection, index_id: int, segments: Sequence[_Segment]) -> None:
-        """One segment with the living passages of these neighbours, in their place."""
+        """Replace these neighbours by one segment with their living passages."""
         contents = merge([self._contents(db, segment) for segment in segments])
         self._drop(db, segments)  # first, so that their space is used for the new one
         if len(contents.rows):
@@ -332,32 +331,32 @@ class Postings:
 
 
 class _Cache:
-    """What was used last, of segments and blocks, which never change."""
+    """The segments and blocks used last. They never change."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._size = limit, 0
-        self._kept: OrderedDict[tuple[type, int], Any] = OrderedDict()
+        self._entries: OrderedDict[tuple[type, int], Any] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: tuple[type, int]) -> Any:
         with self._lock:
-            if key not in self._kept:
+            if key not in self._entries:
                 return None
-            self._kept.move_to_end(key)
-            return self._kept[key]
+            self._entries.move_to_end(key)
+            return self._entries[key]
 
-    def keep(self, key: tuple[type, int], value: _Passages | _Block) -> None:
+    def add(self, key: tuple[type, int], value: _Passages | _Block) -> None:
         with self._lock:
-            if key in self._kept or value.size > self._limit:
+            if key in self._entries or value.size > self._limit:
                 return
-            self._kept[key] = value
+            self._entries[key] = value
             self._size += value.size
             while self._size > self._limit:
-                self._size -= self._kept.popitem(last=False)[1].size
+                self._size -= self._entries.popitem(last=False)[1].size
 
 
-def _scored(terms: Sequence[_Term], norms: Array, k: int) -> tuple[Array, Array]:
-    """Places, ascending, among which the `k` best are, and their scores, added up in the order of the terms."""
+def _score(terms: Sequence[_Term], norms: Array, k: int) -> tuple[Array, Array]:
+    """Places, ascending, that include the `k` best, and their scores, added up in the order of the terms."""
     contenders = _contenders(terms, norms, k)
     scores = np.zeros(len(contenders))
     for term in terms:
@@ -369,25 +368,25 @@ def _scored(terms: Sequence[_Term], norms: Array, k: int) -> tuple[Array, Array]
 
 
 def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
-    """Places, ascending, among which the `k` best are.
+    """Places, ascending, that include the `k` best.
 
-    Terms are added up from the rarest on, until those that are left, all together, cannot bring up a passage that is further
-    behind than these (MaxScore: Turtle and Flood 1995, https://doi.org/10.1016/0306-4573(95)00020-H).
+    Terms are added up from the rarest on, until the remaining terms together cannot lift a passage above these (MaxScore:
+    Turtle and Flood 1995, https://doi.org/10.1016/0306-4573(95)00020-H).
     """
     scores, shortest = np.zeros(len(norms)), float(norms.min())
-    falling = sorted(terms, key=lambda term: -term.weight)
-    left = sum(_most(term, shortest) for term in falling)
+    by_weight = sorted(terms, key=lambda term: -term.weight)
+    remaining = sum(_highest(term, shortest) for term in by_weight)
     near = np.empty(0, np.intp)
-    for number, term in enumerate(falling, 1):
+    for number, term in enumerate(by_weight, 1):
         scores[term.places] += term_scores(term.weight, term.counts, norms[term.places])
-        left = left - _most(term, shortest) if number < len(falling) else 0.0
-        if scores.max() <= left:
+        remaining = remaining - _highest(term, shortest) if number < len(by_weight) else 0.0
+        if scores.max() <= remaining:
             continue
-        least = _kth(scores[falling[0].places], k)  # of all it is no lower, and these are the fewest
-        near = np.flatnonzero(scores > max(least - left - ROUNDED, 0.0))
+        least = _kth(scores[by_weight[0].places], k)  # a lower bound of the k-th of all, from the fewest places
+        near = np.flatnonzero(scores > max(least - remaining - ROUNDED, 0.0))
         least = _kth(scores[near], k)
-        near = near[scores[near] > max(least - left - ROUNDED, 0.0)]
-        if least > left and len(near) <= FEW:
+        near = near[scores[near] > max(least - remaining - ROUNDED, 0.0)]
+        if least > remaining and len(near) <= FEW:
             break
     return near
 
@@ -397,20 +396,20 @@ def _kth(scores: Array, k: int) -> float:
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if k <= len(scores) else 0.0
 
 
-def _most(term: _Term, shortest: float) -> float:
-    """No passage gets more from this term."""
+def _highest(term: _Term, shortest: float) -> float:
+    """The highest possible score of this term in a passage."""
     return term_scores(term.weight, float(term.counts.max()), shortest)
 
 
 def _mask(segment: _Segment, passages: int) -> Array:
-    """True for every place whose passage is removed."""
+    """True at the places of removed passages."""
     if segment.removed is None:
         return np.zeros(passages, bool)
     return np.unpackbits(np.frombuffer(zlib.decompress(segment.removed), np.uint8), count=passages).astype(bool)
 
 
-def _removed(segments: Sequence[_Segment], held: Sequence[_Passages]) -> Array | None:
-    """The masks of all segments behind each other; None where nothing is removed."""
+def _removed_mask(segments: Sequence[_Segment], contents: Sequence[_Passages]) -> Array | None:
+    """The masks of all segments concatenated; None if nothing is removed."""
     if all(segment.removed is None for segment in segments):
         return None
-    return np.concatenate([_mask(segment, len(each.rows)) for segment, each in zip(segments, held, strict=True)])
+    return np.concatenate([_mask(segment, len(each.rows)) for segment, each in zip(segments, contents, strict=True)])

@@ -1,38 +1,34 @@
 """The store on disk: rows, text and keyword index in the library's SQLite file, vectors in one raw float32 file per index.
 
-The database is the truth. The vector file is only ever appended to, and made safe on disk, before the transaction that
-records its new length; whatever stands beyond the recorded length was never committed and is written over. A document's
-passages stand side by side, in the file (`first_slot`) as in the table (`first_row`), so that no table from slot to passage is
-needed, and opening a store costs the same whatever it holds. Deleted slots become gaps until they are more than half; then
-the file is written anew under another name, and the name is changed in the same transaction.
+The database decides what exists. The vector file only grows, and is flushed to disk before the transaction that records its new
+length; rows beyond the recorded length were never committed and are overwritten. The passages of a document are consecutive in
+the file (`first_slot`) and in the table (`first_row`), so that no table from slot to passage is needed, and opening a store
+takes the same time whatever its size. Deleted slots are gaps until they are more than half of the file; then the file is
+written again under another name, which the same transaction records.
 
-A change gives the index a new stamp. Every search compares it, so that what another thread or process did is seen at once.
+Every change gives the index a new stamp. Every search compares it, so that it sees changes by other threads and processes.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragcore.errors import DimensionError, UnknownDocumentError
-from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sql.sqlite import SQLiteDatabase
-from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store
+from ragcore.vector_stores.base import EVERYTHING, Scope, Store
 from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
 from ragcore.vector_stores.bm25_index import Postings
-from ragcore.vector_stores.disk_schema import TABLES, IndexRow, new_stamp
+from ragcore.vector_stores.disk_schema import TABLES, DiskIndex, new_stamp
 from ragcore.vector_stores.disk_vectors import SIGNS_FROM, IndexVectors, sweep
-from ragcore.vector_stores.postings_codec import Contents, gathered
+from ragcore.vector_stores.postings_codec import Contents, contents_of
 from ragcore.vector_stores.search import Array, mask_of, nearest, nearest_by_signs, passage_terms, terms_version, unit_query
-from ragcore.vector_stores.sql_rows import length_of, passages_at
-from ragcore.vector_stores.sql_store import DOCUMENT, Incoming, TableStore, copied_from, passing, words_of
+from ragcore.vector_stores.sql_store import Incoming, TableStore, copies_from, words_of
 from ragcore.vector_stores.validation import are_unit
 from ragcore.vector_stores.vector_file import MissingFileError, VectorFolder, bytes_of, checksum
 
@@ -41,30 +37,27 @@ if TYPE_CHECKING:
 
 SCHEMA = TABLES + POSTINGS_SCHEMA
 
-T = TypeVar("T")
 
-LATER = ""  # in the place of the rules: no words have been collected yet
-COPIED = 200  # documents copied at one go from another store
-COMPACT_SHARE = 0.5  # of the slots being gaps
+LATER = ""  # instead of the version of the rules: the words are not collected yet
+COPIED = 200  # documents of another store copied in one transaction
+COMPACT_SHARE = 0.5  # share of gaps among the slots above which the file is rewritten
 
 
-class DiskStore(TableStore):
+class DiskStore(TableStore[DiskIndex]):
     """One index of a library. See `ragcore.vector_stores.base.Store` for what every method promises.
 
-    `vectors` is the folder for vector files. `database` must have been given `SCHEMA`; it is the caller's to close. Two
-    stores of one library, in one process or several, may be used at the same time. With `words_when_asked` a new index has
-    its words collected when they are first searched for, which then takes longer, and putting is several times as quick.
+    `vectors` is the folder for vector files. `database` must have `SCHEMA`; the caller closes it. Several stores of one library
+    may be used at the same time, in one process or several. With `words_when_asked` the first keyword search builds the
+    keyword index of a new index: that search takes longer, and `put` is several times faster.
     """
 
     _database: SQLiteDatabase
+    _row_type = DiskIndex
+    _missing = MissingFileError
+    _place = "d.first_slot + p.row - d.first_row AS slot, d.damaged,"
 
     def __init__(
-        self,
-        database: SQLiteDatabase,
-        *,
-        index: str = "documents",
-        vectors: Path,
-        words_when_asked: bool = False,
+        self, database: SQLiteDatabase, *, index: str = "documents", vectors: Path, words_when_asked: bool = False
     ) -> None:
         self._database = database
         self._name = index
@@ -72,20 +65,11 @@ class DiskStore(TableStore):
         self._vectors = IndexVectors(database, VectorFolder(vectors))
         self._postings = Postings()
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        return self.prepared(document, nodes)()
-
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """What does `put`, with all that can be done before it, so that other writers need not wait for that."""
-        given = Incoming.of(document, nodes)
-        given.prepare(words=not self._words_when_asked)
-        return partial(self._put, [given])
-
     def copy(self, source: Store) -> None:
-        """Put everything that another store holds. ValueError where a passage there has no embedding."""
+        """Store copies of all documents of another store. ValueError where a passage there has no embedding."""
         every = source.documents()
         for start in range(0, len(every), COPIED):
-            self._put(copied_from(source, every[start : start + COPIED]))
+            self._put_all(copies_from(source, every[start : start + COPIED]))
 
     def delete(self, document_id: str) -> int:
         outermost = not self._database.in_transaction
@@ -94,93 +78,34 @@ class DiskStore(TableStore):
             passages = None if index is None else self._remove(db, index, document_id)
             if passages is None:
                 raise UnknownDocumentError(document_id)
-            worth_it = self._worth_compacting(db)
-        if outermost and worth_it:
+            needs_compacting = self._needs_compacting(db)
+        if outermost and needs_compacting:
             self.compact()
         elif outermost:
             self._database.shrink()
         return passages
 
-    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
-        def read(db: sqlite3.Connection) -> list[TextNode]:
-            index = self._index(db)
-            if index is None:
-                return []
-            found = [self._passage_row(db, index, id_) for id_ in ids]
-            there = [row for row in found if row is not None]
-            if not there:
-                return []
-            vectors = self._vectors.mapped(db, index).rows
-            nodes = passages_at(db, [row["row"] for row in there])
-            return [
-                nodes[row["row"]]
-                if row["damaged"] or not are_unit(vectors[row["slot"] : row["slot"] + 1]).all()
-                else nodes[row["row"]].with_embedding(vectors[row["slot"]] * np.float32(length_of(row)))
-                for row in there
-            ]
-
-        return self._at_one_moment(read)
-
-    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
-        def found(db: sqlite3.Connection) -> list[NodeWithScore]:
-            index = self._index(db)
-            if index is None or index.dimension is None:
-                return []
-            vector = unit_query(query, index.dimension)
-            if top_k <= 0:
-                return []
-            matrix = self._vectors.mapped(db, index)
-            if scope != EVERYTHING:
-                chosen = mask_of(self._spans(db, index, scope), len(matrix.rows))
-                if matrix.sound is not None:
-                    chosen &= matrix.sound
-                slots, scores = nearest(matrix.rows, vector, top_k, chosen)
-            elif matrix.signs is None:
-                slots, scores = nearest(matrix.rows, vector, top_k, matrix.sound)
-            else:
-                slots, scores = nearest_by_signs(matrix.rows, matrix.signs, vector, top_k, matrix.sound)
-            return self._scored(db, self._rows_at(db, index, slots), scores)
-
-        return self._at_one_moment(found)
-
-    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
-        def found(db: sqlite3.Connection) -> Candidates:
-            index = self._index(db)
-            if index is None:
-                return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
-            rows = [row for row in self._within(db, index, scope) if not row["damaged"]]
-            vectors = self._vectors.mapped(db, index).rows[[row["slot"] for row in rows]]
-            sound = are_unit(vectors)
-            rows = [row for row, is_sound in zip(rows, sound.tolist(), strict=True) if is_sound]
-            return Candidates(
-                ids=[row["id"] for row in rows],
-                rows=vectors[sound],
-                lengths=np.array([length_of(row) for row in rows], np.float32),
-            )
-
-        return self._at_one_moment(found)
-
     def close(self) -> None:
-        """Let go of the mapped file. The database is its owner's to close."""
+        """Release the mapped file. The caller closes the database."""
         self._vectors.release()
 
     def compact(self) -> None:
-        """Write the vector file anew without gaps, and give the space of deleted rows back to the disk.
+        """Rewrite the vector file without gaps, and return the space of deleted rows to the disk.
 
-        Others who still read the old file keep it until their next search. Not inside a transaction.
+        Other readers use the old file until their next search. Not inside a transaction.
         """
         with self._database.transaction() as db:
             index = self._index(db)
             if index is not None:
-                self._write_anew(db, index)
-        self._vectors.release()  # while it is mapped, the disk does not have the room of the old file back
+                self._rewrite(db, index)
+        self._vectors.release()  # the disk cannot free the old file while it is mapped
         sweep(self._database, self._vectors.files)
         self._database.shrink()
 
     def drop(self) -> None:
-        """Delete the index: its documents, passages, words and vectors. Putting something makes a new one of its name.
+        """Delete the index: its documents, passages, words and vectors. The next `put` creates it again.
 
-        Inside a transaction the space stays taken until `reclaim` is called after it.
+        Inside a transaction the space is only freed by a later `reclaim`.
         """
         outermost = not self._database.in_transaction
         with self._database.transaction() as db:
@@ -188,33 +113,31 @@ class DiskStore(TableStore):
             if index is None:
                 return
             self._drop_terms(db, index)
-            for table in ("passages", "texts"):
-                db.execute(
-                    f"DELETE FROM {table} WHERE document IN (SELECT seq FROM documents WHERE index_id = ?)", (index.id_,)
-                )
-            for table in ("documents", "gaps"):
+            for table in ("documents", "gaps"):  # texts and passages are deleted with their documents
                 db.execute(f"DELETE FROM {table} WHERE index_id = ?", (index.id_,))
             db.execute("DELETE FROM indexes WHERE id = ?", (index.id_,))
         if outermost:
             self.reclaim()
 
     def reclaim(self) -> None:
-        """Give back the space of deleted rows, of gaps when they are most of the file, and of vector files that no index of the
-        library has. Not in a transaction."""
+        """Free the space of deleted rows, of gaps if they are most of the file, and of vector files without an index.
+
+        Not inside a transaction.
+        """
         with self._database.snapshot() as db:
-            worth_it = self._index(db) is not None and self._worth_compacting(db)
-        if worth_it:
+            needs_compacting = self._index(db) is not None and self._needs_compacting(db)
+        if needs_compacting:
             self.compact()
             return
         sweep(self._database, self._vectors.files)
         self._database.shrink()
 
     def verify(self) -> list[str]:
-        """Compare every document's vectors with their checksum; gives the ids of those that are damaged, oldest first.
+        """Compare the vectors of all documents with their checksums; returns the ids of damaged documents, oldest first.
 
-        From then on `search` and `candidates` leave these documents out, `nodes` gives their passages without embedding, and
-        everything else goes on, until `replace_vectors`. Reads the whole file; writing waits for it only when something is
-        found. A file that is missing or too short makes every search a DamagedStoreError until this has been called.
+        Until `replace_vectors`, `search` and `candidates` skip these documents, and `nodes` returns their passages without
+        embedding. This reads the whole file; writers wait only if something is damaged. If the file is missing or too short,
+        every search before this call is a DamagedStoreError.
         """
         with self._database.snapshot() as db:
             index = self._index(db)
@@ -234,10 +157,10 @@ class DiskStore(TableStore):
         return damaged
 
     def replace_vectors(self, document_id: str, vectors: Vectors) -> None:
-        """Put a damaged document's vectors right: one row for each of its passages in reading order, shape (n, d).
+        """Repair a damaged document: one vector for each of its passages in reading order, shape (n, d).
 
-        A document that is not damaged stays as it is: another process was quicker. UnknownDocumentError; DimensionError;
-        ValueError for another number of rows, or NaN or infinity in one.
+        A document that is not damaged, because another process repaired it, is not changed. UnknownDocumentError;
+        DimensionError; ValueError for another number of vectors, or NaN or infinity in one.
         """
         with self._database.transaction() as db:
             document = self._document_row(db, document_id)
@@ -252,47 +175,31 @@ class DiskStore(TableStore):
             db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (new_stamp(), index.id_))
 
     def bytes_on_disk(self) -> int:
-        """The library's database with its log, and the vectors of all its indexes."""
+        """The size of the library's database with its log, and of the vectors of all its indexes."""
         database = self._database.path
         return bytes_of((database, database.with_name(database.name + "-wal"))) + self._vectors.files.size()
 
     # --- rows -----------------------------------------------------------------------------------------------------------
 
-    def _index(self, db: sqlite3.Connection) -> IndexRow | None:
-        row = db.execute(
-            "SELECT id, stamp, dimension, file, slots, passages, signs, terms FROM indexes WHERE name = ?", (self._name,)
-        ).fetchone()
-        return IndexRow(*row) if row else None
-
-    def _index_now(self, db: sqlite3.Connection) -> IndexRow:
-        index = self._index(db)
-        assert index is not None  # made in this transaction
-        return index
-
-    def _new_index(self, db: sqlite3.Connection) -> IndexRow:
+    def _new_index(self, db: sqlite3.Connection) -> DiskIndex:
         terms = LATER if self._words_when_asked else terms_version()
         db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms, new_stamp()))
         return self._index_now(db)
 
-    def _passage_row(self, db: sqlite3.Connection, index: IndexRow, id_: str) -> sqlite3.Row | None:
-        row: sqlite3.Row | None = db.execute(
-            "SELECT p.row, d.id AS document_id, d.first_slot + p.row - d.first_row AS slot, p.length, d.damaged"
-            " FROM passages p JOIN documents d ON d.seq = p.document WHERE p.id = ? AND d.index_id = ?",
-            (id_, index.id_),
-        ).fetchone()
-        return row
+    def _put(self, incoming: Incoming) -> int:
+        return self._put_all([incoming])
 
-    def _put(self, given: Sequence[Incoming]) -> int:
-        """Put different documents at one go; gives the number of passages."""
+    def _put_all(self, incoming: Sequence[Incoming]) -> int:
+        """Put different documents in one transaction; returns the number of passages."""
         database, outermost = self._database, not self._database.in_transaction
         with database.transaction() as db:
             before = self._index(db) or self._new_index(db)
-            rows = _one_below_the_other([each.rows for each in given if len(each.rows)], before.dimension)
-            replaced = self._remove_all(db, before, [each.document.id_ for each in given])
+            rows = _stack([each.rows for each in incoming if len(each.rows)], before.dimension)
+            replaced = self._remove_all(db, before, [each.document.id_ for each in incoming])
             index = self._index_now(db)
-            self._refuse_foreign(db, index, given)
+            self._refuse_foreign(db, index, incoming)
             file, first_slot = self._vectors.append(index, rows)
-            self._insert(db, index, given, first_slot)
+            self._insert_all(db, index, incoming, first_slot)
             slots, dimension = first_slot + len(rows), index.dimension or rows.shape[1] or None
             signs = self._vectors.write_signs(file, index.signs, slots, dimension)
             db.execute(
@@ -300,73 +207,40 @@ class DiskStore(TableStore):
                 " WHERE id = ?",
                 (new_stamp(), dimension, file, slots, len(rows), signs, index.id_),
             )
-            worth_it = replaced and self._worth_compacting(db)
-        if outermost and worth_it:
+            needs_compacting = replaced and self._needs_compacting(db)
+        if outermost and needs_compacting:
             self.compact()
         elif outermost and file != before.file:
             sweep(self._database, self._vectors.files)
         return len(rows)
 
-    def _remove_all(self, db: sqlite3.Connection, index: IndexRow, document_ids: Sequence[str]) -> bool:
-        """Take out those of these documents that there are; whether there were any."""
-        there = db.execute(
-            "SELECT id FROM documents WHERE index_id = ? AND id IN (SELECT value FROM json_each(?))",
-            (index.id_, json.dumps(document_ids)),
-        ).fetchall()
-        for (id_,) in there:
+    def _remove_all(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Sequence[str]) -> bool:
+        """Remove these documents if they exist; returns whether there were any."""
+        condition, value = self._is_among("id", document_ids)
+        existing = db.execute(f"SELECT id FROM documents WHERE index_id = ? AND {condition}", (index.id_, value)).fetchall()
+        for (id_,) in existing:
             self._remove(db, self._index_now(db), id_)
-        return bool(there)
+        return bool(existing)
 
-    def _refuse_foreign(self, db: sqlite3.Connection, index: IndexRow, given: Sequence[Incoming]) -> None:
-        """ValueError where a passage has the id of one of another document."""
-        if not index.passages:
-            return
-        owners = {node.id_: each.document.id_ for each in given for node in each.nodes}
-        row = db.execute(
-            "SELECT p.id, d.id AS document_id FROM json_each(?) given CROSS JOIN passages p ON p.id = given.value"
-            " JOIN documents d ON d.seq = p.document WHERE d.index_id = ? ORDER BY given.key LIMIT 1",
-            (json.dumps(list(owners)), index.id_),
-        ).fetchone()
-        if row is not None:
-            raise ValueError(f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}")
-
-    def _insert(self, db: sqlite3.Connection, index: IndexRow, given: Sequence[Incoming], first_slot: int) -> None:
-        (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchone()
-        (first_seq,) = db.execute("SELECT coalesce(max(seq), 0) + 1 FROM documents").fetchone()
-        starts = list(accumulate((len(each.nodes) for each in given), initial=0))
-        db.executemany(
-            f"INSERT INTO documents (seq, index_id, first_row, first_slot, checksum, {DOCUMENT})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (seq, index.id_, first_row + start, first_slot + start, checksum(each.rows), *each.columns)
-                for seq, (each, start) in enumerate(zip(given, starts, strict=False), first_seq)
-            ),
-        )
-        db.executemany(
-            "INSERT INTO texts VALUES (?, ?, ?)",
-            ((seq, *block) for seq, each in enumerate(given, first_seq) for block in each.blocks),
-        )
-        fields = ((seq, *fields) for seq, each in enumerate(given, first_seq) for fields in each.passages)
-        db.executemany(
-            "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ((row, *rest) for row, rest in enumerate(fields, first_row)),
-        )
+    def _insert_all(self, db: sqlite3.Connection, index: DiskIndex, incoming: Sequence[Incoming], first_slot: int) -> None:
+        slot, first_rows = first_slot, []
+        for each in incoming:
+            first_rows.append(self._insert(db, index, each, {"first_slot": slot, "checksum": checksum(each.rows)}))
+            slot += len(each.nodes)
         if index.terms != LATER:
-            words = given[0].words if len(given) == 1 else words_of(node for each in given for node in each.nodes)
-            self._add_terms(db, index, words, first_row)
+            words = incoming[0].words if len(incoming) == 1 else words_of(node for each in incoming for node in each.nodes)
+            self._add_terms(db, index, words, first_rows[0])
 
-    def _remove(self, db: sqlite3.Connection, index: IndexRow, document_id: str) -> int | None:
-        """Take a document out, leaving a gap among the vectors; gives its passages, None when there is no such document."""
-        row = db.execute(
-            "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?", (index.id_, document_id)
-        ).fetchone()
-        if row is None:
+    def _remove(self, db: sqlite3.Connection, index: DiskIndex, document_id: str) -> int | None:
+        """Remove a document, which leaves a gap among the vectors; returns its number of passages, None for an unknown id."""
+        rows = db.execute(
+            "DELETE FROM documents WHERE index_id = ? AND id = ? RETURNING first_row, first_slot, passages",
+            (index.id_, document_id),
+        ).fetchall()
+        if not rows:
             return None
-        seq, first_row, first_slot, passages = row
+        first_row, first_slot, passages = rows[0]
         self._postings.remove(db, index.id_, range(first_row, first_row + passages))
-        db.execute("DELETE FROM passages WHERE document = ?", (seq,))
-        db.execute("DELETE FROM texts WHERE document = ?", (seq,))
-        db.execute("DELETE FROM documents WHERE seq = ?", (seq,))
         if passages == index.passages:
             db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
             db.execute("UPDATE indexes SET dimension = NULL, file = NULL, slots = 0, signs = 0 WHERE id = ?", (index.id_,))
@@ -375,93 +249,89 @@ class DiskStore(TableStore):
         db.execute("UPDATE indexes SET stamp = ?, passages = passages - ? WHERE id = ?", (new_stamp(), passages, index.id_))
         return int(passages)
 
-    def _chosen(self, db: sqlite3.Connection, index: IndexRow, document_ids: Collection[str]) -> list[sqlite3.Row]:
-        """Those of these documents that there are."""
+    def _rows_of_documents(self, db: sqlite3.Connection, index: DiskIndex, document_ids: Collection[str]) -> list[sqlite3.Row]:
+        """The rows of these documents; ids without a document are skipped."""
         query = "SELECT seq, first_row, first_slot, passages FROM documents WHERE index_id = ? AND id = ?"
         rows = (db.execute(query, (index.id_, id_)).fetchone() for id_ in document_ids)
         return [row for row in rows if row is not None]
 
-    def _within(self, db: sqlite3.Connection, index: IndexRow, scope: Scope) -> list[sqlite3.Row]:
-        """The passages that may be found, in order of insertion, as row, slot, id and length; their texts are not read."""
-        given = [ids for ids in (scope.document_ids, scope.node_ids) if ids is not None]
-        conditions, values = "", [index.id_, *(json.dumps(list(ids)) for ids in given)]
-        conditions += " AND d.id IN (SELECT value FROM json_each(?))" if scope.document_ids is not None else ""
-        conditions += " AND p.id IN (SELECT value FROM json_each(?))" if scope.node_ids is not None else ""
-        # CROSS JOIN keeps this order: from few passages to their documents, or from documents to all that they have.
-        tables = "documents d CROSS JOIN passages p" if scope.node_ids is None else "passages p CROSS JOIN documents d"
-        metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
-        rows = db.execute(
-            f"SELECT p.row, d.first_slot + p.row - d.first_row AS slot, p.id, p.length, d.damaged, {metadata} AS metadata"
-            f" FROM {tables} ON p.document = d.seq WHERE d.index_id = ?{conditions} ORDER BY p.row",
-            values,
-        ).fetchall()
-        return passing(rows, scope)
+    def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, str]:
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
 
-    def _rows_within(self, db: sqlite3.Connection, scope: Scope) -> list[int]:
-        index = self._index_now(db)
+    def _rows_within(self, db: sqlite3.Connection, index: DiskIndex, scope: Scope) -> list[int]:
         if scope.node_ids is not None or scope.filters is not None:
             return [row["row"] for row in self._within(db, index, scope)]
-        chosen = self._chosen(db, index, scope.document_ids or ())
-        return [row["first_row"] + i for row in chosen for i in range(row["passages"])]
+        documents = self._rows_of_documents(db, index, scope.document_ids or ())
+        return [row["first_row"] + i for row in documents for i in range(row["passages"])]
 
-    def _spans(self, db: sqlite3.Connection, index: IndexRow, scope: Scope) -> list[tuple[int, int]]:
-        """The (first slot, count) of the passages that may be found."""
+    def _spans(self, db: sqlite3.Connection, index: DiskIndex, scope: Scope) -> list[tuple[int, int]]:
+        """The (first slot, count) of the passages in this scope."""
         if scope.node_ids is None and scope.filters is None:
-            return [(row["first_slot"], row["passages"]) for row in self._chosen(db, index, scope.document_ids or ())]
+            documents = self._rows_of_documents(db, index, scope.document_ids or ())
+            return [(row["first_slot"], row["passages"]) for row in documents]
         return [(row["slot"], 1) for row in self._within(db, index, scope)]
 
-    def _rows_at(self, db: sqlite3.Connection, index: IndexRow, slots: Array) -> list[int]:
-        """The passages that stand at these slots."""
-        found = db.execute(
+    def _rows_at(self, db: sqlite3.Connection, index: DiskIndex, slots: Array) -> list[int]:
+        """The rows of the passages at these slots."""
+        rows = db.execute(
             "SELECT slot.value + (SELECT first_row - first_slot FROM documents WHERE index_id = ? AND first_slot <= slot.value"
             " AND passages > 0 ORDER BY first_slot DESC LIMIT 1) FROM json_each(?) slot ORDER BY slot.key",
             (index.id_, json.dumps(slots.tolist())),
         )
-        return [row for (row,) in found.fetchall()]
+        return [row for (row,) in rows.fetchall()]
 
     # --- keywords -------------------------------------------------------------------------------------------------------
 
-    def _add_terms(self, db: sqlite3.Connection, index: IndexRow, words: Iterable[Contents], first_row: int = 0) -> None:
+    def _add_terms(self, db: sqlite3.Connection, index: DiskIndex, words: Iterable[Contents], first_row: int = 0) -> None:
         for contents in words:
             self._postings.put(db, index.id_, contents, first_row)
 
-    def _drop_terms(self, db: sqlite3.Connection, index: IndexRow) -> None:
-        db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # FTS5, in which earlier versions kept it
+    def _drop_terms(self, db: sqlite3.Connection, index: DiskIndex) -> None:
+        db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # the FTS5 table of earlier versions
         self._postings.clear(db, index.id_)
 
     def _renew_terms(self) -> None:
-        """Make the keyword index where it was put off, and anew where an earlier version's rules made it."""
+        """Build the keyword index if that is still to be done, and rebuild it if it has an earlier version's rules."""
         with self._database.snapshot() as db:
             index = self._index(db)
-        if index is not None and index.terms != terms_version():
-            with self._database.transaction() as db:
-                index = self._index(db)
-                if index is not None:  # another process may have given it up
-                    self._renew_terms_in(db, index)
-
-    def _renew_terms_in(self, db: sqlite3.Connection, index: IndexRow) -> None:
-        if index.terms == terms_version():
+        if index is None or index.terms == terms_version():
             return
-        self._drop_terms(db, index)
-        self._add_terms(db, index, gathered((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_)))
-        db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), new_stamp(), index.id_))
+        with self._database.transaction() as db:
+            index = self._index(db)
+            if index is None or index.terms == terms_version():  # another process has deleted it, or was faster
+                return
+            self._drop_terms(db, index)
+            passages = ((row, passage_terms(node)) for row, node in self._all_passages(db, index.id_))
+            self._add_terms(db, index, contents_of(passages))
+            db.execute("UPDATE indexes SET terms = ?, stamp = ? WHERE id = ?", (terms_version(), new_stamp(), index.id_))
 
     # --- vectors --------------------------------------------------------------------------------------------------------
 
-    def _at_one_moment(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """`work` in a snapshot, and in a newer one when the vector file was replaced before it could be mapped."""
-        missing: Path | None = None
-        while True:
-            try:
-                with self._database.snapshot() as db:
-                    return work(db)
-            except MissingFileError as error:
-                if error.path == missing:
-                    raise
-                missing = error.path
+    def _nearest(
+        self, db: sqlite3.Connection, index: DiskIndex, query: Vector, top_k: int, scope: Scope
+    ) -> tuple[list[int], Iterable[float]]:
+        matrix = self._vectors.map_rows(db, index)
+        if scope != EVERYTHING:
+            chosen = mask_of(self._spans(db, index, scope), len(matrix.rows))
+            if matrix.sound is not None:
+                chosen &= matrix.sound
+            slots, scores = nearest(matrix.rows, query, top_k, chosen)
+        elif matrix.signs is None:
+            slots, scores = nearest(matrix.rows, query, top_k, matrix.sound)
+        else:
+            slots, scores = nearest_by_signs(matrix.rows, matrix.signs, query, top_k, matrix.sound)
+        return self._rows_at(db, index, slots), scores
+
+    def _vectors_of(
+        self, db: sqlite3.Connection, index: DiskIndex, passages: list[sqlite3.Row]
+    ) -> tuple[list[sqlite3.Row], Vectors]:
+        passages = [passage for passage in passages if not passage["damaged"]]
+        vectors = self._vectors.map_rows(db, index).rows[[passage["slot"] for passage in passages]]
+        sound = are_unit(vectors)
+        return [passage for passage, is_sound in zip(passages, sound.tolist(), strict=True) if is_sound], vectors[sound]
 
     def _renew_signs(self) -> None:
-        """Write all signs anew where some are not those of the vectors, which they are only made from."""
+        """Compute all signs again if some do not match the vectors."""
         with self._database.snapshot() as db:
             index = self._index(db)
             if index is None or index.file is None or index.dimension is None or index.slots < SIGNS_FROM:
@@ -473,11 +343,11 @@ class DiskStore(TableStore):
             signs = self._vectors.write_signs(index.file, 0, index.slots, index.dimension)
             db.execute("UPDATE indexes SET stamp = ?, signs = ? WHERE id = ?", (new_stamp(), signs, index.id_))
 
-    def _worth_compacting(self, db: sqlite3.Connection) -> bool:
+    def _needs_compacting(self, db: sqlite3.Connection) -> bool:
         index = self._index_now(db)
         return index.slots - index.passages > COMPACT_SHARE * index.slots or index.passages == 0
 
-    def _write_anew(self, db: sqlite3.Connection, index: IndexRow) -> None:
+    def _rewrite(self, db: sqlite3.Connection, index: DiskIndex) -> None:
         file = self._vectors.pack(db, index)
         signs = self._vectors.write_signs(file, 0, index.passages, index.dimension)
         db.execute("DELETE FROM gaps WHERE index_id = ?", (index.id_,))
@@ -489,8 +359,8 @@ class DiskStore(TableStore):
             self._postings.compact(db, index.id_)
 
 
-def _one_below_the_other(parts: Sequence[Vectors], dimension: int | None) -> Vectors:
-    """All rows, shape (n, d); n is 0 where there are no parts. DimensionError where one has another width."""
+def _stack(parts: Sequence[Vectors], dimension: int | None) -> Vectors:
+    """All rows, shape (n, d), also for no parts. DimensionError where one has another width."""
     for part in parts:
         if part.shape[1] != (dimension or parts[0].shape[1]):
             raise DimensionError(part.shape[1], dimension or parts[0].shape[1])

@@ -1,4 +1,4 @@
-"""The vectors of one index of a store on disk: its rows of a vector file, which are mapped, appended to, checked and packed."""
+"""The vectors of one index of a store on disk: mapping, appending to, checking and compacting its vector file."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import numpy as np
 
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores.binary_quantization import CHUNK, Signs
-from ragcore.vector_stores.disk_schema import IndexRow, new_stamp
+from ragcore.vector_stores.disk_schema import DiskIndex, new_stamp
 from ragcore.vector_stores.search import Array, mask_of
 from ragcore.vector_stores.vector_file import VectorFolder
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
-SIGNS_FROM = 4 * CHUNK  # rows from which on signs say which are compared; before that, to compare all is quick
+SIGNS_FROM = 4 * CHUNK  # rows; a smaller file is compared completely, which is fast enough
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The committed rows of an index as they were at `stamp`, mapped, and a mask of those in use and sound (None: all)."""
+    """The mapped rows of an index at `stamp`, and a mask of those that are in use and undamaged (None: all)."""
 
     stamp: int
     rows: Vectors
@@ -35,7 +35,7 @@ class Matrix:
 
 
 class IndexVectors:
-    """Its methods are called in a transaction or a snapshot of the database, with the row of the index as it is there."""
+    """Call its methods in a transaction or a snapshot of the database, with the row of the index from there."""
 
     def __init__(self, database: SQLiteDatabase, files: VectorFolder) -> None:
         self.files = files
@@ -44,10 +44,10 @@ class IndexVectors:
         self._mapping = threading.Lock()
 
     def release(self) -> None:
-        """Let go of the mapped file."""
+        """Release the mapped file."""
         self._matrix = None
 
-    def mapped(self, db: sqlite3.Connection, index: IndexRow) -> Matrix:
+    def map_rows(self, db: sqlite3.Connection, index: DiskIndex) -> Matrix:
         matrix = self._matrix
         if matrix is not None and matrix.stamp == index.stamp:
             return matrix
@@ -55,7 +55,7 @@ class IndexVectors:
             if index.file is None or index.dimension is None or not index.slots:
                 matrix = Matrix(index.stamp, np.empty((0, index.dimension or 0), np.float32), None)
             else:
-                mapped = self.files.mapped(index.file, index.slots, index.dimension)
+                mapped = self.files.map_rows(index.file, index.slots, index.dimension)
                 spans = db.execute(
                     "SELECT first_slot, slots FROM gaps WHERE index_id = ?"
                     " UNION ALL SELECT first_slot, passages FROM documents WHERE index_id = ? AND damaged = 1",
@@ -67,8 +67,8 @@ class IndexVectors:
             self._matrix = matrix
             return matrix
 
-    def append(self, index: IndexRow, rows: Vectors) -> tuple[str | None, int]:
-        """Write `rows` behind the committed ones; gives the file's name and the first slot."""
+    def append(self, index: DiskIndex, rows: Vectors) -> tuple[str | None, int]:
+        """Write `rows` after the committed ones; returns the name of the file and the first slot."""
         if not len(rows):
             return index.file, index.slots
         file = index.file or self.files.new_name(index.id_)
@@ -77,16 +77,16 @@ class IndexVectors:
         return file, index.slots
 
     def write_signs(self, file: str | None, signs: int, slots: int, dimension: int | None) -> int:
-        """Write the signs that are due; gives how many rows have theirs."""
+        """Write the signs of chunks that are complete; returns the number of rows with signs."""
         if file is None or dimension is None or slots < SIGNS_FROM or slots - signs < CHUNK:
             return signs
         return self.files.write_signs(file, signs, slots, dimension)
 
     def unsound(
-        self, db: sqlite3.Connection, index: IndexRow, among: Collection[int] | None = None
+        self, db: sqlite3.Connection, index: DiskIndex, among: Collection[int] | None = None
     ) -> Iterator[tuple[int, int | None, int | None]]:
-        """(seq, checksum in the table, checksum of what stands in the file) of documents where these differ, or where vectors
-        are missing or none at all: None for the second."""
+        """(seq, checksum in the table, checksum of the file) of the documents where these differ. The checksum of the file is
+        None if vectors are missing or are not unit vectors."""
         if index.file is None or index.dimension is None:
             return
         documents = db.execute(
@@ -95,15 +95,15 @@ class IndexVectors:
             (index.id_,),
         ).fetchall()
         chosen = [row for row in documents if among is None or row["seq"] in among]
-        found = self.files.checksums(index.file, [(row["first_slot"], row["passages"]) for row in chosen], index.dimension)
-        for row, actual in zip(chosen, found, strict=True):
+        checksums = self.files.checksums(index.file, [(row["first_slot"], row["passages"]) for row in chosen], index.dimension)
+        for row, actual in zip(chosen, checksums, strict=True):
             if row["checksum"] is None or row["checksum"] != actual:
                 yield row["seq"], row["checksum"], actual
 
-    def mark_damaged(self, db: sqlite3.Connection, index: IndexRow, suspects: Collection[int]) -> None:
-        """Look again, now that nobody else writes, and write down which are damaged."""
+    def mark_damaged(self, db: sqlite3.Connection, index: DiskIndex, suspects: Collection[int]) -> None:
+        """Check these documents again in this transaction, and record which are damaged."""
         for seq, written, actual in list(self.unsound(db, index, suspects)):
-            if written is None and actual is not None:  # of an earlier version: the first look is what later ones are held to
+            if written is None and actual is not None:  # an earlier version recorded no checksum: trust the first
                 db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (actual, seq))
             else:
                 db.execute("UPDATE documents SET damaged = 1 WHERE seq = ?", (seq,))
@@ -111,11 +111,11 @@ class IndexVectors:
             self.files.make_whole(index.file, index.slots, index.dimension)
         db.execute("UPDATE indexes SET stamp = ? WHERE id = ?", (new_stamp(), index.id_))
 
-    def pack(self, db: sqlite3.Connection, index: IndexRow) -> str | None:
-        """A new file with the live rows, in the order they are in, and the documents told of their new slots."""
+    def pack(self, db: sqlite3.Connection, index: DiskIndex) -> str | None:
+        """Write a new file with the rows in use, in order, and update the slots of the documents."""
         if not index.passages:
             return None
-        rows = self.mapped(db, index).rows
+        rows = self.map_rows(db, index).rows
         documents = db.execute(
             "SELECT seq, first_slot, passages FROM documents WHERE index_id = ? ORDER BY first_slot, seq", (index.id_,)
         ).fetchall()
@@ -129,16 +129,16 @@ class IndexVectors:
 
 
 def sweep(database: SQLiteDatabase, files: VectorFolder) -> None:
-    """Remove vector files that no index of the library has: replaced ones, and those of a killed writer."""
+    """Remove vector files without an index: replaced files, and those of a killed writer."""
     with database.snapshot() as db:
-        named = _files_of_indexes(db)
-    if not files.others(named):
+        in_use = _files_in_use(db)
+    if not files.others(in_use):
         return
-    with database.transaction() as db:  # nobody makes a new file while this one holds the lock
-        for path in files.others(_files_of_indexes(db)):
-            with contextlib.suppress(OSError):  # Windows keeps a file that is mapped; it goes next time
+    with database.transaction() as db:  # nobody creates a file during this transaction
+        for path in files.others(_files_in_use(db)):
+            with contextlib.suppress(OSError):  # Windows does not delete a mapped file; the next call does
                 path.unlink()
 
 
-def _files_of_indexes(db: sqlite3.Connection) -> set[str]:
+def _files_in_use(db: sqlite3.Connection) -> set[str]:
     return {row["file"] for row in db.execute("SELECT file FROM indexes WHERE file IS NOT NULL")}

@@ -1,4 +1,4 @@
-"""Which passages may be found, by their metadata: conditions on single keys, joined by and, or, not, as deep as one likes."""
+"""Filters on metadata: conditions on single keys, combined by and, or, not, in any depth."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragcore.schema import Metadata, Scalar, Value
 
 
 class FilterOperator(str, Enum):
-    """`value` is what the filter gives, `entry` what the metadata has under the key."""
+    """`value` is the value of the filter, `entry` that of the metadata under the key."""
 
     EQ = "=="
     NE = "!="
@@ -25,9 +25,9 @@ class FilterOperator(str, Enum):
     ANY = "any"  # entry, a list, has one of the values
     ALL = "all"  # entry, a list, has all of the values
     CONTAINS = "contains"  # entry, a list, has the value
-    TEXT_MATCH = "text_match"  # entry, a text, holds the value
+    TEXT_MATCH = "text_match"  # entry, a text, contains the value
     TEXT_MATCH_INSENSITIVE = "text_match_insensitive"
-    IS_EMPTY = "is_empty"  # there is no entry, or an empty one
+    IS_EMPTY = "is_empty"  # no entry, or an empty one
 
 
 class FilterCondition(str, Enum):
@@ -38,10 +38,13 @@ class FilterCondition(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class MetadataFilter:
-    """A passage without the key passes `!=`, `nin` and `is_empty` alone.
+    """A condition on one key. A passage without the key matches only `!=`, `nin` and `is_empty`.
 
-    What cannot be compared is not a match, and no error: a number is neither above nor below a text, and true is not 1.
-    ValueError for an operator that there is not, and where `in`, `nin`, `any` or `all` is not given a list.
+    Values that cannot be compared do not match, without an error: a number is neither above nor below a text, and true is not
+    1. ValueError for an unknown operator, and for `in`, `nin`, `any` or `all` without a list.
+
+    >>> MetadataFilter("year", 1990, FilterOperator.GT).match({"year": 1999})
+    True
     """
 
     key: str
@@ -49,21 +52,28 @@ class MetadataFilter:
     operator: FilterOperator = FilterOperator.EQ
 
     def __post_init__(self) -> None:
-        compare = FilterOperator(self.operator)  # may be given as its text
+        compare = FilterOperator(self.operator)  # the text of an operator is accepted, too
         object.__setattr__(self, "operator", compare)
         if compare in _OF_LISTS and not is_list(self.value):
             raise ValueError(f"the operator {compare.value!r} compares with a list of values, not with {self.value!r}")
 
     def match(self, metadata: Metadata) -> bool:
-        return _passes(self, metadata)
+        if self.key not in metadata:
+            return self.operator in (FilterOperator.NE, FilterOperator.NIN, FilterOperator.IS_EMPTY)
+        return _COMPARE[self.operator](metadata[self.key], self.value)
 
 
-ExactMatchFilter = MetadataFilter  # its operator is == unless another is given
+ExactMatchFilter = MetadataFilter  # the default operator is ==
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataFilters:
-    """No filters at all let everything pass."""
+    """Filters combined by a condition. Without filters everything matches.
+
+    >>> either = [MetadataFilter("year", 1999), MetadataFilter("author", "Ada")]
+    >>> MetadataFilters(either, FilterCondition.OR).match({"year": 1999})
+    True
+    """
 
     filters: Sequence[MetadataFilter | MetadataFilters] = ()
     condition: FilterCondition = FilterCondition.AND
@@ -78,14 +88,14 @@ class MetadataFilters:
     def from_dicts(
         cls, filter_dicts: Sequence[Mapping[str, Any]], condition: FilterCondition = FilterCondition.AND
     ) -> MetadataFilters:
-        """Each has what MetadataFilter takes: "key", "value" and, unless it is ==, "operator"."""
+        """Each has the arguments of MetadataFilter: "key", "value" and, unless it is ==, "operator"."""
         return cls([MetadataFilter(**each) for each in filter_dicts], condition)
 
     def match(self, metadata: Metadata) -> bool:
-        passed = (each.match(metadata) for each in self.filters)
+        matches = (each.match(metadata) for each in self.filters)
         if self.condition is FilterCondition.AND or not self.filters:
-            return all(passed)
-        return any(passed) if self.condition is FilterCondition.OR else not any(passed)
+            return all(matches)
+        return any(matches) if self.condition is FilterCondition.OR else not any(matches)
 
 
 Filter: TypeAlias = MetadataFilter | MetadataFilters
@@ -93,12 +103,6 @@ Filter: TypeAlias = MetadataFilter | MetadataFilters
 
 def is_list(value: object) -> TypeGuard[Sequence[Scalar]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _passes(wanted: MetadataFilter, metadata: Metadata) -> bool:
-    if wanted.key not in metadata:
-        return wanted.operator in (FilterOperator.NE, FilterOperator.NIN, FilterOperator.IS_EMPTY)
-    return _COMPARE[wanted.operator](metadata[wanted.key], wanted.value)
 
 
 def _equal(entry: Value, value: Value) -> bool:
@@ -116,16 +120,12 @@ def _comparable(entry: Value, value: Value) -> bool:
     return numbers or (isinstance(entry, str) and isinstance(value, str))
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
+def _compare_by(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
     return lambda entry, value: _comparable(entry, value) and compare(entry, value)
 
 
-def _holds_text(entry: Value, value: Value) -> bool:
-    return isinstance(entry, str) and isinstance(value, str) and value in entry
-
-
-def _holds_text_insensitive(entry: Value, value: Value) -> bool:
-    return isinstance(entry, str) and isinstance(value, str) and value.casefold() in entry.casefold()
+def _contains_text(entry: Value, value: Value, fold: Callable[[str], str] = str) -> bool:
+    return isinstance(entry, str) and isinstance(value, str) and fold(value) in fold(entry)
 
 
 _OF_LISTS = frozenset({FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL})
@@ -133,16 +133,16 @@ _OF_LISTS = frozenset({FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY
 _COMPARE: dict[FilterOperator, Callable[[Value, Value], bool]] = {
     FilterOperator.EQ: _equal,
     FilterOperator.NE: lambda entry, value: not _equal(entry, value),
-    FilterOperator.GT: _ordered(operator.gt),
-    FilterOperator.LT: _ordered(operator.lt),
-    FilterOperator.GTE: _ordered(operator.ge),
-    FilterOperator.LTE: _ordered(operator.le),
+    FilterOperator.GT: _compare_by(operator.gt),
+    FilterOperator.LT: _compare_by(operator.lt),
+    FilterOperator.GTE: _compare_by(operator.ge),
+    FilterOperator.LTE: _compare_by(operator.le),
     FilterOperator.IN: _among,
     FilterOperator.NIN: lambda entry, values: not _among(entry, values),
     FilterOperator.ANY: lambda entry, values: is_list(values) and any(_among(value, entry) for value in values),
     FilterOperator.ALL: lambda entry, values: is_list(entry) and is_list(values) and all(_among(v, entry) for v in values),
     FilterOperator.CONTAINS: lambda entry, value: _among(value, entry),
-    FilterOperator.TEXT_MATCH: _holds_text,
-    FilterOperator.TEXT_MATCH_INSENSITIVE: _holds_text_insensitive,
+    FilterOperator.TEXT_MATCH: _contains_text,
+    FilterOperator.TEXT_MATCH_INSENSITIVE: lambda entry, value: _contains_text(entry, value, str.casefold),
     FilterOperator.IS_EMPTY: lambda entry, _: entry is None or entry == "" or (is_list(entry) and not entry),
 }

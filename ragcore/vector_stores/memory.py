@@ -1,10 +1,9 @@
-"""A store that lives as long as the process: for tests, tries, and documents that need not be kept."""
+"""A store in the memory of this process: for tests, experiments, and documents that need not be saved."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,17 +12,9 @@ import numpy as np
 from ragcore.errors import UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, StoredDocument
-from ragcore.vector_stores.search import (
-    Array,
-    KeywordIndex,
-    mask_of,
-    nearest,
-    passage_terms,
-    query_terms,
-    unit_query,
-)
-from ragcore.vector_stores.types import Queried
-from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.search import Array, KeywordIndex, mask_of, nearest, passage_terms, query_terms, unit_query
+from ragcore.vector_stores.types import LlamaIndexMethods
+from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector, Vectors
@@ -32,31 +23,38 @@ LEAST_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A document, and its passages' row in the matrix: passage i is row `first + i`."""
+class _Entry:
+    """A document and the place of its passages in the matrix: passage i is row `first + i`."""
 
     document: Document
+    stored: StoredDocument
     nodes: tuple[TextNode, ...]
     first: int
-    added: float
 
     @property
     def places(self) -> range:
         return range(self.first, self.first + len(self.nodes))
 
 
-class MemoryStore(Queried):
-    """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises."""
+class MemoryStore(LlamaIndexMethods):
+    """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises.
+
+    >>> store = MemoryStore()
+    >>> store.put(Document("A boat. A gull.", "d1"), [TextNode("A boat.", "n1", embedding=[1.0, 0.0])])
+    1
+    >>> [(hit.node.text, hit.score) for hit in store.search(np.array([0.6, 0.8]), top_k=1)]
+    [('A boat.', 0.6)]
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._clear()
 
     def _clear(self) -> None:
-        self._held: dict[str, _Held] = {}
+        self._entries: dict[str, _Entry] = {}
         self._place: dict[str, int] = {}  # node id -> row
         self._nodes: dict[int, TextNode] = {}  # row -> passage
-        self._lengths: dict[int, float] = {}  # row -> length that the embedding had, where it is not 1
+        self._lengths: dict[int, float] = {}  # row -> length of the embedding before scaling, where it is not 1
         self._words = KeywordIndex()
         self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
         self._used = 0
@@ -70,11 +68,12 @@ class MemoryStore(Queried):
                 owner = self._nodes[self._place[node.id_]].ref_doc_id if node.id_ in self._place else document.id_
                 if owner != document.id_:
                     raise ValueError(f"node {node.id_!r} of {document.id_!r} is already a node of {owner!r}")
-            if document.id_ in self._held:
+            if document.id_ in self._entries:
                 self._remove(document.id_)
-            kept = tuple(_kept(node, document.id_) for node in nodes)
-            self._hold(_Held(document.copy(), kept, self._append(rows), time.time()), lengths(nodes))
-            return len(kept)
+            copies = tuple(_copy_without_vector(node, document.id_) for node in nodes)
+            stored = describe(document, len(copies))
+            self._enter(_Entry(document.copy(), stored, copies, self._append(rows)), lengths(nodes))
+            return len(copies)
 
     def delete(self, document_id: str) -> int:
         with self._lock:
@@ -89,17 +88,7 @@ class MemoryStore(Queried):
 
     def documents(self) -> list[StoredDocument]:
         with self._lock:
-            return [
-                StoredDocument(
-                    id_=held.document.id_,
-                    name=shown_name(held.document),
-                    hash=held.document.hash,
-                    passages=len(held.nodes),
-                    characters=len(held.document.text),
-                    added=held.added,
-                )
-                for held in self._held.values()
-            ]
+            return [entry.stored for entry in self._entries.values()]
 
     def nodes(self, ids: Sequence[str]) -> list[TextNode]:
         with self._lock:
@@ -111,44 +100,34 @@ class MemoryStore(Queried):
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         with self._lock:
-            held = list(self._held.values()) if document_id is None else [self._get(document_id)]
-        return (node.copy() for document in held for node in document.nodes)
+            entries = list(self._entries.values()) if document_id is None else [self._get(document_id)]
+        return (node.copy() for entry in entries for node in entry.nodes)
 
     def passage_ids(self, document_id: str) -> list[str]:
         with self._lock:
-            held = self._held.get(document_id)
-            return [node.id_ for node in held.nodes] if held else []
+            entry = self._entries.get(document_id)
+            return [node.id_ for node in entry.nodes] if entry else []
 
     def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         with self._lock:
             if not self._nodes:
                 return []
             vector = unit_query(query, self._rows.shape[1])
-            rows = self._rows[: self._used]
-            if scope == EVERYTHING and len(self._nodes) == self._used:
-                places, scores = nearest(rows, vector, top_k)
-            else:
-                places, scores = nearest(rows, vector, top_k, self._mask(scope))
-            return [
-                NodeWithScore(self._nodes[int(place)].copy(), float(score)) for place, score in zip(places, scores, strict=True)
-            ]
+            everything = scope == EVERYTHING and len(self._nodes) == self._used
+            mask = None if everything else self._mask(scope)
+            places, scores = nearest(self._rows[: self._used], vector, top_k, mask)
+            return self._with_scores(zip(places.tolist(), scores.tolist(), strict=True))
 
     def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         with self._lock:
-            among = None
-            if scope != EVERYTHING:
-                among = set(np.flatnonzero(self._mask(scope)).tolist())
-            found = self._words.search(query_terms(query), top_k, among)
-            return [NodeWithScore(self._nodes[place].copy(), score) for place, score in found]
+            among = None if scope == EVERYTHING else set(np.flatnonzero(self._mask(scope)).tolist())
+            return self._with_scores(self._words.search(query_terms(query), top_k, among))
 
     def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
         with self._lock:
-            places = np.flatnonzero(self._mask(scope))
-            return Candidates(
-                ids=[self._nodes[place].id_ for place in places.tolist()],
-                rows=self._rows[places],
-                lengths=np.array([self._lengths.get(place, 1.0) for place in places.tolist()], np.float32),
-            )
+            places = np.flatnonzero(self._mask(scope)).tolist()
+            sizes = np.array([self._lengths.get(place, 1.0) for place in places], np.float32)
+            return Candidates([self._nodes[place].id_ for place in places], self._rows[places], sizes)
 
     def __len__(self) -> int:
         with self._lock:
@@ -157,16 +136,19 @@ class MemoryStore(Queried):
     def close(self) -> None:
         """Nothing to close; the store can be used on."""
 
-    def _get(self, document_id: str) -> _Held:
+    def _with_scores(self, hits: Iterable[tuple[int, float]]) -> list[NodeWithScore]:
+        return [NodeWithScore(self._nodes[place].copy(), score) for place, score in hits]
+
+    def _get(self, document_id: str) -> _Entry:
         try:
-            return self._held[document_id]
+            return self._entries[document_id]
         except KeyError:
             raise UnknownDocumentError(document_id) from None
 
     def _mask(self, scope: Scope) -> Array:
-        """A mask of the rows in use that may be found."""
-        documents = self._held if scope.document_ids is None else set(scope.document_ids) & self._held.keys()
-        mask = mask_of([(self._held[id_].first, len(self._held[id_].nodes)) for id_ in documents], self._used)
+        """True for the rows of the passages in this scope."""
+        ids = self._entries if scope.document_ids is None else set(scope.document_ids) & self._entries.keys()
+        mask = mask_of([(self._entries[id_].first, len(self._entries[id_].nodes)) for id_ in ids], self._used)
         if scope.node_ids is not None:
             mask &= mask_of([(self._place[id_], 1) for id_ in scope.node_ids if id_ in self._place], self._used)
         if scope.filters is not None:
@@ -175,19 +157,19 @@ class MemoryStore(Queried):
         return mask
 
     def _remove(self, document_id: str) -> int:
-        held = self._get(document_id)
-        for place in held.places:
+        entry = self._get(document_id)
+        for place in entry.places:
             node = self._nodes.pop(place)
             del self._place[node.id_]
             self._lengths.pop(place, None)
             self._words.remove(place, passage_terms(node))
-        del self._held[document_id]
-        return len(held.nodes)
+        del self._entries[document_id]
+        return len(entry.nodes)
 
-    def _hold(self, held: _Held, sizes: Sequence[float]) -> None:
-        """Keep a document the rows of which stand in the matrix; `sizes` are the lengths that its embeddings had."""
-        self._held[held.document.id_] = held
-        for place, node, length in zip(held.places, held.nodes, sizes, strict=True):
+    def _enter(self, entry: _Entry, sizes: Sequence[float]) -> None:
+        """Add a document whose rows are in the matrix. `sizes` are the lengths of its embeddings before scaling."""
+        self._entries[entry.stored.id_] = entry
+        for place, node, length in zip(entry.places, entry.nodes, sizes, strict=True):
             self._nodes[place] = node
             self._place[node.id_] = place
             self._words.add(place, passage_terms(node))
@@ -202,24 +184,23 @@ class MemoryStore(Queried):
             return self._used
         first, needed = self._used, self._used + len(rows)
         if needed > len(self._rows):
-            grown = np.empty((max(needed, 2 * first, LEAST_ROWS), rows.shape[1]), np.float32)
-            grown[:first] = self._rows[:first]
-            self._rows = grown
+            larger = np.empty((max(needed, 2 * first, LEAST_ROWS), rows.shape[1]), np.float32)
+            larger[:first] = self._rows[:first]
+            self._rows = larger
         self._rows[first:needed] = rows
         self._used = needed
         return first
 
     def _compact(self) -> None:
-        """Move the live rows together, in the order they are in."""
-        rows, sizes, live = self._rows, self._lengths, list(self._held.values())
+        """Close the gaps between the rows in use; their order stays."""
+        rows, sizes, entries = self._rows, self._lengths, list(self._entries.values())
         self._clear()
-        for held in live:
-            first = self._append(rows[held.first : held.first + len(held.nodes)])
-            self._hold(replace(held, first=first), [sizes.get(place, 1.0) for place in held.places])
+        for entry in entries:
+            first = self._append(rows[entry.first : entry.first + len(entry.nodes)])
+            self._enter(replace(entry, first=first), [sizes.get(place, 1.0) for place in entry.places])
 
 
-def _kept(node: TextNode, document_id: str) -> TextNode:
-    """A copy that no edit of the node reaches; the vector is in the matrix."""
+def _copy_without_vector(node: TextNode, document_id: str) -> TextNode:
     copy = node.copy()
     copy.ref_doc_id, copy.embedding = document_id, None
     return copy

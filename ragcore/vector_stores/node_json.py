@@ -1,7 +1,7 @@
-"""Documents and passages as JSON: the one place that knows how they are written down.
+"""Documents and passages as JSON: the only module that knows this format.
 
-A field at its default is left out. An embedding is not kept: vectors have their own file. Of what an IndexNode stands for, a
-passage is kept; anything else must be given anew.
+A field with its default value is omitted, and so is the embedding: vectors have their own file. The object of an IndexNode is
+stored only if it is a passage.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ragcore.schema import Document, IndexNode, Page, RelatedNodeInfo, Template,
 
 Item: TypeAlias = Document | TextNode
 
-_KEPT_OF_NODE = ("ref_doc_id", "start_char_idx", "end_char_idx", "prev_id", "next_id", "parent_id", "child_ids")
-_KEPT_OF_BOTH = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+_NODE_FIELDS = ("ref_doc_id", "start_char_idx", "end_char_idx", "prev_id", "next_id", "parent_id", "child_ids")
+_COMMON_FIELDS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 
 def encoded(item: Item) -> str:
-    """TypeError for metadata that is not made of plain values."""
+    """TypeError for metadata with values that JSON does not know."""
     return json.dumps(_plain(item), separators=(",", ":"))
 
 
@@ -28,11 +28,11 @@ def decoded(text: str) -> Item:
 
 def _plain(item: Item) -> dict[str, Any]:
     data: dict[str, Any] = {"text": item.text, "id_": item.id_, "metadata": dict(item.metadata)}
-    names: tuple[str, ...] = _KEPT_OF_BOTH
+    names: tuple[str, ...] = _COMMON_FIELDS
     if isinstance(item, Document):
         data |= {"kind": "document", "page_word": item.page_word, "pages": [(p.label, p.start, p.end) for p in item.pages]}
     else:
-        names += _KEPT_OF_NODE
+        names += _NODE_FIELDS
     data |= {name: value for name in names if (value := getattr(item, name)) not in (None, (), [])}
     if item.template != Template():
         data["template"] = (item.template.text, item.template.entry, item.template.separator)
@@ -53,7 +53,7 @@ def _item(data: dict[str, Any]) -> Item:
         data["pages"] = tuple(Page(*page) for page in data["pages"])
         return Document(**data)
     if "related" in data:
-        data["related"] = {id_: RelatedNodeInfo(id_, *told) for id_, told in data["related"].items()}
+        data["related"] = {id_: RelatedNodeInfo(id_, *details) for id_, details in data["related"].items()}
     if "obj" in data:
         data["obj"] = _item(data["obj"])
     return IndexNode(**data) if kind == "index" else TextNode(**data)

@@ -1,4 +1,4 @@
-"""A vector store of one's own as an index uses it."""
+"""A script author's vector store, as an index uses it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class OwnStore(MemoryStore):
-    """Searches `own`. What was put through this process is held here too: its documents, passages and words.
+    """Searches `own`. Documents, passages and words that were added by this process are in memory, too.
 
-    Passages that `own` had before are found, if its answers contain them; nothing else is known of them.
+    Of passages that `own` had before, only those in its answers are known.
     """
 
     def __init__(self, own: Any) -> None:
@@ -25,7 +25,7 @@ class OwnStore(MemoryStore):
         self.own = own
 
     def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        known = document.id_ in self._held
+        known = document.id_ in self._entries
         count = super().put(document, nodes)
         if known:
             self.own.delete(document.id_)
@@ -38,23 +38,23 @@ class OwnStore(MemoryStore):
         return count
 
     def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
-        """Those of the store's answer that may be found, as a simple store does not look at everything it is asked."""
+        """The store's answer without passages outside the scope: a simple store may ignore a part of the query."""
         if top_k <= 0:
             return []
-        asked = VectorStoreQuery(
+        request = VectorStoreQuery(
             query_embedding=query,
             similarity_top_k=top_k,
             doc_ids=None if scope.document_ids is None else list(scope.document_ids),
             node_ids=None if scope.node_ids is None else list(scope.node_ids),
             filters=scope.filters,
         )
-        return [hit for hit in self._hits(self.own.query(asked)) if _may_be_found(hit.node, scope)][:top_k]
+        return [hit for hit in self._hits(self.own.query(request)) if _is_within(hit.node, scope)][:top_k]
 
     def _hits(self, result: VectorStoreQueryResult) -> list[NodeWithScore]:
         if result.nodes is None:
             ids = list(result.ids or ())
-            held = {node.id_: node for node in self.nodes(ids)}
-            nodes = [held.get(id_) for id_ in ids]
+            known = {node.id_: node for node in self.nodes(ids)}
+            nodes = [known.get(id_) for id_ in ids]
         else:
             nodes = [node.copy() for node in result.nodes]
         scores = list(result.similarities) if result.similarities is not None else [None] * len(nodes)
@@ -66,7 +66,7 @@ class OwnStore(MemoryStore):
         return hits
 
 
-def _may_be_found(node: TextNode, scope: Scope) -> bool:
+def _is_within(node: TextNode, scope: Scope) -> bool:
     return (
         (scope.document_ids is None or node.ref_doc_id in scope.document_ids)
         and (scope.node_ids is None or node.id_ in scope.node_ids)

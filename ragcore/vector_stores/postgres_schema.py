@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragcore.vector_stores.bm25_index import SCHEMA as POSTINGS_SCHEMA
+from ragcore.vector_stores.sql_rows import TEXTS_AND_PASSAGES
 
 SCHEMA = (
     """
@@ -10,9 +11,9 @@ CREATE EXTENSION IF NOT EXISTS vector;
 CREATE TABLE IF NOT EXISTS indexes (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    terms TEXT NOT NULL,            -- which rules made the words of its keyword index
+    terms TEXT NOT NULL,            -- the version of the rules for the words of its keyword index
     dimension INTEGER,              -- NULL while there is no passage
-    vectors TEXT,                   -- the table that has them
+    vectors TEXT,                   -- the name of their table
     passages INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS documents (
@@ -29,26 +30,7 @@ CREATE TABLE IF NOT EXISTS documents (
     passages INTEGER NOT NULL,
     UNIQUE (index_id, id)
 );
-CREATE TABLE IF NOT EXISTS texts (
-    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
-    block INTEGER NOT NULL,
-    data BLOB NOT NULL,
-    PRIMARY KEY (document, block)
-);
-CREATE TABLE IF NOT EXISTS passages (
-    row INTEGER PRIMARY KEY,
-    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
-    id TEXT NOT NULL,
-    first_char INTEGER,
-    end_char INTEGER,
-    text BLOB,
-    metadata TEXT,
-    hidden TEXT,
-    links TEXT,
-    length REAL
-);
-CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
-CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
 """
+    + TEXTS_AND_PASSAGES
     + POSTINGS_SCHEMA
 )

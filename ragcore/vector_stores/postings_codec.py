@@ -1,8 +1,8 @@
-"""The words of passages as postings in memory, and how the keyword index packs them into bytes.
+"""Postings of passages in memory, and the packed form in which the keyword index stores them.
 
-Inside a segment of n passages the terms are numbered in the order of their bytes and the passages by their place, 0 to n - 1.
-Passage p having term t is the number t * n + p; a block holds the terms and these numbers, in order, as the gaps between them,
-with how often each passage has the term.
+A segment of n passages numbers its terms in the order of their bytes, and its passages by their place, 0 to n - 1. The number
+t * n + p says that passage p has term t. A block has terms, the gaps between these numbers in order, and the counts of the
+terms in the passages.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 from ragcore.vector_stores.search import Array
 
 BLOCK = 2048  # postings or more, of whole terms
-BATCH = 10_000  # passages taken into memory together
-BREAK = b"\n"  # between terms, in none of which it can be
+BATCH = 10_000  # passages in memory at a time
+BREAK = b"\n"  # between terms; no term contains it
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The words of some passages, or a whole segment, in memory.
 
-    `keys` ascend, each a term's number times the passages plus a passage's place.
+    `keys` ascend; each is the number of a term times the number of passages, plus the place of a passage.
     """
 
     rows: Array
@@ -36,37 +36,37 @@ class Contents:
     counts: Array
 
 
-def gathered(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
-    """The words of passages by row, as `Postings.add` takes them, for `Postings.put`, one after the other."""
+def contents_of(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
+    """Batches for `Postings.put`, of passages as `Postings.add` takes them."""
     remaining = iter(passages)
     while batch := list(islice(remaining, BATCH)):
-        yield _gathered(batch)
+        yield _contents(batch)
 
 
-def _gathered(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
+def _contents(passages: Sequence[tuple[int, Sequence[str]]]) -> Contents:
     numbers: dict[str, int] = {}
-    said = array("q")
+    tokens = array("q")
     for _, terms in passages:
-        said.extend([numbers.setdefault(term, len(numbers)) for term in terms])
+        tokens.extend([numbers.setdefault(term, len(numbers)) for term in terms])
     lengths = np.array([len(terms) for _, terms in passages], np.int64)
     names = [term_bytes(term) for term in numbers]
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
     places = np.repeat(np.arange(len(passages)), lengths)
-    keys, counts = np.unique(rank[np.frombuffer(said, np.int64)] * len(passages) + places, return_counts=True)
+    keys, counts = np.unique(rank[np.frombuffer(tokens, np.int64)] * len(passages) + places, return_counts=True)
     return Contents(np.array([row for row, _ in passages], np.int64), lengths, [names[i] for i in order], keys, counts)
 
 
 def without(contents: Contents, removed: Array) -> Contents:
-    """Without the passages of this mask and the terms that only they have."""
+    """Without the passages of this mask and the terms that no other passage has."""
     terms, places = np.divmod(contents.keys, len(removed))
-    kept = ~removed[places]
-    used, terms = np.unique(terms[kept], return_inverse=True)
-    left = np.cumsum(~removed) - 1
-    keys = terms * len(removed[~removed]) + left[places[kept]]
-    names = [contents.terms[number] for number in used.tolist()]
-    return Contents(contents.rows[~removed], contents.lengths[~removed], names, keys, contents.counts[kept])
+    living = ~removed[places]
+    used_terms, terms = np.unique(terms[living], return_inverse=True)
+    new_places = np.cumsum(~removed) - 1
+    keys = terms * len(removed[~removed]) + new_places[places[living]]
+    names = [contents.terms[number] for number in used_terms.tolist()]
+    return Contents(contents.rows[~removed], contents.lengths[~removed], names, keys, contents.counts[living])
 
 
 def merge(parts: Sequence[Contents]) -> Contents:
@@ -80,13 +80,13 @@ def merge(parts: Sequence[Contents]) -> Contents:
         keys.append(ranks[terms] * len(rows) + places + first)
         first += len(part.rows)
     joined = np.concatenate(keys)
-    order = np.argsort(joined, kind="stable")  # quick for runs that are in order already
+    order = np.argsort(joined, kind="stable")  # fast for runs that are already sorted
     lengths, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("lengths", "counts"))
     return Contents(rows, lengths, names, joined[order], counts[order])
 
 
 def cut_blocks(contents: Contents) -> Iterator[tuple[list[bytes], Array, Array]]:
-    """Blocks: terms, keys from the first of these terms on, and counts."""
+    """Blocks: terms, keys relative to the first of these terms, and counts."""
     passages, terms = len(contents.rows), contents.terms
     starts = np.searchsorted(contents.keys, np.arange(len(terms) + 1) * passages)
     alone = np.diff(starts) >= BLOCK
@@ -98,7 +98,7 @@ def cut_blocks(contents: Contents) -> Iterator[tuple[list[bytes], Array, Array]]
 
 
 def pack(numbers: Array) -> bytes:
-    """Whole numbers from 0 on, in as few bytes each as the largest needs, their lowest bytes first, then the next."""
+    """Non-negative integers in as few bytes each as the largest needs: first all lowest bytes, then all next bytes."""
     largest = int(numbers.max(initial=0))
     width = next(width for width in (1, 2, 4, 8) if largest < 256**width)
     ranks = numbers.astype(f"<u{width}").view(np.uint8).reshape(-1, width).T

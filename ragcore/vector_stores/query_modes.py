@@ -1,4 +1,4 @@
-"""The ways in which a store can be asked. Apart from the stores, so that naming a mode loads no numpy."""
+"""The modes of a query. In their own module, so that using them does not import numpy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class VectorStoreQueryMode(str, Enum):
     SPARSE = "sparse"  # BM25
     TEXT_SEARCH = "text_search"  # BM25
     HYBRID = "hybrid"  # cosine and BM25
-    SEMANTIC_HYBRID = "semantic_hybrid"  # a service's own reranking: no store here has it
-    MMR = "mmr"  # near, and unlike what was taken already
-    SVM = "svm"  # a classifier that tells the question from the passages
+    SEMANTIC_HYBRID = "semantic_hybrid"  # the reranking of a service: no store here has it
+    MMR = "mmr"  # near the question, and unlike the results before
+    SVM = "svm"  # a classifier that distinguishes the question from the passages
     LOGISTIC_REGRESSION = "logistic_regression"
     LINEAR_REGRESSION = "linear_regression"

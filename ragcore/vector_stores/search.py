@@ -1,7 +1,7 @@
-"""What the stores share when they search: the nearest rows, the words of a question, and BM25.
+"""Search functions of all stores: the nearest rows, the terms of a question, and BM25.
 
-Of BM25's variants (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) it is that of SQLite's FTS5
-(https://sqlite.org/fts5.html#the_bm25_function), with its constants.
+The variant of BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) and its constants are those of SQLite's
+FTS5 (https://sqlite.org/fts5.html#the_bm25_function).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Number = TypeVar("Number", float, Array)
 
-ROUNDING = 1e-5  # more than float32 sums of products of two unit vectors differ by, whatever order they are added in
+ROUNDING = 1e-5  # upper bound of the rounding error of a product of two float32 unit vectors, in any order of addition
 BLOCK = 4096  # rows rescored at a time
 BLOCK_BYTES = 16 << 20  # of rows multiplied at a time
-CANDIDATES = 1000  # looked at for what the signs leave open,
-CANDIDATES_EACH = 200  # and as many more for every one that is wanted;
-SURE = 3.0  # and all whose bits differ by so many standard deviations more than those of the nearest
+CANDIDATES = 1000  # rows that a search by signs compares exactly
+CANDIDATES_EACH = 200  # further rows for each result
+SURE = 3.0  # standard deviations of differing bits beyond the mean of the nearest; all rows up to that are compared
 
 K1 = 1.2
 B = 0.75
-LEAST_IDF = 1e-6  # a word in half of the passages or more still counts for something
+LEAST_IDF = 1e-6  # so that a word in half of the passages or more still counts
 
-# Its words change when the rules of `words` or Python's tables of characters do; a stored keyword index is then made anew.
+# A change in the rules of `words` or in Python's character tables changes its words. Stored keyword indexes are then rebuilt.
 _PROBE = "Ärzte's re-growing up ﬁles, naïve CAFÉ_3.14 don't О́чень كتاب ภาษา 東京都に住む 한국어 x² İstanbul کی ۱۴ don\u00adau"
 
 
@@ -54,7 +54,7 @@ def unit_query(query: Vector, dimension: int) -> Vector:
 
 
 def top_k(scores: Array, k: int) -> Array:
-    """Where the `k` highest scores stand, best first, ties in order of place. A score of -inf is never among them."""
+    """The places of the `k` highest scores, best first, ties in order of place. A score of -inf never counts."""
     if k <= 0 or not len(scores):
         return np.empty(0, np.intp)
     if k < len(scores):
@@ -67,11 +67,10 @@ def top_k(scores: Array, k: int) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")  # of rows that are damaged
 def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
-    """The `k` unit rows with the highest cosine to the unit `query`: their places, and the cosines, best first.
+    """The `k` unit rows with the highest cosine to the unit `query`: their places and cosines, best first.
 
-    `chosen` is a mask of rows, shape (n,), that alone are looked at. Ties stand in order of place, which one matrix product
-    cannot promise: it adds up the same row differently at different places. So what is near the k-th score is added up again,
-    each row by itself.
+    `chosen` is a mask of the rows to compare, shape (n,). Ties are in order of place. One matrix product cannot guarantee that,
+    because it adds up equal rows differently at different places: all rows near the k-th score are computed again one by one.
     """
     if k <= 0 or not len(rows):
         return np.empty(0, np.intp), np.empty(0)
@@ -83,23 +82,23 @@ def nearest(rows: Vectors, query: Vector, k: int, chosen: Array | None = None) -
     exact = np.empty(len(candidates))
     for start in range(0, len(candidates), BLOCK):
         block = candidates[start : start + BLOCK]
-        exact[start : start + BLOCK] = _undamaged((rows[block].astype(np.float64) * wide).sum(axis=1))
-    # Beyond the sixth place float32 holds noise, which must not decide between two that are equally near.
+        exact[start : start + BLOCK] = _mask_damaged((rows[block].astype(np.float64) * wide).sum(axis=1))
+    # float32 has noise after the sixth digit, which must not decide between two equally near rows.
     cosines = np.where(exact > -np.inf, np.clip(np.round(exact, 6), -1.0, 1.0), -np.inf)
     best = top_k(cosines, k)
     return candidates[best], cosines[best]
 
 
 def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen: Array | None = None) -> tuple[Array, Array]:
-    """`nearest` among those that `signs` says may be: nearly always the same. Rows that it does not know are all looked at.
+    """`nearest`, but only among the rows that `signs` selects; the result is nearly always the same.
 
-    Where the nearest stand out, few rows differ from the query in about as few bits as they do. Where they do not, as among
-    random directions, those few would miss many, and all that may be as near are looked at, up to every row.
+    Rows without signs are all compared. If the nearest rows are clearly nearer than the others, few rows differ from the query
+    in so few bits. If not, as among random directions, these few would miss many; then more rows are compared, up to all.
     """
     count = CANDIDATES + CANDIDATES_EACH * k
     if not query.any():
         return nearest(rows, query, k, chosen)
-    differing = signs.differing(query)
+    differing = signs.count_differing_bits(query)
     known = differing if chosen is None else differing[chosen[: len(signs)]]
     if count >= len(known):
         return nearest(rows, query, k, chosen)
@@ -110,41 +109,41 @@ def nearest_by_signs(rows: Vectors, signs: Signs, query: Vector, k: int, chosen:
         return nearest(rows, query, k, mask)
 
     most = float(np.partition(known, count - 1)[count - 1])
-    found = among(most)
-    bits = differing[found[0][found[0] < len(signs)]]
+    best = among(most)
+    bits = differing[best[0][best[0] < len(signs)]]
     if len(bits):
         # The bits of rows at one angle differ from the query's in about a binomially distributed number.
         mean = float(bits.mean())
         needed = mean + SURE * math.sqrt(mean * (1 - mean / len(query)))
         if needed > most:
-            found = among(needed)
-    return found
+            best = among(needed)
+    return best
 
 
 def _close(rows: Vectors, query: Vector, k: int, chosen: Array | None) -> Array:
-    """The places of all that may be among the `k` nearest, in order. Where little is chosen only that is multiplied."""
+    """The places of all rows that may be among the `k` nearest, in order. If few rows are chosen, only these are multiplied."""
     places: list[Array] = []
     scores: list[Array] = []
-    least = -np.inf  # so near are `k` already
+    least = -np.inf  # score of the `k`-th row so far
     step = max(BLOCK_BYTES // (4 * rows.shape[1]), 1)
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         if chosen is None:
-            products = _undamaged(block @ query)  # (step, d) @ (d,) -> (step,)
+            products = _mask_damaged(block @ query)  # (step, d) @ (d,) -> (step,)
         else:
             inside = np.flatnonzero(chosen[start : start + step])
-            products = _undamaged(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
+            products = _mask_damaged(block[inside] @ query if 4 * len(inside) < len(block) else (block @ query)[inside])
         if least == -np.inf:
             least = _kth(products, k)
-        near = np.flatnonzero(products >= least - ROUNDING)  # most of what comes later is left out here
+        near = np.flatnonzero(products >= least - ROUNDING)  # excludes most of the later rows
         places.append(start + (near if chosen is None else inside[near]))
         scores.append(products[near])
-    found = np.concatenate(scores)
-    return np.concatenate(places)[found >= _kth(found, k) - ROUNDING]
+    all_scores = np.concatenate(scores)
+    return np.concatenate(places)[all_scores >= _kth(all_scores, k) - ROUNDING]
 
 
-def _undamaged(cosines: Array) -> Array:
-    """The cosines, with -inf, which is never found, in the place of what two unit vectors cannot have: NaN, or far above 1."""
+def _mask_damaged(cosines: Array) -> Array:
+    """The cosines with impossible values, NaN or far above 1, replaced by -inf, which is never a result."""
     return np.where(np.abs(cosines) <= 1 + STORED_ROUNDING, cosines, -np.inf)
 
 
@@ -162,28 +161,23 @@ def mask_of(spans: Sequence[tuple[int, int]], size: int) -> Array:
 
 
 def passage_terms(node: TextNode) -> list[str]:
-    """What the keyword index holds of a passage: its words, and those of its document's title and file name.
+    """The terms of a passage in the keyword index: its words, and those of its document's title and file name.
 
-    So a question that names the file finds passages that do not.
+    So a question that names the file finds passages without the name.
     """
     title, name = node.metadata.get("title"), node.metadata.get("file_name")
-    return words("\n".join([str(title or ""), _stem(str(name or "")), node.text]))
-
-
-@lru_cache(maxsize=16)  # the passages of a file come one after the other
-def _stem(file_name: str) -> str:
-    return PurePath(file_name).stem
+    return words("\n".join([str(title or ""), PurePath(str(name or "")).stem, node.text]))
 
 
 def query_terms(query: str) -> list[str]:
-    """The different words of a question that are looked for: without stop words, unless it has no others."""
+    """The different words of a question, without stop words unless it has no others."""
     return list(dict.fromkeys(content_words(query) or words(query)))
 
 
 @cache
 def terms_version() -> str:
-    """Differs when the same text may give other terms than it did when an index was built."""
-    from importlib.metadata import version  # two megabytes, which finding by vectors does without
+    """Changes whenever the same text may give other terms than before."""
+    from importlib.metadata import version  # two megabytes that a search by vectors does not need
 
     rules = (words(_PROBE), USUAL, unicodedata.unidata_version, version("snowballstemmer"), "title, name, text", "postings")
     return hashlib.sha256(repr(rules).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -195,18 +189,18 @@ def rarity(having: int, passages: int) -> float:
 
 
 def length_norm(lengths: Number, average: float) -> Number:
-    """What BM25 adds to a term's count for the length of the passage, in words."""
+    """BM25's summand for the length of a passage, in words."""
     return K1 * (1 - B + B * lengths / average)
 
 
 def term_scores(weight: float, counts: Number, norms: Number) -> Number:
-    """What a term of this rarity, so often in a passage of this norm, gives to the passage's score."""
+    """BM25's score of a term with this rarity and count in a passage with this length norm."""
     scores: Number = weight * counts * (K1 + 1) / (counts + norms)
     return scores
 
 
 class KeywordIndex:
-    """BM25 in memory. See `ragcore.vector_stores.bm25_index` for the same in a database."""
+    """BM25 in memory. `ragcore.vector_stores.bm25_index` is the same in a database."""
 
     def __init__(self) -> None:
         self._lengths: dict[int, int] = {}
@@ -227,15 +221,15 @@ class KeywordIndex:
                 del self._counts[term]
 
     def search(self, terms: Sequence[str], k: int, places: Container[int] | None = None) -> list[tuple[int, float]]:
-        """The `k` best (place, score), only among `places` when given; ties by place."""
+        """The `k` best (place, score) among `places`, or all; ties by place."""
         if k <= 0 or not self._lengths:
             return []
         average = self._total / len(self._lengths)
         scores: dict[int, float] = {}
         for term in terms:
-            found = self._counts.get(term, {})
-            weight = rarity(len(found), len(self._lengths))
-            for place, count in found.items():
+            postings = self._counts.get(term, {})
+            weight = rarity(len(postings), len(self._lengths))
+            for place, count in postings.items():
                 if places is None or place in places:
                     norm = length_norm(self._lengths[place], average)
                     scores[place] = scores.get(place, 0.0) + term_scores(weight, count, norm)

@@ -1,6 +1,6 @@
 """Documents and passages as rows of a store in a database.
 
-What a passage shares with its document, or with its place there, is NULL in its row: text, metadata, hidden keys and links.
+Text, metadata, hidden keys and links of a passage are NULL in its row if they follow from its document or its place there.
 """
 
 from __future__ import annotations
@@ -14,16 +14,39 @@ from ragcore.schema import PLAIN, Document, IndexNode, Page, RelatedNodeInfo, Te
 from ragcore.sql.base import Connection
 from ragcore.vector_stores.validation import metadata_json
 
-ASKED = 500  # passages read by one statement
-RUNS = 50  # stretches of blocks read by one statement
-BLOCK = 4000  # characters of text compressed together: small enough to unpack for one passage
-FIRST_BLOCK = 16_384  # of a document whose row does not say: as the first version kept them
+PASSAGES_PER_STATEMENT = 500
+RUNS_PER_STATEMENT = 50
+BLOCK = 4000  # characters of text compressed together: few enough to unpack for one passage
+FIRST_BLOCK = 16_384  # the size in the first version, whose rows do not name it
+
+TEXTS_AND_PASSAGES = """
+CREATE TABLE IF NOT EXISTS texts (
+    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
+    block INTEGER NOT NULL,         -- number in the document; the layout of the document has the size in characters
+    data BLOB NOT NULL,             -- compressed
+    PRIMARY KEY (document, block)
+);
+CREATE TABLE IF NOT EXISTS passages (
+    row INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL REFERENCES documents (seq) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    first_char INTEGER,
+    end_char INTEGER,
+    text BLOB,                      -- NULL: the document's characters [first_char, end_char)
+    metadata TEXT,                  -- NULL: the document's
+    hidden TEXT,                    -- NULL: the document's hidden metadata keys and template
+    links TEXT,                     -- NULL: the passages before and after it in the document
+    length REAL                     -- of its embedding before scaling; NULL: 1
+);
+CREATE INDEX IF NOT EXISTS passages_by_id ON passages (id);
+CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document);
+"""
 
 
 def layout_of(document: Document) -> str:
-    """What a document's row holds beside its metadata."""
+    """The column `layout` of a document: everything but its text and metadata."""
     pages = [[page.label, page.start, page.end] for page in document.pages]
-    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden(document), "block": BLOCK}
+    layout = {"page_word": document.page_word, "pages": pages, "hidden": _hidden_keys(document), "block": BLOCK}
     return json.dumps(layout, separators=(",", ":"))
 
 
@@ -34,7 +57,7 @@ def blocks_of(text: str) -> Iterator[tuple[int, bytes]]:
 
 
 def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Sequence[float]) -> Iterator[tuple[object, ...]]:
-    """For each passage its row from `id` on. `lengths` are those of the embeddings."""
+    """The row of each passage from the column `id` on. `lengths` are those of the embeddings."""
     text, before = document.text, None
     own_metadata = metadata_json(document.metadata)
     for i, (node, length) in enumerate(zip(nodes, lengths, strict=True)):
@@ -42,16 +65,16 @@ def passage_fields(document: Document, nodes: Sequence[TextNode], lengths: Seque
         exact = start is not None and end is not None and 0 <= start <= end and text[start:end] == node.text
         metadata = metadata_json(node.metadata)
         after = nodes[i + 1].id_ if i + 1 < len(nodes) else None
-        beside = node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
-        beside = beside and node.related is None
+        neighbours_only = node.prev_id == before and node.next_id == after and node.parent_id is None and not node.child_ids
+        neighbours_only = neighbours_only and node.related is None and not isinstance(node, IndexNode)
         yield (
             node.id_,
             start,
             end,
             None if exact else _bytes(node.text),
             None if metadata == own_metadata else metadata,
-            None if _hides_the_same(node, document) else json.dumps(_hidden(node)),
-            None if beside and not isinstance(node, IndexNode) else json.dumps(_links(node)),
+            None if _hides_the_same(node, document) else json.dumps(_hidden_keys(node)),
+            None if neighbours_only else json.dumps(_links(node)),
             None if length == 1.0 else length,
         )
         before = node.id_
@@ -74,13 +97,13 @@ def document_at(db: Connection, row: Any) -> Document:
 def passages_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
     """The passages of these rows, by row, without embeddings."""
     nodes: dict[int, TextNode] = {}
-    for start in range(0, len(rows), ASKED):
-        nodes |= _some_at(db, rows[start : start + ASKED])
+    for start in range(0, len(rows), PASSAGES_PER_STATEMENT):
+        nodes |= _some_at(db, rows[start : start + PASSAGES_PER_STATEMENT])
     return nodes
 
 
 def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
-    found = db.execute(
+    records = db.execute(
         "SELECT p.row, p.id, p.document, p.first_char, p.end_char, p.text, p.hidden, p.links,"
         " coalesce(p.metadata, d.metadata) AS metadata, d.id AS document_id, d.layout,"
         " CASE WHEN p.row > d.first_row THEN (SELECT id FROM passages b WHERE b.row = p.row - 1) END AS before,"
@@ -88,13 +111,13 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
         f" FROM passages p JOIN documents d ON d.seq = p.document WHERE p.row IN ({', '.join('?' * len(rows))}) ORDER BY p.row",
         tuple(rows),
     ).fetchall()
-    parsed = {layout: json.loads(layout) for layout in {row["layout"] for row in found}}  # one for documents that are alike
-    cut = [row for row in found if row["text"] is None]
+    parsed = {layout: json.loads(layout) for layout in {row["layout"] for row in records}}  # similar documents share a layout
+    cut = [row for row in records if row["text"] is None]
     layouts = {row["document"]: parsed[row["layout"]] for row in cut}
     stretches = _texts(db, layouts, [(row["document"], row["first_char"], row["end_char"]) for row in cut])
     texts = {row["row"]: text for row, text in zip(cut, stretches, strict=True)}
     nodes: dict[int, TextNode] = {}
-    for row in found:
+    for row in records:
         hidden = json.loads(row["hidden"]) if row["hidden"] else parsed[row["layout"]]["hidden"]
         links = json.loads(row["links"]) if row["links"] else [row["before"], row["after"], None, []]
         index_id = links[4] if len(links) > 4 else None
@@ -113,7 +136,7 @@ def _some_at(db: Connection, rows: Sequence[int]) -> dict[int, TextNode]:
             excluded_embed_metadata_keys=tuple(hidden[0]),
             excluded_llm_metadata_keys=tuple(hidden[1]),
             template=_template(hidden),
-            related={id_: RelatedNodeInfo(id_, *told) for id_, told in links[5].items()} if len(links) > 5 else None,
+            related={id_: RelatedNodeInfo(id_, *details) for id_, details in links[5].items()} if len(links) > 5 else None,
             **stands_for,
         )
     return nodes
@@ -124,13 +147,13 @@ def length_of(row: Any) -> float:
 
 
 def _texts(db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple[int, int, int]]) -> list[str]:
-    """Of each (document, start, end) the characters [start, end). `layouts` are those of the documents."""
+    """The characters [start, end) of each (document, start, end). `layouts` are those of the documents."""
     sizes = {document: layout.get("block", FIRST_BLOCK) for document, layout in layouts.items()}
     needed = [range(start // sizes[seq], (end + sizes[seq] - 1) // sizes[seq]) for seq, start, end in stretches]
     blocks: dict[tuple[int, int], str] = {}
     runs = _runs({(seq, number) for (seq, _, _), numbers in zip(stretches, needed, strict=True) for number in numbers})
-    for first in range(0, len(runs), RUNS):
-        some = runs[first : first + RUNS]
+    for first in range(0, len(runs), RUNS_PER_STATEMENT):
+        some = runs[first : first + RUNS_PER_STATEMENT]
         condition = " OR ".join(["(document = ? AND block BETWEEN ? AND ?)"] * len(some))
         rows = db.execute(f"SELECT document, block, data FROM texts WHERE {condition}", [each for run in some for each in run])
         for seq, number, data in rows.fetchall():
@@ -143,7 +166,7 @@ def _texts(db: Connection, layouts: Mapping[int, Any], stretches: Sequence[tuple
 
 
 def _runs(blocks: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """The (document, number) of blocks as (document, first, last) of those that follow each other."""
+    """The (document, number) of blocks as runs (document, first, last) of consecutive numbers."""
     runs: list[tuple[int, int, int]] = []
     for document, number in sorted(blocks):
         if runs and runs[-1][0] == document and runs[-1][2] == number - 1:
@@ -154,7 +177,7 @@ def _runs(blocks: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 
 def _links(node: TextNode) -> list[Any]:
-    """The passages around, above and below it; of an IndexNode also what it stands for; what links say beside the ids."""
+    """The ids of the passages around, above and below it; the id of an IndexNode; the details of links."""
     links: list[Any] = [node.prev_id, node.next_id, node.parent_id, list(node.child_ids)]
     index_id = node.index_id if isinstance(node, IndexNode) else None
     if node.related is not None:
@@ -162,7 +185,7 @@ def _links(node: TextNode) -> list[Any]:
     return links if index_id is None else [*links, index_id]
 
 
-def _hidden(item: Document | TextNode) -> list[list[str]]:
+def _hidden_keys(item: Document | TextNode) -> list[list[str]]:
     """The metadata keys hidden from the embedder and from the model, and the template where it is not the plain one."""
     template = item.template
     hidden = [list(item.excluded_embed_metadata_keys), list(item.excluded_llm_metadata_keys)]
@@ -170,7 +193,7 @@ def _hidden(item: Document | TextNode) -> list[list[str]]:
 
 
 def _hides_the_same(node: TextNode, document: Document) -> bool:
-    """As to compare what `_hidden` gives, without making it for every passage."""
+    """Compares the results of `_hidden_keys` without computing them for every passage."""
     return (
         node.excluded_embed_metadata_keys == document.excluded_embed_metadata_keys
         and node.excluded_llm_metadata_keys == document.excluded_llm_metadata_keys
@@ -183,7 +206,7 @@ def _template(hidden: Sequence[Sequence[str]]) -> Template:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # a broken file may give half a character; it is kept as it was
+    return text.encode("utf-8", "surrogatepass")  # a broken file may contain lone surrogates, which are stored unchanged
 
 
 def _text(data: bytes) -> str:

@@ -1,66 +1,63 @@
-"""What the stores in a database share: the documents and passages of an index in tables. Vectors and words are their own."""
+"""What the stores in a database share: tables of documents and passages, and searches. Each store has its own vectors."""
 
 from __future__ import annotations
 
 import json
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from ragcore.errors import UnknownDocumentError
+import numpy as np
+
+from ragcore.errors import DamagedStoreError, UnknownDocumentError
 from ragcore.schema import Document, NodeWithScore, TextNode
 from ragcore.sql.base import Connection, Database
-from ragcore.vector_stores.base import EVERYTHING, Scope, Store, StoredDocument
+from ragcore.vector_stores.base import EVERYTHING, Candidates, Scope, Store, StoredDocument
 from ragcore.vector_stores.bm25_index import Postings
-from ragcore.vector_stores.postings_codec import Contents, gathered
-from ragcore.vector_stores.search import passage_terms, query_terms
-from ragcore.vector_stores.sql_rows import blocks_of, document_at, layout_of, passage_fields, passages_at
-from ragcore.vector_stores.types import Queried
-from ragcore.vector_stores.validation import lengths, metadata_json, shown_name, unit_rows
+from ragcore.vector_stores.postings_codec import Contents, contents_of
+from ragcore.vector_stores.search import passage_terms, query_terms, unit_query
+from ragcore.vector_stores.sql_rows import blocks_of, document_at, layout_of, length_of, passage_fields, passages_at
+from ragcore.vector_stores.types import LlamaIndexMethods
+from ragcore.vector_stores.validation import describe, lengths, metadata_json, unit_rows
 
 if TYPE_CHECKING:
-    from ragcore.schema import Vectors
+    from ragcore.schema import Vector, Vectors
 
 BATCH = 500  # passages read at a time
-DOCUMENT = "id, name, hash, metadata, layout, characters, added, passages"  # the columns that `Incoming.columns` gives
+PASSAGE = "row, document, id, first_char, end_char, text, metadata, hidden, links, length"
+OF_INDEX = "index_id = (SELECT id FROM indexes WHERE name = ?)"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Incoming:
-    """A document on its way into tables: with its hash and passages, their vectors at length 1, shape (n, d), and the lengths
-    that these had. What its rows hold is made when first asked for, or by `prepare`, before anybody is made to wait.
+    """A document with its passages on the way into tables: unit vectors, shape (n, d), and the lengths before scaling.
+
+    The values of the rows are computed when first used, or by `prepare`, before the transaction that makes others wait.
     """
 
     document: Document
-    hash: str
+    stored: StoredDocument
     nodes: Sequence[TextNode]
     rows: Vectors
     lengths: Sequence[float]
 
     @classmethod
     def of(cls, document: Document, nodes: Sequence[TextNode]) -> Incoming:
-        """Checked: DimensionError, ValueError as `unit_rows`."""
-        return cls(document, document.hash, nodes, unit_rows(document, nodes, None), lengths(nodes))
+        """DimensionError and ValueError as `unit_rows`."""
+        return cls(document, describe(document, len(nodes)), nodes, unit_rows(document, nodes, None), lengths(nodes))
 
     def prepare(self, *, words: bool = True) -> None:
         _ = self.columns, self.blocks, self.passages, self.words if words else None
 
     @cached_property
-    def columns(self) -> tuple[object, ...]:
-        """See DOCUMENT."""
-        return (
-            self.document.id_,
-            shown_name(self.document),
-            self.hash,
-            metadata_json(self.document.metadata),
-            layout_of(self.document),
-            len(self.document.text),
-            time.time(),
-            len(self.nodes),
-        )
+    def columns(self) -> dict[str, object]:
+        """The row in `documents`, without its places."""
+        columns = {name.rstrip("_"): value for name, value in asdict(self.stored).items()}
+        return {**columns, "metadata": metadata_json(self.document.metadata), "layout": layout_of(self.document)}
 
     @cached_property
     def blocks(self) -> list[tuple[int, bytes]]:
@@ -68,55 +65,90 @@ class Incoming:
 
     @cached_property
     def passages(self) -> list[tuple[object, ...]]:
-        """From the column `id` on."""
+        """The rows in `passages` from the column `id` on."""
         return list(passage_fields(self.document, self.nodes, self.lengths))
 
     @cached_property
     def words(self) -> list[Contents]:
-        """With the first passage as row 0."""
+        """The first passage is row 0."""
         return words_of(self.nodes)
 
 
-def copied_from(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
-    """These documents as another store holds them. ValueError where a passage there has no embedding."""
-    found, held, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
+def copies_from(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
+    """These documents of another store. ValueError where a passage there has no embedding."""
+    vectors, copies, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
     for stored in documents:
         nodes = list(source.passages(stored.id_))
         span = slice(at, at + len(nodes))  # both are in order of insertion
-        if found.ids[span] != [node.id_ for node in nodes]:
+        if vectors.ids[span] != [node.id_ for node in nodes]:
             raise ValueError(f"passages of {stored.id_!r} have no embedding")
-        lengths = found.lengths[span].tolist()
-        held.append(Incoming(source.document(stored.id_), stored.hash, nodes, found.rows[span], lengths))
+        document = source.document(stored.id_)
+        described = replace(describe(document, len(nodes)), hash=stored.hash)
+        copies.append(Incoming(document, described, nodes, vectors.rows[span], vectors.lengths[span].tolist()))
         at = span.stop
-    return held
+    return copies
 
 
 def words_of(nodes: Iterable[TextNode]) -> list[Contents]:
-    return list(gathered(enumerate(passage_terms(node) for node in nodes)))
+    return list(contents_of(enumerate(passage_terms(node) for node in nodes)))
 
 
-def passing(rows: list[Any], scope: Scope) -> list[Any]:
-    """Those of these rows whose `metadata`, JSON, passes the filters. Passages of a document mostly share it."""
-    if scope.filters is None:
-        return rows
-    verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
-    return [row for row in rows if verdicts[row["metadata"]]]
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """A row of `indexes`. The names of the fields are those of the columns. `dimension` is None while there is no passage."""
+
+    id_: int
+    terms: str
+    dimension: int | None
+    passages: int
 
 
-class TableStore(Queried, ABC):
+Index = TypeVar("Index", bound=IndexRow)
+
+
+class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     """See `ragcore.vector_stores.base.Store` for what every method promises."""
+
+    _row_type: type[Index]
+    _missing: ClassVar[type[DamagedStoreError]]  # raised where the vectors were replaced while somebody looked for them
+    _place: ClassVar[str] = ""  # more columns of a passage, of the tables p and d
 
     _database: Database
     _name: str  # of the index
     _postings: Postings
+    _words_when_asked = False  # the keyword index is made when it is first searched
+
+    @abstractmethod
+    def _put(self, incoming: Incoming) -> int: ...
+
+    @abstractmethod
+    def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, Any]:
+        """The condition that a column has one of these values, and its parameter."""
 
     @abstractmethod
     def _renew_terms(self) -> None:
-        """Make the keyword index anew where an earlier version's rules made it."""
+        """Rebuild the keyword index where an earlier version's rules made it."""
 
     @abstractmethod
-    def _rows_within(self, db: Any, scope: Scope) -> list[int]:
-        """The rows of the passages that may be found, where not all may, ascending."""
+    def _rows_within(self, db: Any, index: Index, scope: Scope) -> list[int]:
+        """The rows of the passages in a scope that is not everything, ascending."""
+
+    @abstractmethod
+    def _nearest(self, db: Any, index: Index, query: Vector, top_k: int, scope: Scope) -> tuple[list[int], Iterable[float]]:
+        """The rows of the passages nearest to a unit query, and their cosines, best first."""
+
+    @abstractmethod
+    def _vectors_of(self, db: Any, index: Index, passages: list[Any]) -> tuple[list[Any], Vectors]:
+        """Those of these passages, as `_within` gives them, whose unit vectors are intact, and these vectors, shape (n, d)."""
+
+    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        return self.prepared(document, nodes)()
+
+    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """A function that does the rest of `put`, so that other writers need not wait for what can be done before it."""
+        incoming = Incoming.of(document, nodes)
+        incoming.prepare(words=not self._words_when_asked)
+        return partial(self._put, incoming)
 
     def document(self, document_id: str) -> Document:
         with self._database.snapshot() as db:
@@ -124,33 +156,51 @@ class TableStore(Queried, ABC):
 
     def documents(self) -> list[StoredDocument]:
         with self._database.snapshot() as db:
-            rows = db.execute(
-                "SELECT d.id, d.name, d.hash, d.passages, d.characters, d.added FROM documents d"
-                " JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
-                (self._name,),
-            )
+            columns = "id, name, hash, passages, characters, added"
+            rows = db.execute(f"SELECT {columns} FROM documents WHERE {OF_INDEX} ORDER BY seq", (self._name,))
             return [StoredDocument(*row) for row in rows]
+
+    def nodes(self, ids: Sequence[str]) -> list[TextNode]:
+        def read(db: Connection) -> list[TextNode]:
+            index = self._index(db)
+            passages = self._within(db, index, Scope(node_ids=ids)) if index and ids else []
+            if index is None or not passages:
+                return []
+            nodes = passages_at(db, [passage["row"] for passage in passages])
+            for passage, vector in zip(*self._vectors_of(db, index, passages), strict=True):
+                nodes[passage["row"]].embedding = vector * np.float32(length_of(passage))
+            by_id = {node.id_: node for node in nodes.values()}
+            return [by_id[id_].copy() for id_ in ids if id_ in by_id]
+
+        return self._retry_snapshot(read)
 
     def passages(self, document_id: str | None = None) -> Iterator[TextNode]:
         with self._database.snapshot() as db:
             if document_id is not None:
-                chosen = [self._document_row(db, document_id)["seq"]]
+                documents = [self._document_row(db, document_id)["seq"]]
             else:
-                rows = db.execute(
-                    "SELECT d.seq FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? ORDER BY d.seq",
-                    (self._name,),
-                )
-                chosen = [row["seq"] for row in rows]
-        return self._passages_of(chosen)
+                rows = db.execute(f"SELECT seq FROM documents WHERE {OF_INDEX} ORDER BY seq", (self._name,))
+                documents = [row["seq"] for row in rows]
+        return self._passages_of(documents)
 
     def passage_ids(self, document_id: str) -> list[str]:
         with self._database.snapshot() as db:
             rows = db.execute(
-                "SELECT p.id FROM passages p JOIN documents d ON d.seq = p.document JOIN indexes i ON i.id = d.index_id"
-                " WHERE i.name = ? AND d.id = ? ORDER BY p.row",
+                "SELECT p.id FROM passages p JOIN documents d ON d.seq = p.document"
+                f" WHERE d.{OF_INDEX} AND d.id = ? ORDER BY p.row",
                 (self._name, document_id),
             )
             return [row["id"] for row in rows]
+
+    def search(self, query: Vector, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
+        def read(db: Connection) -> list[NodeWithScore]:
+            index = self._index(db)
+            if index is None or index.dimension is None:
+                return []
+            vector = unit_query(query, index.dimension)
+            return self._with_scores(db, *self._nearest(db, index, vector, top_k, scope)) if top_k > 0 else []
+
+        return self._retry_snapshot(read)
 
     def keyword_search(self, query: str, top_k: int, scope: Scope = EVERYTHING) -> list[NodeWithScore]:
         terms = query_terms(query)
@@ -158,30 +208,105 @@ class TableStore(Queried, ABC):
             return []
         self._renew_terms()
         with self._database.snapshot() as db:
-            index = db.execute("SELECT id FROM indexes WHERE name = ?", (self._name,)).fetchone()
+            index = self._index(db)
             if index is None:
                 return []
-            among = None if scope == EVERYTHING else self._rows_within(db, scope)
-            found = self._postings.search(db, index["id"], terms, top_k, among)
-            return self._scored(db, [row for row, _ in found], [score for _, score in found])
+            among = None if scope == EVERYTHING else self._rows_within(db, index, scope)
+            hits = self._postings.search(db, index.id_, terms, top_k, among)
+            return self._with_scores(db, [row for row, _ in hits], [score for _, score in hits])
+
+    def candidates(self, scope: Scope = EVERYTHING) -> Candidates:
+        def read(db: Connection) -> Candidates:
+            index = self._index(db)
+            if index is None or index.dimension is None:
+                return Candidates([], np.empty((0, 0), np.float32), np.empty(0, np.float32))
+            passages, rows = self._vectors_of(db, index, self._within(db, index, scope))
+            sizes = np.array([length_of(passage) for passage in passages], np.float32)
+            return Candidates([passage["id"] for passage in passages], rows, sizes)
+
+        return self._retry_snapshot(read)
 
     def __len__(self) -> int:
         with self._database.snapshot() as db:
-            row = db.execute("SELECT passages FROM indexes WHERE name = ?", (self._name,)).fetchone()
-            return int(row["passages"]) if row else 0
+            index = self._index(db)
+            return index.passages if index else 0
+
+    def _index(self, db: Connection) -> Index | None:
+        columns = ", ".join(field.name.rstrip("_") for field in fields(self._row_type))
+        row = db.execute(f"SELECT {columns} FROM indexes WHERE name = ?", (self._name,)).fetchone()
+        return self._row_type(*row) if row else None
+
+    def _index_now(self, db: Connection) -> Index:
+        index = self._index(db)
+        assert index is not None  # made in this transaction
+        return index
 
     def _document_row(self, db: Connection, document_id: str) -> Any:
-        row = db.execute(
-            "SELECT d.* FROM documents d JOIN indexes i ON i.id = d.index_id WHERE i.name = ? AND d.id = ?",
-            (self._name, document_id),
-        ).fetchone()
+        row = db.execute(f"SELECT * FROM documents WHERE {OF_INDEX} AND id = ?", (self._name, document_id)).fetchone()
         if row is None:
             raise UnknownDocumentError(document_id)
         return row
 
+    def _refuse_foreign(self, db: Connection, index: Index, incoming: Sequence[Incoming]) -> None:
+        """ValueError where a passage has the id of one of another document."""
+        owners = {node.id_: each.document.id_ for each in incoming for node in each.nodes}
+        for row in self._within(db, index, Scope(node_ids=owners)) if index.passages and owners else ():
+            raise ValueError(f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}")
+
+    def _insert(self, db: Connection, index: Index, incoming: Incoming, more: Mapping[str, object]) -> int:
+        """Returns the row of the first passage; the others follow. `more` are further columns of the document."""
+        (first_row,) = db.execute("SELECT coalesce(max(row), 0) + 1 FROM passages").fetchall()[0]
+        columns = {"index_id": index.id_, "first_row": first_row, **incoming.columns, **more}
+        (seq,) = db.execute(
+            f"INSERT INTO documents ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) RETURNING seq",
+            tuple(columns.values()),
+        ).fetchall()[0]
+        db.executemany(
+            "INSERT INTO texts (document, block, data) VALUES (?, ?, ?)", ((seq, *block) for block in incoming.blocks)
+        )
+        db.executemany(
+            f"INSERT INTO passages ({PASSAGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((row, seq, *values) for row, values in enumerate(incoming.passages, first_row)),
+        )
+        return int(first_row)
+
+    def _within(self, db: Connection, index: Index, scope: Scope) -> list[Any]:
+        """The passages in this scope, in order of insertion: row, id, length, document_id and `_place`, without texts."""
+        conditions, values = ["p.document = d.seq", "d.index_id = ?"], [index.id_]
+        for column, ids in (("d.id", scope.document_ids), ("p.id", scope.node_ids)):
+            if ids is not None:
+                condition, value = self._is_among(column, ids)
+                conditions.append(condition)
+                values.append(value)
+        # In SQLite CROSS JOIN fixes the order: from few passages to their documents, or from documents to all their passages.
+        tables = "documents d CROSS JOIN passages p" if scope.node_ids is None else "passages p CROSS JOIN documents d"
+        metadata = "NULL" if scope.filters is None else "coalesce(p.metadata, d.metadata)"
+        rows = db.execute(
+            f"SELECT p.row, p.id, p.length, d.id AS document_id, {self._place} {metadata} AS metadata"
+            f" FROM {tables} WHERE {' AND '.join(conditions)} ORDER BY p.row",
+            values,
+        ).fetchall()
+        if scope.filters is None:
+            return rows
+        # Most passages of a document share its metadata.
+        verdicts = {text: scope.filters.match(json.loads(text)) for text in {row["metadata"] for row in rows}}
+        return [row for row in rows if verdicts[row["metadata"]]]
+
+    def _retry_snapshot(self, read: Callable[[Any], T]) -> T:
+        """Call `read` in a snapshot, and in a newer one when the vectors were replaced before it could open them."""
+        missing = ""
+        while True:
+            try:
+                with self._database.snapshot() as db:
+                    return read(db)
+            except self._missing as error:
+                if error.what == missing or self._database.in_transaction:
+                    raise
+                missing = error.what
+
     def _passages_of(self, documents: Sequence[int]) -> Iterator[TextNode]:
         for seq in documents:
-            with self._database.snapshot() as db:  # not held while the reader of these does its work
+            with self._database.snapshot() as db:  # ended before the caller works on these passages
                 row = db.execute("SELECT first_row, passages FROM documents WHERE seq = ?", (seq,)).fetchone()
                 nodes = passages_at(db, range(row["first_row"], row["first_row"] + row["passages"])) if row else {}
             yield from nodes.values()
@@ -193,6 +318,6 @@ class TableStore(Queried, ABC):
             for start in range(first_row, first_row + passages, BATCH):
                 yield from passages_at(db, range(start, min(start + BATCH, first_row + passages))).items()
 
-    def _scored(self, db: Connection, rows: Sequence[int], scores: Iterable[float]) -> list[NodeWithScore]:
+    def _with_scores(self, db: Connection, rows: Sequence[int], scores: Iterable[float]) -> list[NodeWithScore]:
         nodes = passages_at(db, rows)
         return [NodeWithScore(nodes[row], float(score)) for row, score in zip(rows, scores, strict=True)]

@@ -1,4 +1,4 @@
-"""A vector store of one's own, and how stores are asked, under LlamaIndex's names."""
+"""Queries, and the base of a script author's own vector store, under LlamaIndex's names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ragcore.vector_stores.query_modes import VectorStoreQueryMode
 if TYPE_CHECKING:
     from ragcore.schema import Vector
 
-HERE = "_ragcore_store"  # the attribute of a store of one's own that holds its OwnStore: one for all indexes
+HERE = "_ragcore_store"  # the attribute of a foreign store with its OwnStore, which all indexes share
 WORDS = (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH)
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataInfo:
-    """One key of the metadata: its name, type, and what it means.
+    """One key of the metadata: its name, type and description.
 
     >>> MetadataInfo(name="year", type="integer", description="When it was written.").name
     'year'
@@ -40,7 +40,7 @@ class MetadataInfo:
 
 @dataclass(frozen=True, slots=True)
 class VectorStoreInfo:
-    """What the passages of an index are about, and what their metadata is.
+    """A description of the passages of an index and of their metadata.
 
     >>> VectorStoreInfo(content_info="Letters", metadata_info=[]).content_info
     'Letters'
@@ -52,7 +52,7 @@ class VectorStoreInfo:
 
 @dataclass(slots=True)
 class VectorStoreQuery:
-    """What a store is asked for: the `similarity_top_k` passages nearest to a vector, among those that may be found.
+    """A search for the `similarity_top_k` passages nearest to a vector, among the documents and passages named.
 
     >>> VectorStoreQuery(query_embedding=[0.6, 0.8], similarity_top_k=2).mode.value
     'default'
@@ -84,7 +84,7 @@ class VectorStoreQueryResult:
 
 
 class BasePydanticVectorStore(Fields, ABC):
-    """The base of a store of one's own. Annotated names are arguments, as in `Fields`.
+    """The base of your own store. Annotated names are arguments, as in `Fields`.
 
     >>> class Newest(BasePydanticVectorStore):
     ...     stores_text: bool = True
@@ -95,8 +95,8 @@ class BasePydanticVectorStore(Fields, ABC):
     ...     def delete(self, ref_doc_id, **kwargs):
     ...         self.nodes = {id_: node for id_, node in self.nodes.items() if node.ref_doc_id != ref_doc_id}
     ...     def query(self, query, **kwargs):
-    ...         found = list(self.nodes.values())[-query.similarity_top_k :]
-    ...         return VectorStoreQueryResult(nodes=found, similarities=[1.0 for _ in found])
+    ...         newest = list(self.nodes.values())[-query.similarity_top_k :]
+    ...         return VectorStoreQueryResult(nodes=newest, similarities=[1.0 for _ in newest])
     >>> from ragcore import VectorStoreIndex
     >>> index = VectorStoreIndex.from_vector_store(Newest())
     >>> _ = index.insert(Document("A boat is red."))
@@ -109,12 +109,12 @@ class BasePydanticVectorStore(Fields, ABC):
 
     @property
     def client(self) -> Any:
-        """What the store is kept in, where it is a service."""
+        """The client of the service, where the store is one."""
         return None
 
     @abstractmethod
     def add(self, nodes: list[TextNode], **kwargs: Any) -> list[str]:
-        """Store passages with their vectors; gives their ids."""
+        """Store passages with their vectors; returns their ids."""
 
     @abstractmethod
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
@@ -125,10 +125,10 @@ class BasePydanticVectorStore(Fields, ABC):
         """The passages that are nearest."""
 
     def persist(self, persist_path: str, fs: Any = None) -> None:
-        """Write the store into a file, where it does not keep itself."""
+        """Write the store into a file, where it does not save itself."""
 
 
-class Queried:
+class LlamaIndexMethods:
     """The methods of a store under LlamaIndex's names.
 
     >>> from ragcore.vector_stores import SimpleVectorStore
@@ -140,51 +140,51 @@ class Queried:
     """
 
     def add(self, nodes: Sequence[TextNode]) -> list[str]:
-        """Add passages with vectors to what their documents have, in place of those with the same ids; gives their ids."""
+        """Add passages with vectors to their documents; a passage replaces that with the same id. Returns their ids."""
         store, by_document = cast(Store, self), dict[str, list[TextNode]]()
         for node in nodes:
             by_document.setdefault(node.ref_doc_id or node.id_, []).append(node)
-        for id_, added in by_document.items():
-            held = {node.id_: node for node in store.nodes(store.passage_ids(id_))} | {node.id_: node for node in added}
-            store.put(Document("\n\n".join(node.text for node in held.values()), id_, added[0].metadata), list(held.values()))
+        for id_, new in by_document.items():
+            before = store.nodes(store.passage_ids(id_))
+            all_nodes = list({node.id_: node for node in [*before, *new]}.values())
+            store.put(Document("\n\n".join(node.text for node in all_nodes), id_, new[0].metadata), all_nodes)
         return [node.id_ for node in nodes]
 
     def query(self, query: VectorStoreQuery) -> VectorStoreQueryResult:
-        """The nearest passages, or, in the modes "sparse" and "text_search", those that share words with `query_str`.
+        """The nearest passages; in the modes "sparse" and "text_search" those that share words with `query_str`.
 
-        ValueError for other modes, which a retriever has, and where the vector or the words are missing.
+        ValueError for the other modes, which a retriever has, and where the vector or the words are missing.
         """
         mode, scope = VectorStoreQueryMode(query.mode), Scope(query.doc_ids, query.node_ids, query.filters)
         store = cast(Store, self)
         if mode in WORDS and query.query_str is not None:
-            found = store.keyword_search(query.query_str, query.sparse_top_k or query.similarity_top_k, scope)
+            hits = store.keyword_search(query.query_str, query.sparse_top_k or query.similarity_top_k, scope)
         elif mode is VectorStoreQueryMode.DEFAULT and query.query_embedding is not None:
             import numpy as np
 
-            found = store.search(np.asarray(query.query_embedding, np.float32), query.similarity_top_k, scope)
+            hits = store.search(np.asarray(query.query_embedding, np.float32), query.similarity_top_k, scope)
         else:
             raise ValueError(
                 f'a store does not answer this "{mode.value}" query: "default" needs a query_embedding, "text_search"'
                 " a query_str; other modes are VectorIndexRetriever's"
             )
-        scores = [hit.get_score() for hit in found]
-        return VectorStoreQueryResult([hit.node for hit in found], scores, [hit.id_ for hit in found])
+        return VectorStoreQueryResult([hit.node for hit in hits], [hit.get_score() for hit in hits], [hit.id_ for hit in hits])
 
     async_add = awaitable(add)
     aquery = awaitable(query)
 
 
-def as_store(given: Any) -> Store:
-    """A store of ragcore as it is; one that has `add`, `query` and `delete`, as an index uses it. TypeError for others."""
-    if hasattr(given, "put"):
-        return cast(Store, given)
-    if not all(hasattr(given, name) for name in ("add", "query", "delete")):
-        raise TypeError(f"a {type(given).__name__} is no vector store: it needs add, query and delete")
+def as_store(store: Any) -> Store:
+    """A store of ragcore unchanged; an OwnStore around one that has `add`, `query` and `delete`. TypeError for others."""
+    if hasattr(store, "put"):
+        return cast(Store, store)
+    if not all(hasattr(store, name) for name in ("add", "query", "delete")):
+        raise TypeError(f"a {type(store).__name__} is no vector store: it needs add, query and delete")
     from ragcore.vector_stores.own import OwnStore
 
-    return cast(Store, vars(given).setdefault(HERE, OwnStore(given)))
+    return cast(Store, vars(store).setdefault(HERE, OwnStore(store)))
 
 
 def own_store(store: Any) -> Any:
-    """What `as_store` was given."""
+    """The reverse of `as_store`."""
     return store.own if hasattr(store, "own") else store

@@ -1,8 +1,9 @@
-"""What may be put into a store, checked once for every kind of store."""
+"""Checks of what enters a store, the same for every kind of store."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,13 @@ import numpy as np
 
 from ragcore.errors import DimensionError
 from ragcore.schema import Document, Metadata, TextNode
+from ragcore.vector_stores.base import StoredDocument
 
 if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 UNIT_ROUNDING = 1e-6
-STORED_ROUNDING = 1e-3  # by which a stored row's length may differ from 1; float32 stays far below it
+STORED_ROUNDING = 1e-3  # maximum difference of a stored row's length from 1; float32 stays far below it
 _encoder = json.JSONEncoder(separators=(",", ":"))  # json.dumps would make one for every passage
 
 
@@ -40,7 +42,7 @@ def unit_rows(document: Document, nodes: Sequence[TextNode], dimension: int | No
         seen.add(node.id_)
         if dimension is None:
             dimension = len(node.embedding)
-        if np.shape(node.embedding) != (dimension,):  # a list is taken as well
+        if np.shape(node.embedding) != (dimension,):  # a list is allowed, too
             raise DimensionError(np.size(node.embedding), dimension)
     if not nodes:
         return np.empty((0, dimension or 0), np.float32)
@@ -55,7 +57,7 @@ def _refuse_half_characters(id_: str) -> None:
 
 
 def lengths(nodes: Sequence[TextNode]) -> list[float]:
-    """How long the embeddings are; exactly 1.0 for a unit vector, whose length float32 cannot tell from it."""
+    """The lengths of the embeddings; exactly 1.0 where float32 cannot distinguish the length from 1."""
     if not nodes:
         return []
     exact = np.linalg.norm(np.asarray([node.embedding for node in nodes], np.float64), axis=1)
@@ -76,7 +78,7 @@ def unit(vectors: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[np
 
 
 def are_unit(rows: Vectors) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows, shape (n, d), are what `unit` gives: of length 1, or zero vectors. Shape (n,).
+    """Which rows, shape (n, d), are results of `unit`: of length 1, or zero vectors. Shape (n,).
 
     >>> are_unit(np.array([[0.6, 0.8], [0, 0], [np.nan, 0], [30, 40]], np.float32)).tolist()
     [True, True, False, False]
@@ -88,15 +90,21 @@ def are_unit(rows: Vectors) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def metadata_json(metadata: Metadata) -> str:
-    """The metadata as it is stored; its keys keep their order. TypeError for a value that is not a plain one."""
+    """The stored form of metadata, with its keys in order. TypeError for a value that JSON does not know."""
     return _encoder.encode(dict(metadata))
 
 
+def describe(document: Document, passages: int) -> StoredDocument:
+    """A document that is added now."""
+    name = shown_name(document)
+    return StoredDocument(document.id_, name, document.hash, passages, len(document.text), time.time())
+
+
 def shown_name(document: Document) -> str:
-    """What the document is called in lists: its file's name, else its title, else its id."""
+    """The name of a document in lists: its file name, else its title, else its id."""
     for key in ("file_name", "title"):
         name = document.metadata.get(key)
         if isinstance(name, str) and name:
-            # Half characters, as file names of unknown encoding hold, cannot be stored or shown.
+            # Lone surrogates, as in file names of unknown encoding, cannot be stored or displayed.
             return name.encode("utf-8", "replace").decode()
     return document.id_

@@ -1,7 +1,7 @@
-"""The files that hold an index's vectors: raw float32 rows, mapped to be read, and only ever appended to.
+"""The files with the vectors of an index: raw float32 rows, mapped for reading, and written only at the end.
 
-Which file is an index's, and how many of its rows count, stands in the database. Whatever lies beyond them was never committed
-and is written over. A file without gaps takes the place of another under a name of its own.
+The database has the name of an index's file and the number of its committed rows. Rows beyond that number were never committed
+and are overwritten. A file without gaps replaces another under a new name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from ragcore.errors import DamagedStoreError, StoreError
-from ragcore.vector_stores.binary_quantization import CHUNK, Signs, packed, words_of
+from ragcore.vector_stores.binary_quantization import CHUNK, Signs, sign_bits, words_of
 from ragcore.vector_stores.validation import are_unit
 
 if TYPE_CHECKING:
@@ -34,22 +34,19 @@ HINT = (
 
 class MissingFileError(DamagedStoreError):
     def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"The file {path}, which holds the vectors of this library, is missing.",
-            hint=HINT,
-        )
+        super().__init__(f"The file {path}, which holds the vectors of this library, is missing.", hint=HINT)
         self.path = path
 
 
 class MappedRows:
-    """The rows of a vector file, shape (n, d), read as they are touched."""
+    """The rows of a vector file, shape (n, d), read on access."""
 
     def __init__(self, pages: mmap.mmap, rows: Vectors) -> None:
         self.rows = rows
         self._pages = pages
 
     def release(self, start: int, stop: int) -> None:
-        """Let the rows [start, stop) leave this process's memory. The system still knows what the file says."""
+        """Release the memory of the rows [start, stop). They are read again on access."""
         if hasattr(mmap, "MADV_DONTNEED"):
             width = 4 * self.rows.shape[1]
             first = start * width // mmap.PAGESIZE * mmap.PAGESIZE
@@ -57,7 +54,7 @@ class MappedRows:
 
 
 class VectorFolder:
-    """The folder of the vector files of one library, made when the first is written."""
+    """The folder of the vector files of one library, created with the first file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,7 +62,7 @@ class VectorFolder:
     def new_name(self, index_id: int) -> str:
         return f"{index_id}-{secrets.token_hex(8)}{SUFFIX}"
 
-    def mapped(self, name: str, slots: int, dimension: int) -> MappedRows:
+    def map_rows(self, name: str, slots: int, dimension: int) -> MappedRows:
         """The first `slots` rows of a file. MissingFileError; DamagedStoreError for a file that is shorter."""
         path, size = self.path / name, 4 * slots * dimension
         pages = _pages(path, size)
@@ -79,7 +76,7 @@ class VectorFolder:
         """The signs of the first `rows` rows, whole chunks; None where their file is missing or too short."""
         words, header = words_of(dimension), _header(dimension)
         try:
-            pages = _pages(self._beside(name), header + 8 * rows * words)
+            pages = _pages(self._signs_path(name), header + 8 * rows * words)
         except MissingFileError:
             return None
         if pages is None:
@@ -88,43 +85,43 @@ class VectorFolder:
         return Signs(np.frombuffer(pages, np.float32, dimension).copy(), chunks)
 
     def write_signs(self, name: str, done: int, slots: int, dimension: int) -> int:
-        """Write the signs of the whole chunks behind the first `done` rows; gives how many rows have theirs now.
+        """Write the signs of the whole chunks after the first `done` rows; returns the number of rows with signs.
 
-        They can be made anew from the vectors at any time, so that nothing hangs on their file.
+        They can be computed from the vectors again at any time, so losing their file is harmless.
         """
-        mapped, path, whole = self.mapped(name, slots, dimension), self._beside(name), slots // CHUNK * CHUNK
+        mapped, path, whole = self.map_rows(name, slots, dimension), self._signs_path(name), slots // CHUNK * CHUNK
         known = self.signs(name, done, dimension) if done else None
         first = done if known else 0
         mean = known.mean if known else mapped.rows[: whole : whole // CHUNK].mean(axis=0)
         path.touch()
-        with self._writing(path, new=False) as out:
+        with self._open_for_writing(path, new=False) as out:
             out.write(mean.tobytes())
             out.seek(_header(dimension) + 8 * first * words_of(dimension))
             for start in range(first, whole, CHUNK):
-                out.write(packed(mapped.rows[start : start + CHUNK], mean).tobytes())
+                out.write(sign_bits(mapped.rows[start : start + CHUNK], mean).tobytes())
                 mapped.release(start, start + CHUNK)
             out.truncate()
         return whole
 
     def signs_are_sound(self, name: str, rows: int, slots: int, dimension: int) -> bool:
-        """Whether the signs of the first `rows` of `slots` rows are those of the vectors, and no more are due."""
-        known, mapped = self.signs(name, rows, dimension), self.mapped(name, slots, dimension)
+        """Whether the signs of the first `rows` of `slots` rows match the vectors, and no further chunk is complete."""
+        known, mapped = self.signs(name, rows, dimension), self.map_rows(name, slots, dimension)
         if known is None or slots - rows >= CHUNK:
             return False
         for number, chunk in enumerate(known.chunks):
             start, stop = number * CHUNK, (number + 1) * CHUNK
-            if not np.array_equal(chunk, packed(mapped.rows[start:stop], known.mean)):
+            if not np.array_equal(chunk, sign_bits(mapped.rows[start:stop], known.mean)):
                 return False
             mapped.release(start, stop)
         return True
 
-    def _beside(self, name: str) -> Path:
+    def _signs_path(self, name: str) -> Path:
         return (self.path / name).with_suffix(SIGNS_SUFFIX)
 
     def append(self, name: str, slots: int, rows: Vectors) -> None:
-        """Write `rows` behind the first `slots` of a file; at 0 slots it is a new one. Not yet safe on disk: see `sync`."""
+        """Write `rows` after the first `slots` of a file, a new one at 0 slots. Not yet safe on disk: see `sync`."""
         path = self.path / name
-        with self._writing(path, new=slots == 0, safe=False) as out:
+        with self._open_for_writing(path, new=slots == 0, safe=False) as out:
             start = 4 * slots * rows.shape[1]
             if out.seek(0, os.SEEK_END) < start:
                 raise DamagedStoreError(f"The file {path} is shorter than what was written to it.", hint=HINT)
@@ -133,33 +130,32 @@ class VectorFolder:
             out.truncate()
 
     def sync(self, name: str, *, new: bool) -> None:
-        """Make what was written to a file, and the name of a new one, safe on disk."""
-        with self._writing(self.path / name, new=False):
+        """Flush a file to disk, and the folder if the file is new."""
+        with self._open_for_writing(self.path / name, new=False):
             if new:
                 _sync_folder(self.path)
 
     def write(self, name: str, parts: Iterable[Vectors]) -> None:
-        """A new file of these rows, one part behind the other, safe on disk."""
-        with self._writing(self.path / name, new=True) as out:
+        """Write a new file with the rows of all parts in order, and flush it to disk."""
+        with self._open_for_writing(self.path / name, new=True) as out:
             for rows in parts:
                 out.write(rows.tobytes())
 
     def overwrite(self, name: str, first_slot: int, rows: Vectors) -> None:
-        """Write `rows` in the place of others of the same number, and make them safe on disk."""
-        with self._writing(self.path / name, new=False) as out:
+        """Replace as many rows from `first_slot` on, and flush the file to disk."""
+        with self._open_for_writing(self.path / name, new=False) as out:
             out.seek(4 * first_slot * rows.shape[1])
             out.write(rows.tobytes())
 
     def make_whole(self, name: str, slots: int, dimension: int) -> None:
-        """Give a file that is missing or too short the length that it had, so that it can be mapped and written again."""
+        """Extend a file that is missing or too short to its former length, so that it can be mapped and written again."""
         path, size = self.path / name, 4 * slots * dimension
         if not path.exists() or path.stat().st_size < size:
-            with self._writing(path, new=not path.exists()) as out:
+            with self._open_for_writing(path, new=not path.exists()) as out:
                 out.truncate(size)
 
     def checksums(self, name: str, spans: Iterable[tuple[int, int]], dimension: int) -> Iterator[int | None]:
-        """The checksum of the rows of every (first slot, count); None where they are not all there, or one is no unit vector:
-        not finite, or of another length."""
+        """The checksum of the rows of every (first slot, count); None where some are missing or are not unit vectors."""
         try:
             file = (self.path / name).open("rb", buffering=READ)
         except FileNotFoundError:
@@ -171,16 +167,16 @@ class VectorFolder:
                 yield _checksum_of(file, count, dimension)
 
     def others(self, named: Collection[str]) -> list[Path]:
-        """All files but these, and the signs beside them."""
-        kept = {self.path / name for name in named} | {self._beside(name) for name in named}
-        return [path for suffix in (SUFFIX, SIGNS_SUFFIX) for path in self.path.glob(f"*{suffix}") if path not in kept]
+        """All files except these and the files of their signs."""
+        known = {self.path / name for name in named} | {self._signs_path(name) for name in named}
+        return [path for suffix in (SUFFIX, SIGNS_SUFFIX) for path in self.path.glob(f"*{suffix}") if path not in known]
 
     def size(self) -> int:
         """The bytes of all files."""
         return bytes_of(self.path.glob("*"))
 
     @contextmanager
-    def _writing(self, path: Path, *, new: bool, safe: bool = True) -> Iterator[BinaryIO]:
+    def _open_for_writing(self, path: Path, *, new: bool, safe: bool = True) -> Iterator[BinaryIO]:
         try:
             if new:
                 self.path.mkdir(parents=True, exist_ok=True)
@@ -201,10 +197,10 @@ class VectorFolder:
 
 
 def bytes_of(paths: Iterable[Path]) -> int:
-    """Of those of these files that there are."""
+    """The sizes of these files together; missing ones count as 0."""
     size = 0
     for path in paths:
-        with suppress(FileNotFoundError):  # not there, or replaced meanwhile
+        with suppress(FileNotFoundError):  # or replaced meanwhile
             size += path.stat().st_size
     return size
 
@@ -221,28 +217,28 @@ def _pages(path: Path, size: int) -> mmap.mmap | None:
 
 
 def _header(dimension: int) -> int:
-    """Bytes before the signs: the mean, filled up to whole words."""
+    """The bytes before the signs: the mean, padded to whole words."""
     return -(-4 * dimension // 8) * 8
 
 
 def checksum(rows: Vectors) -> int:
-    """CRC-32 of the rows' bytes as they stand in a file."""
+    """CRC-32 of the bytes of these rows in a file."""
     return zlib.crc32(np.ascontiguousarray(rows).data)
 
 
 def _checksum_of(file: BinaryIO, count: int, dimension: int) -> int | None:
-    found, at_once = 0, max(READ // (4 * dimension), 1)  # rows
+    total, at_once = 0, max(READ // (4 * dimension), 1)  # rows
     for first in range(0, count, at_once):
         size = 4 * dimension * min(at_once, count - first)
         piece = file.read(size)
         if len(piece) < size or not are_unit(np.frombuffer(piece, np.float32).reshape(-1, dimension)).all():
             return None
-        found = zlib.crc32(piece, found)
-    return found
+        total = zlib.crc32(piece, total)
+    return total
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new file's name safe on disk too, where the system can."""
+    """Flush the name of a new file to disk, where the system supports it."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_DIRECTORY)
         try:

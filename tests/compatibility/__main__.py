@@ -117,10 +117,12 @@ def suite(checkout: Path, files: Sequence[Path], environment: Mapping[str, str],
 def _environment(peer: Path, server: str) -> dict[str, str]:
     """Of a process that runs the peer's material: nothing in it leads off this machine."""
     cores = [Path(place) / "llama_index" / "core" for place in (peer, *sys.path)]
-    cache = next((core / "_static" for core in cores if (core / "_static").is_dir()), peer)
+    tokens = next(
+        (core / "_static" / "tiktoken_cache" for core in cores if (core / "_static" / "tiktoken_cache").is_dir()), peer
+    )
     places = [str(HERE.parents[1]), str(peer), str(HERE)]
     keys = {"OPENAI_API_KEY": "sk-none", "OPENAI_API_BASE": f"{server}/v1", "OPENAI_BASE_URL": f"{server}/v1"}
-    offline = {"HF_HUB_OFFLINE": "1", "OLLAMA_HOST": server, "TIKTOKEN_CACHE_DIR": str(cache / "tiktoken_cache")}
+    offline = {"HF_HUB_OFFLINE": "1", "OLLAMA_HOST": server, "TIKTOKEN_CACHE_DIR": str(tokens)}
     return {**os.environ, **keys, **offline, "PYTHONPATH": os.pathsep.join(places)}
 
 

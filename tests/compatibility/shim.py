@@ -48,7 +48,20 @@ class _Finder(MetaPathFinder, Loader):
         pass
 
 
-class _Missing:
+class _Attributes(type):
+    """Gives a placeholder any attribute, so that a fixture may replace one. Calling it fails, as with the placeholder."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def fail(*args: object, **kwargs: object) -> None:
+            raise NotImplementedError(f"ragcore has no {cls.__name__}")
+
+        return fail
+
+
+class _Missing(metaclass=_Attributes):
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise NotImplementedError(f"ragcore has no {type(self).__name__}")
 

@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.compatibility.pages import cells, data_paths, imports
 from tests.compatibility.server import example_of
-from tests.compatibility.shim import strictly
-from tests.compatibility.suite import private_tests
+from tests.compatibility.shim import _Missing, strictly
+from tests.compatibility.suite import names_aside
 
 
 def test_the_cells_of_a_page_are_its_python(tmp_path: Path) -> None:
@@ -42,9 +44,18 @@ def test_paths_of_data_are_found_and_values_fit_a_schema() -> None:
     assert example_of(schema, {}) == {"n": 1, "tags": ["a"]}
 
 
-def test_tests_of_private_parts_are_told_by_what_they_name(tmp_path: Path) -> None:
+def test_tests_of_private_parts_and_of_what_ragcore_leaves_out_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "test_x.py"
     file.write_text(
         "from llama_index.core.x import _hidden\ndef test_a():\n  _hidden()\ndef test_b(x):\n  x._y\ndef test_c(x):\n  x.y\n"
+        "def test_d():\n  SQLDatabase()\ndef test_e(x):\n  x.sql_store\ndef test_f():\n  ImageNode()\n"
+        "def test_g():\n  ImageBlock()\n"
     )
-    assert private_tests(file) == {"test_a", "test_b"}
+    assert names_aside(file) == {"test_a", "test_b", "test_d", "test_e", "test_f"}
+
+
+def test_a_placeholder_can_be_patched_and_fails_when_it_is_used() -> None:
+    placeholder = type("LLMPredictor", (_Missing,), {})
+    for use in (placeholder, placeholder.predict):
+        with pytest.raises(NotImplementedError, match="ragcore has no LLMPredictor"):
+            use()

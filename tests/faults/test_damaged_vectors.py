@@ -68,7 +68,7 @@ def test_it_answers_by_words_and_is_made_anew_by_a_worker(damage: Callable[[Path
     damage(file)
     assert asked(library) == "wheel.txt"
     worker = worker_of(library)
-    assert worker.damaged()
+    assert worker.find_damaged()
     assert asked(library) == "wheel.txt"
     while worker.heal():
         pass
@@ -81,7 +81,7 @@ def test_files_are_added_replaced_and_deleted_meanwhile(damage: Callable[[Path],
     (file,) = (library.folder / "vectors").iterdir()
     damage(file)
     worker = worker_of(library)
-    assert worker.damaged()
+    assert worker.find_damaged()
     changed = {"crane.txt": paragraphs(12, "crane"), "kettle.txt": paragraphs(50, "kettle")}
     for name, text in changed.items():
         add(library, text, name)
@@ -110,7 +110,7 @@ def test_vectors_that_are_none_are_not_searched_and_made_anew_whatever_the_check
         db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (known, document))
     assert asked(library) == "wheel.txt"
     worker = worker_of(library)
-    assert len(worker.damaged()) == 1
+    assert len(worker.find_damaged()) == 1
     while worker.heal():
         pass
     assert is_sound(library) == (TEXTS, 16)

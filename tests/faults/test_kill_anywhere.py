@@ -351,7 +351,8 @@ def _set_right(library: Library) -> None:
     for name, text in BEFORE.items():
         add(library, text, name)
     work(library)
-    if library.store.versions.sizes() not in (None, (SIZE, 0)):
+    settings = library.store.versions.settings()
+    if settings is not None and (settings.chunk_size, settings.chunk_overlap) != (SIZE, 0):
         library.rebuilds.start(chunk_size=SIZE)
         work(library)
     library.files.remove(gap.id)
@@ -365,8 +366,7 @@ def is_sound(library: Library) -> tuple[Texts, int]:
     Gives the texts of the documents, and the size of their passages.
     """
     store, embedder = library.store, library.embedder
-    sizes = store.versions.sizes()
-    size = sizes[0] if sizes else library.settings.ingest.chunk_size
+    size = library.rebuilds.current_settings().chunk_size
     texts: Texts = {}
     files = {file.id: file for file in library.files.all()}
     assert len({file.name for file in files.values()}) == len(files)

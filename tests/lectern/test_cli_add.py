@@ -37,7 +37,7 @@ def test_files_folders_links_and_databases_are_told_apart(tmp_path: Path) -> Non
                     (str(note), None),
                     (address, "SELECT * FROM peaks"),
                 )
-                for file in cli.gathered(library, what, query)
+                for file in cli.read_source(library, what, query)
             ]
         finally:
             site.server.shutdown()
@@ -45,6 +45,6 @@ def test_files_folders_links_and_databases_are_told_apart(tmp_path: Path) -> Non
         assert found == ["Öffnung: der die Bahn.html", "note.md", "note.md", "peaks from a.txt"]
         assert note.exists()  # a copy is taken in
         with pytest.raises(ConfigError, match=r"There is no file .*nowhere"):
-            list(cli.gathered(library, str(tmp_path / "nowhere"), None))
+            list(cli.read_source(library, str(tmp_path / "nowhere"), None))
         with pytest.raises(InputError, match="has a password in it"):
-            list(cli.gathered(library, "https://ann:hush@example.org/", None))
+            list(cli.read_source(library, "https://ann:hush@example.org/", None))

@@ -263,4 +263,4 @@ def test_work_that_was_left_in_an_index_goes_on_when_the_application_is_started_
 
 def test_what_an_index_says_of_itself_is_its_name_and_when_it_was_made(shelf: Indexes) -> None:
     made = shelf.create("Ärger & Co")
-    assert json.loads((Path(made.where) / "index.json").read_text("utf-8")) == {"name": "Ärger & Co", "made": made.made}
+    assert json.loads((Path(made.where) / "index.json").read_text("utf-8")) == {"name": "Ärger & Co", "made": made.created}

@@ -154,7 +154,6 @@ POSTPROCESSORS: dict[str, Callable[[], BaseNodePostprocessor]] = {
     "LLMRerank": lambda: postprocessor.LLMRerank(QUOTING),
     "LongContextReorder": postprocessor.LongContextReorder,
     "MetadataReplacementPostProcessor": lambda: postprocessor.MetadataReplacementPostProcessor("date"),
-    "NeighboursPostprocessor": lambda: postprocessor.NeighboursPostprocessor(put_into()),
     "PIINodePostprocessor": postprocessor.PIINodePostprocessor,
     "PrevNextNodePostprocessor": lambda: postprocessor.PrevNextNodePostprocessor(read_from(), mode="both"),
     "RankGPTRerank": lambda: postprocessor.RankGPTRerank(llm=QUOTING),

@@ -11,7 +11,9 @@ import pytest
 from ragcore import evaluation, extractors, indices, node_parser, postprocessor, query_engine, retrievers
 from ragcore.agent import OpenAIAgent, ReActAgent
 from ragcore.embeddings import HuggingFaceEmbedding
+from ragcore.extractors import BaseExtractor
 from ragcore.ingestion import IngestionPipeline
+from ragcore.llms import ScriptedLLM
 from ragcore.memory import ChatMemoryBuffer
 from ragcore.readers import SimpleDirectoryReader
 from ragcore.response_synthesizers import get_response_synthesizer
@@ -73,6 +75,7 @@ STATED: list[tuple[Callable[..., Any], dict[str, object]]] = [
 @pytest.mark.parametrize(("made", "stated"), STATED, ids=lambda value: getattr(value, "__qualname__", ""))
 def test_what_is_not_said_is_as_stated(made: Callable[..., Any], stated: dict[str, object]) -> None:
     parameters = inspect.signature(made).parameters
-    found = {name: parameters[name].default if name in parameters else "no such argument" for name in stated}
+    fields = vars(made(ScriptedLLM())) if isinstance(made, type) and issubclass(made, BaseExtractor) else {}
+    found = {name: parameters[name].default if name in parameters else fields.get(name, "no such argument") for name in stated}
     given = {name: getattr(default, "value", default) for name, default in found.items()}
     assert {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()} == stated

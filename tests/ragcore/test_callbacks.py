@@ -87,6 +87,14 @@ def test_tokens_are_counted_until_they_are_reset() -> None:
     assert counter.total_llm_token_count == 0
 
 
+def test_a_verbose_counter_logs_each_count(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.callbacks")
+    for verbose in (False, True):
+        heard(TokenCountingHandler(tokenizer=str.split, verbose=verbose))
+    MockLLM(max_tokens=3).predict(PromptTemplate("one two"))
+    assert caplog.messages == ["2 tokens in, 3 out"]
+
+
 def test_the_counts_are_those_of_the_trace_and_what_a_server_says_goes_before_our_own() -> None:
     counter = TokenCountingHandler()
     heard(counter)

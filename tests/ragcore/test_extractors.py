@@ -11,7 +11,7 @@ from ragcore.extractors import KeywordExtractor, QuestionsAnsweredExtractor, Sum
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.prompt import Passage, RenderedMessage, as_text
-from ragcore.schema import Document, TextNode
+from ragcore.schema import Document, MetadataMode, TextNode
 
 
 def node(text: str, document: str | None = "d", **metadata: str) -> TextNode:
@@ -47,7 +47,7 @@ def test_passages_that_name_no_document_share_a_title_and_a_document_has_its_own
 
 def test_keywords_are_those_of_the_reply_as_one_line_and_no_more_than_asked_for() -> None:
     llm = ScriptedLLM(["**KEYWORDS:** cats, dogs, cats, Sea Birds.", "1. one\n2. two\n3. three\n4. four"], model_name="x")
-    found = KeywordExtractor(llm, keywords=3, num_workers=1)([node("x"), node("y")])
+    found = KeywordExtractor(llm, keywords=3, num_workers=1, show_progress=True)([node("x"), node("y")])
     assert [each.metadata["excerpt_keywords"] for each in found] == ["cats, dogs, Sea Birds", "one, two, three"]
     assert [call.variables["max_keywords"] for call in llm.calls] == ["3", "3"]
 
@@ -139,3 +139,20 @@ def test_numbers_that_cannot_work_are_said_at_once() -> None:
     ):
         with pytest.raises(ValueError, match=r"is 0|before"):
             make()
+
+
+def test_a_model_reads_the_metadata_that_the_mode_says() -> None:
+    seen = {}
+    for mode in (None, MetadataMode.EMBED, MetadataMode.NONE):
+        llm = ScriptedLLM(["a"])
+        titled = TextNode("x", metadata={"title": "Tides", "secret": "Salt"}, excluded_llm_metadata_keys=("secret",))
+        QuestionsAnsweredExtractor(llm, metadata_mode=mode)([titled])
+        seen[mode] = [word in llm.calls[0].messages[0].content for word in ("Tides", "Salt")]
+    assert seen == {None: [True, False], MetadataMode.EMBED: [True, True], MetadataMode.NONE: [False, False]}
+
+
+def test_nodes_are_edited_in_place_only_where_that_is_wanted() -> None:
+    for in_place in (False, True):
+        passage = TextNode("x")
+        (found,) = KeywordExtractor(ScriptedLLM(["a"]), in_place=in_place)([passage])
+        assert (found is passage, passage.metadata == found.metadata) == (in_place, in_place)

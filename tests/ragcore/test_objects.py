@@ -9,6 +9,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.llms.tool_call import ToolCall
 from ragcore.objects import ObjectIndex, ObjectRetriever
+from ragcore.schema import TextNode
 from ragcore.tools import BaseTool, FunctionTool
 
 EMBEDDER = HashEmbedding(64)
@@ -37,16 +38,18 @@ def test_tools_are_found_by_name_and_description_the_best_first() -> None:
     assert isinstance(retriever, ObjectRetriever)
     assert retriever.retrieve("Is there wind and rain in the city?") == [TOOLS[1]]
     assert asyncio.run(retriever.aretrieve("rename the file")) == [TOOLS[2]]
-    assert len(ObjectIndex(TOOLS, embed_model=EMBEDDER).as_retriever().retrieve("product of numbers")) == 2
+    assert len(ObjectIndex.from_objects(TOOLS, embed_model=EMBEDDER).as_retriever().retrieve("product of numbers")) == 2
 
 
 def test_other_objects_are_found_by_what_is_said_of_them_and_may_come_later() -> None:
-    index = ObjectIndex([{"bird": "heron"}], embed_model=EMBEDDER)
+    index = ObjectIndex.from_objects([{"bird": "heron"}], embed_model=EMBEDDER)
     index.insert_object({"bird": "owl"})
     assert index.as_retriever(1).retrieve("owl") == [{"bird": "owl"}]
-    by_last = ObjectIndex([("x", "owl"), ("owl", "y")], text_of=lambda pair: pair[1], embed_model=EMBEDDER)
+    by_last = ObjectIndex.from_objects(
+        [("x", "owl"), ("owl", "y")], to_node_fn=lambda pair: TextNode(pair[1]), embed_model=EMBEDDER
+    )
     assert by_last.as_retriever(1).retrieve("owl") == [("x", "owl")]
-    assert ObjectIndex([], embed_model=EMBEDDER).as_retriever().retrieve("owl") == []
+    assert ObjectIndex.from_objects([], embed_model=EMBEDDER).as_retriever().retrieve("owl") == []
 
 
 def test_an_agent_is_offered_the_tools_that_fit_its_message() -> None:

@@ -37,7 +37,7 @@ from ragcore.vector_stores import (
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
-from ragcore.vector_stores.types import Queried, as_store
+from ragcore.vector_stores.types import LlamaIndexMethods, as_store
 
 EMBEDDER = HashEmbedding(64)
 TEXTS = {"a": "A lectern is a stand.", "b": "Gulls eat fish.", "c": "Monks copied books."}
@@ -378,7 +378,7 @@ def test_a_pipeline_and_two_indexes_share_a_store_of_ones_own() -> None:
 
 def test_a_store_is_asked_under_both_names() -> None:
     store = SimpleVectorStore()
-    assert isinstance(store, Queried)
+    assert isinstance(store, LlamaIndexMethods)
     nodes = [
         TextNode(text, id_, {"topic": id_}, ref_doc_id="d", embedding=EMBEDDER.get_text_embedding(text).tolist())
         for id_, text in TEXTS.items()

@@ -93,6 +93,13 @@ def test_what_is_given_goes_before_settings() -> None:
     assert (found.llm, found.embed_model, found.transformations) == (llm, embedder, (splitter,))
 
 
+def test_without_a_choice_the_node_parser_splits_sentences_to_the_chosen_sizes() -> None:
+    Settings.chunk_size, Settings.chunk_overlap, Settings.tokenizer = 6, 0, str.split
+    for splitter in (Settings.node_parser, Settings.text_splitter, services().transformations[0]):
+        nodes = splitter([Document("One two three four. Five six seven eight.")])
+        assert [node.text for node in nodes] == ["One two three four.", "Five six seven eight."]
+
+
 def test_a_splitter_goes_before_sizes_and_transformations_before_a_splitter() -> None:
     splitter, step = TokenTextSplitter(), TokenTextSplitter(chunk_size=9, chunk_overlap=0)
     Settings.chunk_size = 50

@@ -10,11 +10,23 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
+from ragcore.content_blocks import TextBlock
 from ragcore.llms.base import Generation, Usage
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Response, TextNode
-from ragcore.tools import FunctionTool, QueryEngineTool, RetrieverTool, ToolMetadata, ToolOutput, as_json, run_tool, tool
+from ragcore.tools import (
+    BaseToolSpec,
+    FunctionTool,
+    QueryEngineTool,
+    RetrieverTool,
+    ToolMetadata,
+    ToolOutput,
+    as_json,
+    create_schema_from_function,
+    run_tool,
+    tool,
+)
 
 
 def int_mult(a: int, b: int) -> int:
@@ -400,3 +412,46 @@ def test_a_misspelt_argument_of_a_tool_is_an_error_and_not_passed_over() -> None
             each.call("tower", top_kk=3)
         with pytest.raises(TypeError, match="unexpected keyword argument"):
             asyncio.run(each.acall("tower", top_kk=3))
+
+
+class Calendar(BaseToolSpec):
+    spec_functions = ("add", ("list", "list_later"))
+
+    def add(self, day: str) -> str:
+        """Add a day."""
+        return f"added {day}"
+
+    def list(self) -> str:
+        return "now"
+
+    async def list_later(self) -> str:
+        return "later"
+
+
+def test_methods_of_a_class_are_tools_with_their_async_versions() -> None:
+    add, listed = Calendar().to_tool_list(func_to_metadata_mapping={"list": ToolMetadata("All days.", "days")})
+    assert (add.metadata.name, add.metadata.description) == ("add", "add(day: str) -> str\nAdd a day.")
+    assert list(add.metadata.get_parameters_dict()["properties"]) == ["day"]
+    assert (listed.metadata.name, listed().content, asyncio.run(listed.acall()).content) == ("days", "now", "later")
+
+
+def test_a_tool_may_return_nodes_and_blocks() -> None:
+    blocks = [TextBlock("One."), TextBlock("Two.")]
+    output = FunctionTool.from_defaults(lambda: blocks, name="blocks").call()
+    assert (output.content, output.blocks) == ("One.\nTwo.", tuple(blocks))
+    nodes = FunctionTool.from_defaults(lambda: [TextNode("One."), TextNode("Two.")], name="nodes").call()
+    assert nodes.content == "One.\n\nTwo."
+
+
+def test_an_engine_takes_all_that_a_model_wrote_under_other_names() -> None:
+    assert QueryEngineTool.from_defaults(Engine(HITS)).call(question="tower").raw_input == {"input": "{'question': 'tower'}"}
+    strict = QueryEngineTool.from_defaults(Engine(HITS), resolve_input_errors=False)
+    with pytest.raises(ValueError, match="takes the argument input"):
+        strict.call(question="tower")
+
+
+def test_the_schema_of_a_function_has_further_fields_and_leaves_out_others() -> None:
+    def f(a: int, b: str = "x") -> None: ...
+
+    schema = create_schema_from_function("F", f, [("c", bool), ("d", int, 1)], ignore_fields=["b"]).model_json_schema()
+    assert (list(schema["properties"]), schema["required"]) == (["c", "d", "a"], ["c", "a"])

@@ -147,7 +147,7 @@ def test_blocks_are_shown_in_the_systems_message_or_the_users() -> None:
         memory.put(user("Who am I?"))
         shown = asyncio.run(memory.aget())
         assert [message.role.value for message in shown] == roles
-        assert "<core_info>\nAda\n</core_info>" in shown[0].content
+        assert "<StaticContent>\nAda\n</StaticContent>" in shown[0].content
 
 
 def test_facts_are_noted_and_condensed_by_a_model() -> None:
@@ -236,7 +236,9 @@ def test_settings_have_functions_too(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_questions_and_answers_are_written_from_documents(tmp_path: Any) -> None:
     llm = ScriptedLLM(lambda call: "1. Who wrote?\n2. When?" if "questions" in call.prompt.name else "Ada did.")
-    dataset = DatasetGenerator.from_documents([Document("Ada wrote.")], llm=llm).generate_dataset_from_nodes()
+    dataset = DatasetGenerator.from_documents(
+        [Document("Ada wrote.")], llm=llm, show_progress=True
+    ).generate_dataset_from_nodes()
     assert dataset.qr_pairs == [("Who wrote?", "Ada did."), ("When?", "Ada did.")]
     dataset.save_json(tmp_path / "set.json")
     assert QueryResponseDataset.from_json(tmp_path / "set.json") == dataset

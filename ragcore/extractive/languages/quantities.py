@@ -1,4 +1,4 @@
-"""Which questions ask for a number, a date or a time, and which texts have one, in five languages."""
+"""Questions for a number, a date or a time, and texts that have one, in five languages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_NUMBERS)})\b|[一二两三四五六�
 
 
 def lacks_number(question: str, text: str) -> bool:
-    """Whether the question asks for a number, a date or a time, and the text has none but those of the question.
+    """Whether the question asks for a number, a date or a time, and the text has only those of the question.
 
     >>> lacks_number("How many rooms are there in 27 Wharf Lane?", "The flat at 27 Wharf Lane has a terrace.")
     True

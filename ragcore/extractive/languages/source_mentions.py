@@ -1,6 +1,6 @@
-"""What a question says of the text that it is put to, in five languages: "according to the document", "what does it say about".
+"""Mentions of the document in a question, in five languages: "according to the document".
 
-Every sentence is the document's and the author's, and hardly one says so: words that none can hold would count against all.
+They are removed, because hardly a sentence of a document mentions the document or its author.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ES = rf"(?:el|la|este|esta) (?:{KINDS}|autor)\b"
 _ZH = r"(?:本|该|这[篇份个本]?)?(?:文档|文件|文章|文本|手册|报告|指南|合同|(?<=[本该篇])文)[中里上]?"
 # Not "in the paper industry" or "in the article on Rome".
 _END = r"(?=\W*$|[,:]| (?:w[aehio]\w+|how|is|are|do|does|did|qu\w+|cuá\w+|comment|cómo|dónde)\b)"
-_MENTIONS = {  # where it is said, who says it, what asks for no more than that something is said, or happened
+_MENTIONS = {  # of a place, of an author, and of the mere fact that the document says something, or that it happened
     "en": (
         rf"\b(?:according to|based on) {_THE} (?:[\w'’-]+ ){{0,3}}?{_EN}{_END},?",
         rf"\b(?:(?:mentioned|described) )?(?:in|from) {_THE} {_EN}{_END},?",
@@ -56,7 +56,7 @@ _MENTION = re.compile("|".join(chain.from_iterable(_MENTIONS.values())), re.IGNO
 
 
 def about(question: str) -> str:
-    """The question without such words; as it is where nothing else is left of it.
+    """The question without such words, or unchanged if it has no others.
 
     >>> about("What does the handbook say about the notice period?")
     'the notice period?'

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Unpack
 
 from ragcore.concurrency import in_order
 from ragcore.errors import UnknownDocumentError
-from ragcore.indices.llm_summary import summary_of
+from ragcore.indices.llm_summary import ASKED, summary_of
 from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
-from ragcore.schema import TextNode
+from ragcore.schema import NodeWithScore, TextNode
 
 if TYPE_CHECKING:
+    from ragcore.response_synthesizers.synthesizer import Synthesizer
     from ragcore.retrievers.base import BaseRetriever
     from ragcore.schema import Document
 
@@ -28,7 +29,7 @@ class DocumentSummaryIndex(NodeIndex):
     """One summary for each document, made when it is added: one call where the document fits the model's window.
 
     `summary_query` asks for what the summaries are to tell, such as "Which questions does this answer?"; "" is what a document
-    is about.
+    is about. A `response_synthesizer` writes them in its own way.
     """
 
     kind = "document_summary"
@@ -38,11 +39,13 @@ class DocumentSummaryIndex(NodeIndex):
         nodes: Sequence[TextNode | Document] | None = None,
         *,
         summary_query: str = "",
+        response_synthesizer: Synthesizer | None = None,
         **options: Unpack[IndexOptions],
     ) -> None:
         record = options.get("record")
         kept = {} if record is None else self._of_this_kind(record).data
         self.summary_query = str(kept.get("summary_query", summary_query))
+        self._synthesizer = response_synthesizer
         super().__init__(nodes, **options)
 
     def as_retriever(
@@ -76,6 +79,9 @@ class DocumentSummaryIndex(NodeIndex):
 
     def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
         def summary(split: Split) -> str:
+            if self._synthesizer is not None:
+                hits = [NodeWithScore(node) for node in split.nodes]
+                return str(self._synthesizer.synthesize(self.summary_query or ASKED, hits))
             return summary_of(self.llm, [node.text for node in split.nodes], self.summary_query)
 
         summaries = in_order(summary, splits)

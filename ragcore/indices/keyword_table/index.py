@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ragcore.concurrency import in_order
+from ragcore.indices.base import IndexStruct
 from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
@@ -63,6 +65,12 @@ class BaseKeywordTableIndex(NodeIndex):
         """(id, how many of these terms it has) of all passages that have any, the most first, ties in order of insertion."""
         shared = Counter((number, id_) for row in self._rows(terms).values() for number, id_ in row)
         return [(id_, count) for (number, id_), count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))]
+
+    @property
+    def index_struct(self) -> IndexStruct:
+        terms = (key.removeprefix(TERM) for key in self.entries() if key.startswith(TERM))
+        table = {term: set(ids) for term, ids in self.nodes_with(list(terms)).items()}
+        return replace(super().index_struct, table=table)
 
     def _new_data(self) -> dict[str, int]:
         return {"max_keywords": self._most}

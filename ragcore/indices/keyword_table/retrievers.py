@@ -31,3 +31,6 @@ class KeywordTableRetriever(BaseRetriever):
         step.note(terms=terms)
         best = dict(self._index.ranked(terms)[: max(self._most_passages, 0)])
         return [NodeWithScore(node, float(best[node.id_])) for node in self._index.nodes.get_nodes(list(best))]
+
+
+KeywordTableSimpleRetriever = KeywordTableRetriever  # the index knows how keywords are found

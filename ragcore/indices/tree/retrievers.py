@@ -37,13 +37,10 @@ class TreeAllLeafRetriever(BaseRetriever):
         return [NodeWithScore(node) for node in self._index.nodes.nodes()]
 
 
-class TreeRootRetriever(BaseRetriever):
+class TreeRootRetriever(TreeAllLeafRetriever):
     """The summaries at the top, as passages, without a score; the passages themselves where they are so few."""
 
     name = "tree_root"
-
-    def __init__(self, index: TreeIndex) -> None:
-        self._index = index
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         return [NodeWithScore(node) for node, _ in self._index.items(self._index.root_ids)]

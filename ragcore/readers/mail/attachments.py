@@ -1,4 +1,4 @@
-"""What is attached to a message, each file read as it would be alone."""
+"""Reads the files that are attached to a message."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SIGNATURES = ("application/pkcs7-signature", "application/x-pkcs7-signature", "
 
 
 def attached_texts(message: EmailMessage, inside: FilesInside) -> Iterator[tuple[str, str]]:
-    """(name, text) of each file that has text, also of those of messages that are forwarded in this one."""
+    """(name, text) of each file with text, including the files of forwarded messages."""
     for part in message.walk():
-        if isinstance(part, EmailMessage) and _counts(part):
+        if isinstance(part, EmailMessage) and _is_content(part):
             name = file_name(part)
             try:
                 yield name, inside.read(name, payload_of(part))
@@ -29,13 +29,13 @@ def attached_texts(message: EmailMessage, inside: FilesInside) -> Iterator[tuple
 
 
 def is_attached(part: EmailMessage) -> bool:
-    """Whether it is a file, and none of the texts that the message shows."""
+    """Whether the part is a file and not a text that the message shows."""
     attached = part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text"
     return not part.is_multipart() and attached and bool(file_name(part))
 
 
 def file_name(part: EmailMessage) -> str:
-    """On one line; "" for what is no file. A file without a name is called by its kind."""
+    """The name on one line; "" if the part is not a file. A file without a name is named after its type."""
     try:
         name = " ".join(clean(part.get_filename() or "").split())
     except (ValueError, IndexError, AttributeError, TypeError, LookupError):
@@ -46,7 +46,7 @@ def file_name(part: EmailMessage) -> str:
     return "winmail.dat" if kind == "application/ms-tnef" else f"unnamed{mimetypes.guess_extension(kind) or ''}"
 
 
-def _counts(part: EmailMessage) -> bool:
-    """Not what belongs to the message's look, such as a logo or what a web page shows, or seals it."""
+def _is_content(part: EmailMessage) -> bool:
+    """Whether the part is a file, and not a logo, a part of a web page or a signature."""
     looks = part.get_content_maintype() == "image" and part.get_content_disposition() != "attachment"
     return is_attached(part) and not looks and part.get_content_type() not in _SIGNATURES and not part["Content-Location"]

@@ -1,4 +1,4 @@
-"""Mail: who wrote to whom, when and about what, then the message, and what was attached."""
+"""Mail: the headers with people, date and subject, then the message and its attachments."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError, UnreadableFileError
-from ragcore.readers.base import ReadOptions, report_broken, text_in
+from ragcore.readers.base import ReadOptions, read_text, report_broken
 from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as, holds_text
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.mail.attachments import attached_texts, file_name, is_attached
 from ragcore.readers.mail.invitations import event_text
-from ragcore.readers.mail.message_parsing import LONGEST_PARSED, parsed, parts_of, payload_of
-from ragcore.readers.mail.quoted_replies import laid_out, unmarked
+from ragcore.readers.mail.message_parsing import LONGEST_PARSED, parse_message, parts_of, payload_of
+from ragcore.readers.mail.quoted_replies import remove_quote_marks, write_headers
 from ragcore.readers.page_spans import joined
 from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document, Scalar
@@ -24,10 +24,10 @@ from ragcore.schema import Document, Scalar
 SUFFIXES = (".eml", ".mht", ".mhtml")
 PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
-_BYTES = re.compile("[\udc80-\udcff]")  # that are no ASCII, as the standard library keeps them in a header
+_RAW_BYTES = re.compile("[\udc80-\udcff]")  # the standard library's form of other bytes than ASCII in a header
 _LINK = re.compile(r"https?://\S+")
 _WORD = re.compile(r"\w+")
-_BETWEEN = re.compile(r"\?=\s+=\?")  # encoded words; the standard library takes one line after another
+_BETWEEN = re.compile(r"\?=\s+=\?")  # encoded words; the standard library decodes line by line
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
@@ -35,15 +35,15 @@ def read(path: Path, options: ReadOptions) -> Document:
     data = path.read_bytes()
     if not data.strip():
         raise EmptyFileError(f"{options.name} is empty.", hint="Save the message again from your mail program.")
-    message = parsed(data)
+    message = parse_message(data)
     if not message.keys():
-        if holds_text(path):  # a body whose headers are gone
-            return Document(text_in(path, options), metadata={"file_name": options.name})
+        if holds_text(path):  # a body without headers
+            return Document(read_text(path, options), metadata={"file_name": options.name})
         raise DamagedFileError(
             f"The content of {options.name} is not an email message.", hint="Save the message again from your mail program."
         )
     inside = FilesInside(options)
-    words, broken = message_text(message, options.name)
+    words, broken = _message_text(message, options.name)
     text, pages = joined([("", words), *attached_texts(message, inside)])
     if not text.strip():
         raise NoTextError(f"{options.name} has no text in it.", hint="Save the message again from your mail program.")
@@ -58,30 +58,30 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def header(message: EmailMessage, name: str) -> str:
-    """Decoded and on one line; "" when it is missing."""
+    """The decoded header on one line; "" if it is missing."""
     raw = next((str(raw) for key, raw in message.raw_items() if key.lower() == name.lower()), "")
-    if _BYTES.search(raw):  # in no encoding that it names
+    if _RAW_BYTES.search(raw):  # without a declared encoding
         return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
         value = str(
             message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
         )
     except (ValueError, IndexError, AttributeError, TypeError, LookupError, RecursionError, HeaderParseError):
-        # The standard library's parser stumbles over some malformed addresses: take them as they stand.
+        # The standard library's parser fails on some malformed addresses, which are then not decoded.
         value = raw
     return " ".join(clean(value).split())
 
 
-def among_others(message: EmailMessage, name: str) -> tuple[str, int]:
-    """As `message_text`, of a message that is not alone; of one that cannot be read, such as an encrypted one, its headers."""
+def text_or_headers(message: EmailMessage, name: str) -> tuple[str, int]:
+    """Like `_message_text`, but only the headers of a message that cannot be read, such as an encrypted one."""
     try:
-        return message_text(message, name)
+        return _message_text(message, name)
     except UnreadableFileError:
         return _head(message), 0
 
 
-def message_text(message: EmailMessage, name: str) -> tuple[str, int]:
-    """The text, and how many characters of its body could not be decoded and are �. UnreadableFileError."""
+def _message_text(message: EmailMessage, name: str) -> tuple[str, int]:
+    """The text, and the number of � for characters that could not be decoded. UnreadableFileError."""
     content = _content(message, name)
     if content.unread and not content.body:
         raise content.unread[0][1]
@@ -102,11 +102,11 @@ def _head(message: EmailMessage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What is in a part of a message."""
+    """The content of a part of a message."""
 
     texts: tuple[str, ...] = ()
     attached: tuple[str, ...] = ()  # names of files
-    unread: tuple[tuple[str, UnreadableFileError], ...] = ()  # names or kinds of parts that cannot be read
+    unread: tuple[tuple[str, UnreadableFileError], ...] = ()  # names or types of parts that cannot be read
     broken: int = 0  # characters
 
     @property
@@ -122,53 +122,51 @@ def _content(part: EmailMessage, name: str) -> _Content:
         try:
             text, broken = _part_text(part, name)
             return _Content((text,), broken=broken)
-        except EmptyFileError:  # blank space
+        except EmptyFileError:  # only white space
             return _Content()
         except UnreadableFileError as error:
             return _Content(unread=((file_name(part) or kind, error),))
     inner = parts_of(part)
-    if kind == "message/delivery-status":  # its fields are written as headers (RFC 3464)
+    if kind == "message/delivery-status":  # its fields are headers (RFC 3464)
         return _Content(tuple("\n".join(f"{key}: {header(fields, key)}" for key in fields) for fields in inner))
     if kind == "message/rfc822":
-        messages = [among_others(message, name) for message in inner]
+        messages = [text_or_headers(message, name) for message in inner]
         return _Content(tuple(text for text, _ in messages), broken=sum(broken for _, broken in messages))
     contents = [(each.get_content_type(), _content(each, name)) for each in inner]
-    shown = _alternatives(contents) if kind == "multipart/alternative" else [content for _, content in contents]
+    chosen = _choose_alternative(contents) if kind == "multipart/alternative" else [content for _, content in contents]
     return _Content(
-        tuple(text for content in shown for text in content.texts),
-        tuple(name for content in shown for name in content.attached),
-        tuple(part for content in shown for part in content.unread),
-        sum(content.broken for content in shown),
+        tuple(text for content in chosen for text in content.texts),
+        tuple(name for content in chosen for name in content.attached),
+        tuple(part for content in chosen for part in content.unread),
+        sum(content.broken for content in chosen),
     )
 
 
-def _alternatives(contents: list[tuple[str, _Content]]) -> list[_Content]:
-    """Of parts that should say the same, each with its kind, the one that says most, plain text where none says more, and
-    invitations beside it."""
+def _choose_alternative(contents: list[tuple[str, _Content]]) -> list[_Content]:
+    """From parts with their types that should have the same content, the one with most content, preferably plain text, and an
+    invitation."""
     invitations = [content for kind, content in contents if kind == "text/calendar"]
-    texts = [(kind, content, _words_of(content)) for kind, content in contents if kind != "text/calendar"]
-    texts = [(kind, content, words) for kind, content, words in texts if words]
+    texts = []
+    for kind, content in sorted(contents, key=lambda each: each[0] != "text/plain"):  # a stable sort
+        words = set(_WORD.findall(_LINK.sub("", content.body).lower()))
+        if words and kind != "text/calendar":
+            texts.append((content, words))
     if not texts:
         return [content for _, content in contents[-1:]]
-    texts.sort(key=lambda each: each[0] != "text/plain")  # which keeps the order of the others
-    _, best, words = texts[0]
-    for _, content, more in texts[1:]:
+    best, words = texts[0]
+    for content, more in texts[1:]:
         if _weight(more - words) > _weight(words - more) + max(2, len(words) // 10):
             best, words = content, more
     return [best, *invitations[:1]]
 
 
-def _words_of(content: _Content) -> set[str]:
-    return set(_WORD.findall(_LINK.sub("", content.body).lower()))
-
-
 def _weight(words: set[str]) -> int:
-    """How much is said by these: a price or a date more than a word."""
+    """The information in these words: a price or a date counts more than a word."""
     return sum(3 if any(sign.isdigit() for sign in word) else 1 for word in words)
 
 
 def _part_text(part: EmailMessage, name: str) -> tuple[str, int]:
-    """And how many characters could not be decoded."""
+    """The text, and how many characters could not be decoded."""
     data = payload_of(part)
     if not data.strip(b" \t\r\n\0"):
         return "", 0
@@ -178,4 +176,4 @@ def _part_text(part: EmailMessage, name: str) -> tuple[str, int]:
     text = clean(text)
     if kind == "text/calendar":
         return event_text(text), broken
-    return laid_out(html_text(text) if kind == "text/html" else unmarked(text)), broken
+    return write_headers(html_text(text) if kind == "text/html" else remove_quote_marks(text)), broken

@@ -1,4 +1,4 @@
-"""Calendars and invitations in mails (iCalendar, RFC 5545): what, when and where, and what is said of it."""
+"""Calendars and invitations in mails (iCalendar, RFC 5545): the events with their times, places and descriptions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 from ragcore.errors import NoTextError
-from ragcore.readers.base import ReadOptions, decoded
+from ragcore.readers.base import ReadOptions, decode_text
 from ragcore.readers.encodings import clean
-from ragcore.readers.mail.content_lines import ContentLine, content_lines, unescaped, unfolded
+from ragcore.readers.mail.content_lines import ContentLine, content_lines, unescape, unfold
 from ragcore.schema import Document
 
 SUFFIXES = (".ics", ".ical")
 
-_SHOWN = {
+_LABELS = {
     "SUMMARY": "Event",
     "STATUS": "Status",
     "DTSTART": "Begins",
@@ -33,12 +33,12 @@ _EVENTS = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
 _TIMES = ("DTSTART", "DTEND", "DUE")
 _BEGINS = re.compile(r"^BEGIN:VCALENDAR", re.IGNORECASE | re.MULTILINE)
 _MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
-_NOT_SHOWN = frozenset({"VALARM", "VTIMEZONE"})
+_SKIPPED = frozenset({"VALARM", "VTIMEZONE"})
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(?:\d\d)?(Z)?)?")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    text = decoded(unfolded(path.read_bytes()), options)
+    text = decode_text(unfold(path.read_bytes()), options)
     if _BEGINS.search(text):
         text = clean(event_text(text))
     if not text.strip():
@@ -47,21 +47,20 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def event_text(calendar: str) -> str:
-    """A line for each of these of every event, in the order of the calendar, with an empty line between events; "" where there
-    is no event."""
+    """A line for each property of an event, in the order of the calendar, and empty lines between events; "" for no event."""
     events: list[list[str]] = [[]]
     within: list[str] = []
     for line in content_lines(calendar):
         name, value = line.name, line.value
         if name == "BEGIN":
-            if value.upper() in _EVENTS:  # which stand in no other, so that one without its end does not hold the next
+            if value.upper() in _EVENTS:  # events are never nested, so an event without an end stops here
                 events.append([])
                 within = []
             within.append(value.upper())
         elif name == "END":
             within = within[:-1]
-        elif name in _SHOWN and value and not _NOT_SHOWN.intersection(within):
-            events[-1].append(f"{_SHOWN[name]}: {_value(line)}")
+        elif name in _LABELS and value and not _SKIPPED.intersection(within):
+            events[-1].append(f"{_LABELS[name]}: {_value(line)}")
     return "\n\n".join("\n".join(event) for event in events if event)
 
 
@@ -73,4 +72,4 @@ def _value(line: ContentLine) -> str:
         year, month, day, hour, minute, universal = time.groups()
         clock = f" {hour}:{minute}{' UTC' if universal else ''}" if hour else ""
         return f"{year}-{month}-{day}{clock}"
-    return unescaped(value)
+    return unescape(value)

@@ -1,4 +1,4 @@
-"""Mailboxes: many messages in one file, each begun by a line `From address date` (RFC 4155, with >From quoting)."""
+"""Mailboxes: many messages in one file, each after a line `From address date` (RFC 4155, with >From quoting)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ragcore.errors import DamagedFileError, EmptyFileError, NoTextError
 from ragcore.readers.base import ReadOptions, report_broken
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.mail.attachments import attached_texts
-from ragcore.readers.mail.eml import among_others, header
-from ragcore.readers.mail.message_parsing import parsed
+from ragcore.readers.mail.eml import header, text_or_headers
+from ragcore.readers.mail.message_parsing import parse_message
 from ragcore.readers.page_spans import joined
 from ragcore.schema import Document
 
 SUFFIXES = (".mbox", ".mbx")
 
 _BEGIN = re.compile(rb"(?:\A|(?<=\n))From [^\n]*\n(?=[!-9;-~]+:|>?From )")
-_ALONE = re.compile(rb"\AFrom [^\n]*\n")  # above a message whose first lines are no headers
+_ALONE = re.compile(rb"\AFrom [^\n]*\n")  # before a message without headers
 _QUOTED = re.compile(rb"(?m)^>(>*From )")
 
 
@@ -35,8 +35,8 @@ def read(path: Path, options: ReadOptions) -> Document:
     broken = 0
     for number, begin in enumerate(begins):
         end = begins[number + 1].start() if number + 1 < len(begins) else len(data)
-        message = parsed(_QUOTED.sub(rb"\1", data[begin.end() : end]))
-        text, count = among_others(message, options.name)
+        message = parse_message(_QUOTED.sub(rb"\1", data[begin.end() : end]))
+        text, count = text_or_headers(message, options.name)
         broken += count
         texts = [text, *(attached for _, attached in attached_texts(message, inside))]
         pages.append((header(message, "Subject") or str(number + 1), "\n\n".join(texts)))

@@ -1,4 +1,4 @@
-"""Messages whose form is broken, as old and careless programs write them: parsed so that each still has its body."""
+"""Parses messages, including those of old and careless programs with a broken format, so that each has its body."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _QUOTED_BYTE = re.compile(rb"=[0-9A-F]{2}")
 _HAS_BODY = re.compile(rb"\n\r?\n\s*\S")
 
-DEEPEST_PART = 50  # parts inside each other; the parser's time grows with the square of their number
-LONGEST_PARSED = 50_000  # characters of a header; the time of its parser grows with their square
+DEEPEST_PART = 50  # levels of parts; the parser takes quadratic time
+LONGEST_PARSED = 50_000  # characters of a header; its parser takes quadratic time
 
 
 class _CachedHeaders(HeaderRegistry):
-    """The standard library parses a header again each time that it is looked at, and these once."""
+    """Parses each header only once. The standard library parses it again for each access."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class _CachedHeaders(HeaderRegistry):
     def __call__(self, name: str, value: str) -> BaseHeader:
         try:
             return self._cached(name, value[:LONGEST_PARSED])
-        except RecursionError:  # of comments in brackets, which a kind needs none of
+        except RecursionError:  # by nested comments, which a content type does not need
             if not name.lower().startswith("content-"):
                 raise
             return self._cached(name, value.partition("(")[0])
@@ -51,66 +51,66 @@ _POLICY = policy.default.clone(header_factory=_CachedHeaders())
 _HEADERS_ONLY = BytesHeaderParser(policy=_POLICY)
 
 
-def parsed(data: bytes) -> EmailMessage:
-    """The message, without what stands above its headers, and with the parts that its boundaries would have given."""
+def parse_message(data: bytes) -> EmailMessage:
+    """The message without any text above its headers, and with the parts between its boundaries."""
     data = data.lstrip()
-    message = _parsed(data)
+    message = _parse(data)
     if not message.keys() and (first := _FIRST_HEADER.search(data[:10_000])):
-        message = _parsed(data[first.start() :])
+        message = _parse(data[first.start() :])
     _restore_body(message)
     _restore_parts(message)
     return message
 
 
 def parts_of(part: EmailMessage) -> list[EmailMessage]:
-    """Those directly inside it."""
+    """The parts directly inside it."""
     return [inner for inner in part.iter_parts() if isinstance(inner, EmailMessage)]
 
 
 def payload_of(part: EmailMessage) -> bytes:
-    """The bytes of a part that has no others, by the encoding that it names, unless they are plainly in another one."""
-    stated = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+    """The decoded bytes of a part without inner parts. An encoding that is not declared is recognised."""
+    declared = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
     raw = _raw(part)
-    if stated.startswith("base64"):
-        return _without_base64(raw)
-    if stated.startswith("quoted-printable"):
+    if declared.startswith("base64"):
+        return _decode_base64(raw)
+    if declared.startswith("quoted-printable"):
         return quopri.decodestring(raw)
-    if stated.startswith(("x-uue", "uue")):
+    if declared.startswith(("x-uue", "uue")):
         decoded = part.get_payload(decode=True)
         return decoded if isinstance(decoded, bytes) else raw
     if part.get_content_maintype() == "text" and _BASE64_LINES.fullmatch(raw) and b"\n" in raw.strip():
-        decoded = _without_base64(raw)
-        return raw if _CONTROLS.search(decoded) else decoded  # such as a list of licence keys
+        decoded = _decode_base64(raw)
+        return raw if _CONTROLS.search(decoded) else decoded  # for example, a list of licence keys
     if len(_QUOTED_BYTE.findall(raw)) > 2 and re.search(rb"(?m)=\r?$", raw):
         return quopri.decodestring(raw)
     return raw
 
 
 class _TooDeep(Exception):
-    """More than DEEPEST_PART parts are inside each other."""
+    """There are more than DEEPEST_PART levels of parts."""
 
 
 class _Parser(BytesFeedParser):
-    def _new_message(self) -> None:  # The parser calls this where a part begins.
+    def _new_message(self) -> None:  # called at the start of each part
         if len(self._msgstack) > DEEPEST_PART:  # type: ignore[attr-defined]
             raise _TooDeep
         super()._new_message()  # type: ignore[misc]
 
 
-def _parsed(data: bytes) -> EmailMessage:
+def _parse(data: bytes) -> EmailMessage:
     parser = _Parser(policy=_POLICY)
     try:
         parser.feed(data)
         message = parser.close()
     except _TooDeep:
         message = _HEADERS_ONLY.parsebytes(data)
-        _put_side_by_side(message)
+        _flatten_parts(message)
     assert isinstance(message, EmailMessage)
     return message
 
 
-def _put_side_by_side(message: EmailMessage) -> None:
-    """Give a message that was not divided all its parts, however deep they are inside each other, without the empty ones."""
+def _flatten_parts(message: EmailMessage) -> None:
+    """Set all parts of an undivided message on one level, without the empty ones."""
     pieces = _BOUNDARY.split(b"\n" + _raw(message))[::2]
     parts = [_HEADERS_ONLY.parsebytes(piece) for piece in pieces if _HAS_BODY.search(piece)]
     for part in parts:
@@ -122,19 +122,19 @@ def _put_side_by_side(message: EmailMessage) -> None:
 
 
 def _raw(part: EmailMessage) -> bytes:
-    """The payload as it stands in the file, as the standard library gives it where no encoding is named."""
-    stated = part["Content-Transfer-Encoding"]
+    """The payload without decoding. The standard library returns it only if no encoding is declared."""
+    declared = part["Content-Transfer-Encoding"]
     del part["Content-Transfer-Encoding"]
     payload = part.get_payload(decode=True)
-    if stated is not None:
-        part["Content-Transfer-Encoding"] = str(stated)
+    if declared is not None:
+        part["Content-Transfer-Encoding"] = str(declared)
     return payload if isinstance(payload, bytes) else b""
 
 
-def _without_base64(raw: bytes) -> bytes:
-    """What is no base64, such as a footer that a mailing list put behind it, is as it stands."""
+def _decode_base64(raw: bytes) -> bytes:
+    """Decode base64, without changing other text after it, such as the footer of a mailing list."""
     lines = raw.strip().splitlines()
-    count = _base64_lines(lines)
+    count = _count_base64_lines(lines)
     packed = re.sub(rb"[^A-Za-z0-9+/]", b"", b"".join(lines[:count]))
     try:
         decoded = base64.b64decode(packed[: len(packed) - (len(packed) % 4 == 1)] + b"=" * (-len(packed) % 4))
@@ -144,8 +144,8 @@ def _without_base64(raw: bytes) -> bytes:
     return b"\n".join(filter(None, [decoded, rest]))
 
 
-def _base64_lines(lines: list[bytes]) -> int:
-    """How many lines from the first are base64: all but the last of them are of one length."""
+def _count_base64_lines(lines: list[bytes]) -> int:
+    """The number of lines at the beginning that are base64. All except the last have the same length."""
     width = 0
     for number, line in enumerate(lines):
         line = line.strip()
@@ -160,7 +160,7 @@ def _base64_lines(lines: list[bytes]) -> int:
 
 
 def _restore_body(message: EmailMessage) -> None:
-    """Without a blank line below the headers, lines of the body such as "Price: 40" are taken for headers."""
+    """Move lines such as "Price: 40" from the headers to the body, if there is no blank line between them."""
     if not any(isinstance(defect, MissingHeaderBodySeparatorDefect) for defect in message.defects):
         return
     items = [(key, str(value)) for key, value in message.raw_items()]
@@ -174,13 +174,13 @@ def _restore_body(message: EmailMessage) -> None:
 
 
 def _restore_parts(part: EmailMessage, depth: int = 0) -> None:
-    """Those of a part whose boundary is another than it says, or of a message that is packed as no message may be."""
+    """Find the parts of a multipart with a wrong boundary, and of a forwarded message in base64, which is not allowed."""
     if part.get_content_maintype() == "multipart" and not part.is_multipart():
         raw = _raw(part)
         if depth > DEEPEST_PART:
-            _put_side_by_side(part)
-        elif found := _BOUNDARY.search(raw):
-            again = _parsed(b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1]) + raw)
+            _flatten_parts(part)
+        elif boundary := _BOUNDARY.search(raw):
+            again = _parse(b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), boundary[1]) + raw)
             part.set_payload(again.get_payload())
         else:
             del part["Content-Type"]
@@ -188,6 +188,6 @@ def _restore_parts(part: EmailMessage, depth: int = 0) -> None:
     elif part.get_content_type() == "message/rfc822" and part.is_multipart():
         inner = next(part.iter_parts(), None)
         if isinstance(inner, EmailMessage) and not inner.keys() and (raw := _raw(inner).strip()):
-            part.set_payload([parsed(_without_base64(raw))])
+            part.set_payload([parse_message(_decode_base64(raw))])
     for inner in parts_of(part):
         _restore_parts(inner, depth + 1)

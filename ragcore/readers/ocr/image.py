@@ -13,7 +13,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr import recognition, tesseract
 from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.page_spans import joined
-from ragcore.readers.pdf.line_joining import paragraphs, plain
+from ragcore.readers.pdf.line_joining import paragraphs, text_lines
 from ragcore.schema import Document
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionRepo
             report.note(str(frame + 1) if count > 1 else "", upright, page)
             if page.text:
                 options.on_words(frame, PageWords.of(page))
-            yield paragraphs(plain(page.text))
+            yield paragraphs(text_lines(page.text))
             options.progress(frame + 1, count)
 
 

@@ -1,4 +1,4 @@
-"""The files inside a PDF, each read as it would be alone."""
+"""Files that are attached to a PDF, each read as if it stood alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ragcore.errors import UnreadableFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.files_inside import FilesInside
+from ragcore.readers.pdf import pdfium
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -17,29 +18,27 @@ LARGEST = 200_000_000  # bytes of all of them
 
 
 class AttachedFiles:
-    """Takes them out of the PDF while it is open, and reads them afterwards."""
+    """Copies the files while the PDF is open, and reads them afterwards."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._inside = FilesInside(options)
         self._files: list[tuple[str, bytes]] = []
-        self._room = LARGEST
+        self._bytes_left = LARGEST
 
     def add(self, attachment: pypdfium2.PdfAttachment) -> None:
-        import pypdfium2
-
         name = " ".join(clean(attachment.get_name()).split()) or "a file without a name"
         try:
             data = bytes(attachment.get_data())
-        except (pypdfium2.PdfiumError, ValueError):
+        except (pdfium.PdfiumError, ValueError):
             data = b""
-        self._room -= len(data)
-        if data and self._room >= 0:
+        self._bytes_left -= len(data)
+        if data and self._bytes_left >= 0:
             self._files.append((name, data))
         else:
             self._inside.add_unread(name)
 
     def texts(self) -> Iterator[str]:
-        """The name and the text of each that has text."""
+        """The name and the text of each file that has text."""
         for name, data in self._files:
             try:
                 yield self._inside.read(name, data)

@@ -1,7 +1,7 @@
-"""Which way the text of a PDF page runs, and rectangles turned so that this way is from left to right.
+"""The direction of text on a PDF page, and rectangles rotated so that this text runs from left to right.
 
 A direction is the number of quarter turns, anticlockwise, from text that runs to the right: 1 runs upwards, 2 is upside
-down, 3 runs downwards. Turned by its own direction, text stands as a person reads it: rows are level, columns upright.
+down, 3 runs downwards. Text that is rotated by its own direction has level rows and upright columns.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ragcore.readers.pdf import pdfium
+
 if TYPE_CHECKING:
     import pypdfium2
 
 SLANT = 20  # degrees to the nearest quarter turn; text with more, such as a watermark, has no direction
 NO_DIRECTION = -1
-FEW, MANY = 8, 60  # characters of a page whose direction is looked at: many where one of the few is turned
-TALL = 2.0  # widths of a piece of text: one that is taller may be turned
+FEW, MANY = 8, 60  # characters of a page whose direction is compared: many only where one of the few does not run to the right
+TALL = 2.0  # widths of a piece of text: one that is taller may have another direction
 
 Corners = tuple[float, float, float, float]  # left, bottom, right, top
 BoxOf = Callable[[int], Corners | None]
 
 
-def turned(corners: Corners, direction: int) -> Corners:
-    """The rectangle as it lies where text of the direction runs to the right.
+def rotate(corners: Corners, direction: int) -> Corners:
+    """The rectangle after the page is rotated so that text of this direction runs to the right.
 
-    >>> turned((10, 20, 12, 50), 1)
+    >>> rotate((10, 20, 12, 50), 1)
     (20, -12, 50, -10)
     """
     left, bottom, right, top = corners
@@ -39,23 +41,30 @@ def turned(corners: Corners, direction: int) -> Corners:
     return corners
 
 
+def rotate_all(pieces: list[Corners], direction: int) -> list[Corners]:
+    return [rotate(piece, direction) for piece in pieces] if direction else pieces
+
+
 def text_page(page: pypdfium2.PdfPage) -> tuple[pypdfium2.PdfTextPage, int]:
     """The page's text, and the direction of most of it.
 
-    PDFium puts lines together as the page is shown, so a page whose text does not run to the right on the screen is turned
-    until it does. The page itself stays as it is.
+    PDFium forms lines as the page is displayed. A page whose text does not run to the right on the screen is rotated until
+    it does, and rotated back afterwards.
     """
     text = page.get_textpage()
-    main = 0 if all(way in (0, None) for way in _sample(text, FEW)) else _most_common(_sample(text, MANY))
-    shown = page.get_rotation()
-    if 90 * main == shown:
+    main = 0
+    if any(direction not in (0, None) for direction in _sample(text, FEW)):
+        counts = Counter(each for each in _sample(text, MANY) if each is not None and each != NO_DIRECTION)
+        main = max(counts, key=counts.__getitem__, default=0)
+    rotation = page.get_rotation()
+    if 90 * main == rotation:
         return text, main
     text.close()
     page.set_rotation(90 * main)
     try:
         return page.get_textpage(), main
     finally:
-        page.set_rotation(shown)
+        page.set_rotation(rotation)
 
 
 def _sample(text: pypdfium2.PdfTextPage, size: int) -> list[int | None]:
@@ -63,62 +72,52 @@ def _sample(text: pypdfium2.PdfTextPage, size: int) -> list[int | None]:
     return [_direction(text, place) for place in range(0, count, max(count // size, 1))]
 
 
-def _most_common(ways: Sequence[int | None]) -> int:
-    counted = Counter(way for way in ways if way is not None and way != NO_DIRECTION)
-    return counted.most_common(1)[0][0] if counted else 0
-
-
 def directions(text: pypdfium2.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
     """The direction of each character; () where all have that of the page. `pieces`: the rectangles around its text."""
     x, y = (1, 0) if main % 2 else (0, 1)
     tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL * (piece[x + 2] - piece[x])]
-    if not any(_is_turned(text, main, piece) for piece in tall):
+    if all((place := place_in(text, piece)) >= 0 and _direction(text, place) in (main, None) for piece in tall):
         return ()
-    found: list[int] = []
+    out: list[int] = []
     for place in range(text.count_chars()):
-        way = _direction(text, place)
-        found.append((found[-1] if found else main) if way is None else way)
-    return found if set(found) != {main} else ()
+        direction = _direction(text, place)
+        out.append((out[-1] if out else main) if direction is None else direction)
+    return out if set(out) != {main} else ()
 
 
-def _is_turned(text: pypdfium2.PdfTextPage, main: int, piece: Corners) -> bool:
-    """Whether the first character of a piece of text is turned."""
-    import pypdfium2.raw as pdfium
-
+def place_in(text: pypdfium2.PdfTextPage, piece: Corners) -> int:
+    """A character in the rectangle; negative for none."""
     left, bottom, right, top = piece
     half = max(right - left, top - bottom) / 2
-    place = pdfium.FPDFText_GetCharIndexAtPos(text, (left + right) / 2, (bottom + top) / 2, half, half)
-    return place < 0 or _direction(text, place) not in (main, None)
+    return int(pdfium.FPDFText_GetCharIndexAtPos(text, (left + right) / 2, (bottom + top) / 2, half, half))
 
 
 def character_boxes(text: pypdfium2.PdfTextPage, main: int, ways: Sequence[int]) -> BoxOf:
-    """Gives the rectangle around the character at a place, turned by its direction; None where it has none."""
-    import pypdfium2.raw as pdfium
+    """A function from a character to the rectangle around it, rotated by its direction; None where it has none.
 
-    raw, box, ask = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox  # once, as every letter may be asked for
+    `ways`: the direction of each character; () where all have the direction `main`.
+    """
+    raw, box, get_box = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox  # looked up once for all characters
 
     def box_of(place: int) -> Corners | None:
-        if not ask(raw, place, box):
+        if not get_box(raw, place, box):
             return None
-        left, bottom, right, top = box.left, box.bottom, box.right, box.top
+        corners = left, bottom, right, top = box.left, box.bottom, box.right, box.top
         if not (right > left and top > bottom):
             return None
-        corners = (left, bottom, right, top)
         way = ways[place] if ways else main
-        return turned(corners, way) if way > 0 else corners
+        return rotate(corners, way) if way > 0 else corners
 
     return box_of
 
 
 def direction_of(text: pypdfium2.PdfTextPage, place: int) -> int:
-    """The direction of a character; that of text that runs to the right where it has none."""
+    """The direction of a character; 0 where it has none."""
     return max(_direction(text, place) or 0, 0)
 
 
 def _direction(text: pypdfium2.PdfTextPage, place: int) -> int | None:
-    """Of a character; None of one that PDFium put in, such as the end of a line."""
-    import pypdfium2.raw as pdfium
-
+    """The direction of a character; None for one that PDFium inserted, such as the end of a line."""
     matrix = pdfium.FS_MATRIX()
     if not pdfium.FPDFText_GetMatrix(text, place, matrix) or not (matrix.a or matrix.b):
         return None

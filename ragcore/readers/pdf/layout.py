@@ -1,9 +1,9 @@
-"""What stands where on a page of a PDF: tables row by row, columns one after the other, headlines apart from the text.
+"""The lines of a PDF page in reading order: tables row by row, columns one after the other, headlines apart from the text.
 
-PDFium gives a page's text in the order in which it was drawn. That is nearly always the order to read it in, and then all
-that is added is the size of each line's letters. Where lines have wide gaps, or rules are drawn, every letter's place is
-looked at: letters in the cells of a grid, or in columns that three rows share, are a table; lines side by side that are both
-full of words are columns of text.
+PDFium gives a page's text in the order in which it was drawn, which is nearly always the reading order. Then only the size
+of each line's letters is added. Where lines have wide gaps, or rules are drawn, the position of every letter is examined:
+letters in the cells of a grid, or in columns that three rows share, are a table; lines side by side that are both full of
+words are columns of text.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.readers import typography
 from ragcore.readers.encodings import clean
-from ragcore.readers.pdf.directions import NO_DIRECTION, BoxOf, Corners, character_boxes, directions, turned
+from ragcore.readers.pdf import pdfium
+from ragcore.readers.pdf.directions import NO_DIRECTION, BoxOf, Corners, character_boxes, directions, rotate_all
 from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, widths_near
 from ragcore.readers.pdf.ruled_tables import Grid, grids
 from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
-from ragcore.readers.pdf.table_detection import ROWS, aligned, in_grids, is_list, is_running_text, table_lines
+from ragcore.readers.pdf.table_detection import ROWS, find_aligned, in_grids, is_list, is_running_text, table_lines
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -44,134 +45,113 @@ _LEFTWARD = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIGHT_TO_LEFT}
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """The characters of a page: `signs` has one for each place, `shown` what is read there, `ways` the direction of each, and
-    `box_of` its rectangle, turned by that direction."""
+    """The characters of a page. `signs`: one for each place; `readings`: what is read there; `ways`: the direction of each;
+    `box_of`: its rectangle, rotated by that direction."""
 
     text: pypdfium2.PdfTextPage
     signs: str
-    shown: Sequence[str]
+    readings: Sequence[str]
     ways: Sequence[int]
     box_of: BoxOf
 
-    def spelled(self, first: int, last: int) -> str:
-        return self.joined(range(first, last + 1))
+    def spell(self, first: int, last: int) -> str:
+        return self.join(range(first, last + 1))
 
-    def joined(self, places: Iterable[int]) -> str:
-        return _legible(typography.plain("".join(self.shown[place] for place in places)))
+    def join(self, places: Iterable[int]) -> str:
+        return _make_legible(typography.plain("".join(self.readings[place] for place in places)))
 
-    def look(self, first: int, last: int) -> tuple[float, bool]:
-        return _look(self.text, self.box_of, first, last)
+    def line(self, places: Sequence[int], first: int, last: int) -> Line:
+        """The line of these places; its first and last letter show how it looks."""
+        return Line(self.join(places), *_style(self.text, self.box_of, first, last), places=places)
 
 
 def page_lines(paths: Sequence[Any], text: pypdfium2.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
-    """The lines of a page in the order in which they are read. `main` is the direction of most of its text, `paths` may be
-    rules of tables.
+    """The lines of a page in reading order. `main` is the direction of most of its text, `paths` may be rules of tables.
 
-    `places`: which characters of the page each is made of."""
+    `places`: whether each line has the characters of the page that it consists of.
+    """
     whole = text.get_text_range()
     pieces = text_pieces(text)
     ways = directions(text, main, pieces)
-    ruled = {way: _tables(paths, way, pieces) for way in sorted({main, *ways} - {NO_DIRECTION}, key=lambda way: way != main)}
-    gaps = any(_has_gaps([turned(piece, way) for piece in pieces] if way else pieces) for way in ruled)
+    ruled = {
+        way: [grid for grid in grids(paths, way) if _may_fill(grid, rotate_all(pieces, way))]
+        for way in sorted({main, *ways} - {NO_DIRECTION}, key=lambda way: way != main)
+    }
+    gaps = any(_has_gaps(rotate_all(pieces, way)) for way in ruled)
     box_of = character_boxes(text, main, ways)
-    shifted = _shifted(text, whole, main, pieces)
+    shifted = _read_shifted(text, whole, main, pieces)
     if not (places or any(ruled.values()) or _LEFTWARD.search(whole) or gaps or _has_figures(whole)):
         return list(_drawn_lines(text, whole, box_of, shifted))
     signs = _signs(text, whole)
-    shown = [shifted.get(place, sign) for place, sign in enumerate(signs)] if shifted else signs
-    return list(_placed_lines(_Letters(text, signs, shown, ways or [main] * len(signs), box_of), ruled, places))
+    readings = [shifted.get(place, sign) for place, sign in enumerate(signs)] if shifted else signs
+    return list(_placed_lines(_Letters(text, signs, readings, ways or [main] * len(signs), box_of), ruled, places))
 
 
-def _shifted(text: pypdfium2.PdfTextPage, whole: str, main: int, pieces: list[Corners]) -> dict[int, str]:
-    """What is read in the place of characters that are raised, lowered, or beside a drop cap."""
-    found = list(candidates(pieces, [turned(piece, main) for piece in pieces] if main else pieces))
-    if not found:
-        return {}
-    letters = ShiftedLetters(text, _signs(text, whole), main)
-    for piece in found:
-        letters.look_at(piece)
-    return letters.found
-
-
-def _tables(paths: Sequence[Any], way: int, pieces: list[Corners]) -> list[Grid]:
-    """The grids that may be tables whose text has this direction."""
-    found = grids(paths, way)
-    if not found:
-        return []
-    upright = [turned(piece, way) for piece in pieces] if way else pieces
-    return [grid for grid in found if _may_fill(grid, upright)]
+def _read_shifted(text: pypdfium2.PdfTextPage, whole: str, main: int, pieces: list[Corners]) -> dict[int, str]:
+    """The readings of characters that are raised, lowered, or next to a drop cap."""
+    possible = list(candidates(pieces, rotate_all(pieces, main)))
+    return ShiftedLetters(text, _signs(text, whole), main).read(possible) if possible else {}
 
 
 def _drawn_lines(text: pypdfium2.PdfTextPage, whole: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
-    """As PDFium gives them. How the letters look is asked only where a headline as long as a line could go before a text."""
+    """PDFium's lines. Their style is looked up only where a headline as long as a line could stand above a text."""
     ends = whole.split("\n")
-    firsts: list[int] = []  # place of the first character of each line, where letters are shifted
+    firsts: list[int] = []  # the first character of each line, where letters are shifted
     if shifted:
-        shown = [shifted.get(place, sign) for place, sign in enumerate(_signs(text, whole))]
-        firsts = [0, *(place + 1 for place, sign in enumerate(shown) if sign == "\n")]
-        ends = typography.plain("".join(shown)).split("\n")
+        readings = [shifted.get(place, sign) for place, sign in enumerate(_signs(text, whole))]
+        firsts = [0, *(place + 1 for place, sign in enumerate(readings) if sign == "\n")]
+        ends = typography.plain("".join(readings)).split("\n")
     lines = [line.rstrip() for line in ends]
-    looked_at = _before_headlines(lines)
+    with_style = _near_headlines(lines)
     start = 0
     for number, line in enumerate(lines):
-        if number in looked_at:
-            first = firsts[number] if firsts else _place_of(text, start)
-            yield Line(_legible(line), *_look(text, box_of, first, first + len(line) - 1))
+        if number in with_style:
+            first = firsts[number] if firsts else pdfium.FPDFText_GetCharIndexFromTextIndex(text, start)
+            yield Line(_make_legible(line), *_style(text, box_of, first, first + len(line) - 1))
         else:
-            yield Line(_legible(line))
+            yield Line(_make_legible(line))
         start += len(ends[number]) + 1
 
 
-def _before_headlines(lines: Sequence[str]) -> set[int]:
+def _near_headlines(lines: Sequence[str]) -> set[int]:
     """The numbers of the lines that may be a headline or end above one, and of those below them."""
     widths = widths_near([len(line) for line in lines])
-    looked_at: set[int] = set()
+    out: set[int] = set()
     for number, line in enumerate(lines):
         if fills(len(line), widths[number]):
             below = next((later for later in range(number + 1, min(number + 3, len(lines))) if lines[later]), None)
             if below and not lines[below][0].islower():
-                looked_at |= {number, below}
-    return looked_at
+                out |= {number, below}
+    return out
 
 
-def _place_of(text: pypdfium2.PdfTextPage, index: int) -> int:
-    """The place on the page of a character of the whole text."""
-    import pypdfium2.raw as pdfium
-
-    return int(pdfium.FPDFText_GetCharIndexFromTextIndex(text, index))
-
-
-def _look(text: pypdfium2.PdfTextPage, box_of: BoxOf, first: int, last: int) -> tuple[float, bool]:
+def _style(text: pypdfium2.PdfTextPage, box_of: BoxOf, first: int, last: int) -> tuple[float, bool]:
     """The height of a line's first letter, and whether its first and its last are bold."""
     box = box_of(first)
     return (box[3] - box[1] if box else 0.0), _is_bold(text, first) and _is_bold(text, last)
 
 
 def _is_bold(text: pypdfium2.PdfTextPage, place: int) -> bool:
-    import pypdfium2.raw as pdfium
-
     name = ctypes.create_string_buffer(100)
     pdfium.FPDFText_GetFontInfo(text, place, name, len(name), None)
     return bool(_BOLD.search(name.value))
 
 
-def _legible(line: str) -> str:
+def _make_legible(line: str) -> str:
     if not _ODD.search(line):
         return line
     return clean(line.translate(_HYPHEN)).translate(_LIGATURES).replace("\n", " ")
 
 
 def text_pieces(text: pypdfium2.PdfTextPage) -> list[Corners]:
-    """Around each piece of text that was drawn at once, which is quicker than to ask for each letter."""
-    import pypdfium2.raw as pdfium
-
+    """The rectangle around each piece of text that was drawn at once. They are quicker to get than those of all letters."""
     left, top, right, bottom = (ctypes.c_double() for _ in range(4))
-    found = []
+    pieces = []
     raw = text.raw
     for number in range(pdfium.FPDFText_CountRects(raw, 0, -1)):
         pdfium.FPDFText_GetRect(raw, number, left, top, right, bottom)
-        found.append((left.value, bottom.value, right.value, top.value))
-    return found
+        pieces.append((left.value, bottom.value, right.value, top.value))
+    return pieces
 
 
 def _may_fill(grid: Grid, pieces: list[Corners]) -> bool:
@@ -181,16 +161,16 @@ def _may_fill(grid: Grid, pieces: list[Corners]) -> bool:
 
 
 def _has_gaps(pieces: list[Corners]) -> bool:
-    """Whether lines that follow each other have wide gaps at the same place."""
-    below: list[Span] = []  # gaps of the line that is being looked at
-    above: list[Span] = []  # of the last one that had some
+    """Whether consecutive lines have wide gaps at the same position."""
+    below: list[Span] = []  # gaps of the current line
+    above: list[Span] = []  # gaps of the last line with gaps
     low = high = end = 0.0
     lines = 0
     for left, bottom, right, top in pieces:
         if min(high, top) - max(low, bottom) > LEVEL * min(high - low, top - bottom):
             if left - end > WIDE * max(high - low, top - bottom):
                 if not below:
-                    lines = lines + 1 if _overlap(above, (end, left)) else 1
+                    lines = lines + 1 if any(start < left and end < stop for start, stop in above) else 1
                 below.append((end, left))
                 if lines >= ROWS:
                     return True
@@ -201,7 +181,7 @@ def _has_gaps(pieces: list[Corners]) -> bool:
 
 
 def _has_figures(whole: str) -> bool:
-    """Whether several figures stand in each of some lines that follow each other: some programs draw a whole row at once."""
+    """Whether consecutive lines have several figures each: some programs draw a whole row at once."""
     lines = 0
     for line in whole.split("\n"):
         lines = lines + 1 if _DIGIT.search(line) and len(_FIGURE.findall(line)) > 1 else 0
@@ -210,33 +190,28 @@ def _has_figures(whole: str) -> bool:
     return False
 
 
-def _overlap(spans: list[Span], span: Span) -> bool:
-    return any(left < span[1] and span[0] < right for left, right in spans)
-
-
 # Letter by letter
 
 
 def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool) -> Iterator[Line]:
-    placed = list(runs_of(letters.signs, letters.box_of, letters.spelled, letters.ways, ruled))
+    placed = list(runs_of(letters.signs, letters.box_of, letters.spell, letters.ways, ruled))
     blocks: dict[int, list[Line]] = {}  # by the place of their first character
-    owner: dict[int, int] = {}  # of the first character of each run
+    owner: dict[int, int] = {}  # the block of each run, by the run's first character
     for way, tables in ruled.items():
-        runs = [run.seen_from(own, way) for own, run in placed if own != NO_DIRECTION and run.first not in owner]
-        found = list(in_grids(runs, tables))
-        in_tables = {run.first for rows in found for row in rows for cell in row for run in cell or ()}
-        columns: list[list[list[Run]]] = []
-        for rows in aligned([run for run in runs if run.first not in in_tables]):
+        runs = [run.rotate(own, way) for own, run in placed if own != NO_DIRECTION and run.first not in owner]
+        found_tables = list(in_grids(runs, tables))
+        in_tables = {run.first for rows in found_tables for row in rows for cell in row for run in cell or ()}
+        columns: list[list[Run]] = []
+        for rows in find_aligned([run for run in runs if run.first not in in_tables]):
             if is_running_text(rows):
-                columns.append([[run for row in rows for run in row[place] or ()] for place in range(len(rows[0]))])
+                columns.append([run for column in zip(*rows, strict=True) for cell in column for run in cell or ()])
             elif not is_list(rows):
-                found.append(rows)
-        for rows in found:
+                found_tables.append(rows)
+        for rows in found_tables:
             _own(owner, [run for row in rows for cell in row for run in cell or ()], blocks, table_lines(rows, places))
-        for side_by_side in columns:
-            lines = [Line(run.text, *letters.look(run.first, run.last), places=range(run.first, run.last + 1))
-                     for column in side_by_side for run in column]  # fmt: skip
-            _own(owner, [run for column in side_by_side for run in column], blocks, lines)
+        for column_runs in columns:
+            lines = [letters.line(range(run.first, run.last + 1), run.first, run.last) for run in column_runs]
+            _own(owner, column_runs, blocks, lines)
     yield from _in_order(letters, [run for _, run in placed], owner, blocks)
 
 
@@ -247,7 +222,7 @@ def _own(owner: dict[int, int], runs: list[Run], blocks: dict[int, list[Line]], 
 
 
 def _in_order(letters: _Letters, runs: list[Run], owner: dict[int, int], blocks: dict[int, list[Line]]) -> Iterator[Line]:
-    """The lines of running text, and each block of others where its first letter was drawn."""
+    """The lines of running text, and each block where its first letter was drawn."""
     done: set[int] = set()
     at = 0
     free: list[int] = []
@@ -270,54 +245,47 @@ def _in_order(letters: _Letters, runs: list[Run], owner: dict[int, int], blocks:
 
 def _running(letters: _Letters, free: list[int]) -> Iterator[Line]:
     signs = letters.signs
-    for ends, line in groupby(free, key=lambda place: letters.shown[place] in ("\r", "\n")):
+    for ends, line in groupby(free, key=lambda place: letters.readings[place] in ("\r", "\n")):
         if ends:
             continue
-        seen = list(line)
-        filled = [place for place in seen if not signs[place].isspace()]
-        if not filled:
-            yield Line("")
-            continue
-        seen = _rightward(letters, seen)
-        yield Line(letters.joined(seen), *letters.look(filled[0], filled[-1]), places=seen)
+        places = list(line)
+        filled = [place for place in places if not signs[place].isspace()]
+        yield letters.line(_in_logical_order(letters, places), filled[0], filled[-1]) if filled else Line("")
 
 
-def _rightward(letters: _Letters, line: list[int]) -> list[int]:
-    """The line with the words of scripts that are written to the left in the order in which they are read.
+def _in_logical_order(letters: _Letters, line: list[int]) -> list[int]:
+    """The line with the words of right-to-left scripts in reading order.
 
-    PDFium turns such words round, as most programs draw them from the left. Those that were drawn from the right are then
-    the wrong way round; and so are the letters of a glyph that stands for several, if it is none of Unicode's ligatures.
+    PDFium reverses such words, as most programs draw them from the left. Words that were drawn from the right are then in
+    the wrong order. So are the letters of a glyph for several letters that is not a ligature of Unicode.
     """
-    out, box_of = list(line), letters.box_of
-    for found in _LEFTWARD.finditer("".join(letters.signs[place] for place in line)):
-        word = line[found.start() : found.end()]
-        boxes = {place: box_of(place) for place in word}
+    out = list(line)
+    for match in _LEFTWARD.finditer("".join(letters.signs[place] for place in line)):
+        word = line[match.start() : match.end()]
+        boxes = {place: letters.box_of(place) for place in word}
         first, last = boxes[word[0]], boxes[word[-1]]
         if first and last and first[0] < last[0]:
             word.reverse()
         else:
-            word = [place for _, glyph in groupby(word, key=boxes.__getitem__) for place in _spelled(list(glyph), letters.text)]
-        out[found.start() : found.end()] = word
+            glyphs = [list(glyph) for _, glyph in groupby(word, key=boxes.__getitem__)]
+            word = [place for glyph in glyphs for place in _order_glyph(glyph, letters.text)]
+        out[match.start() : match.end()] = word
     return out
 
 
-def _spelled(glyph: list[int], text: pypdfium2.PdfTextPage) -> list[int]:
-    import pypdfium2.raw as pdfium
-
+def _order_glyph(glyph: list[int], text: pypdfium2.PdfTextPage) -> list[int]:
     letters = "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in glyph)
     return glyph if len(glyph) == 1 or letters in _arabic_ligatures() else glyph[::-1]
 
 
 @cache
 def _arabic_ligatures() -> frozenset[str]:
-    """The letters of each, in the order in which they are read."""
+    """The letters of each ligature in reading order."""
     return frozenset(unicodedata.normalize("NFKC", chr(point)) for point in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFF)))
 
 
 def _signs(text: pypdfium2.PdfTextPage, whole: str) -> str:
-    """The character at each place. The whole text leaves some out that are not to be seen, and then has fewer."""
-    import pypdfium2.raw as pdfium
-
+    """The character at each place. The whole text may have fewer, as it has no invisible ones."""
     if len(whole) == text.count_chars():
         return whole
     return "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in range(text.count_chars()))

@@ -1,12 +1,12 @@
-"""PDF: the text of each page, its wrapped lines put back together into paragraphs; of scanned pages, what is recognised.
+"""PDF: the text of each page, its lines joined to paragraphs; and the text that is recognised on scanned pages and in pictures.
 
-Files that PDFium cannot open are tried with pdfminer, which mends more.
+Files that PDFium cannot open are read with pdfminer, which repairs more damage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,21 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.ocr import recognition
 from ragcore.readers.ocr.page_words import PageWords
 from ragcore.readers.page_spans import joined
+from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.annotations import NOT_TICKED, annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
 from ragcore.readers.pdf.attached_files import AttachedFiles
 from ragcore.readers.pdf.directions import text_page
 from ragcore.readers.pdf.layout import page_lines
-from ragcore.readers.pdf.line_joining import Line, between, hyphenated, paragraphs, plain, without_running_lines
-from ragcore.readers.pdf.page_images import Box, opened
+from ragcore.readers.pdf.line_joining import Line, between, hyphen_words, paragraphs, text_lines, without_running_lines
+from ragcore.readers.pdf.page_images import Box, open_pdf
 from ragcore.readers.pdf.page_objects import page_objects
-from ragcore.readers.pdf.pictures import PagePictures, ReadPicture, page_picture, read_pictures, with_pictures
+from ragcore.readers.pdf.pictures import (
+    PagePictures,
+    ReadPicture,
+    read_pictures,
+    render_for_recognition,
+    with_pictures,
+)
 from ragcore.schema import Document, Scalar
 
 if TYPE_CHECKING:
@@ -32,51 +39,44 @@ if TYPE_CHECKING:
 SUFFIXES = (".pdf",)
 PARSERS = ("pypdfium2.raw", "PIL.Image")
 
-LISTED = 5  # pages of many that a message names
-
-
-@dataclass
-class _Reading:
-    """What is collected, page by page: the labels of pages in `broken`, `scans` and `pictured`."""
-
-    options: ReadOptions
-    files: AttachedFiles
-    report: recognition.RecognitionReport
-    pictures: PagePictures = field(default_factory=PagePictures)
-    broken: list[str] = field(default_factory=list)
-    scans: list[str] = field(default_factory=list)  # without an engine that recognises text
-    pictured: list[str] = field(default_factory=list)  # pages with text, in whose pictures nothing could be recognised
+LISTED = 5  # page labels in a message
 
 
 def read(path: Path, options: ReadOptions) -> Document:
+    name = options.name
     files = AttachedFiles(options)
     try:
-        with opened(path, options.name, options.password) as pdf:
+        with open_pdf(path, name, options.password) as pdf:
             load_fields(pdf)
-            labels, raw, left_out = _pages(pdf, options, files)
-            metadata = _metadata(pdf, options.name)
+            reader = _PageReader(pdf, options, files)
+            pages = reader.read_pages()
+            errors = list(reader.errors())
+            metadata: dict[str, Scalar] = {"file_name": name}
+            for key in ("Title", "Author"):
+                if value := " ".join(clean(pdf.get_metadata_value(key)).split()):
+                    metadata[key.lower()] = value
             for number in range(pdf.count_attachments()):
                 files.add(pdf.get_attachment(number))
     except DamagedFileError as error:
-        return Document(_mended(path, options, error), metadata={"file_name": options.name})
-    known = hyphenated(raw)
-    kept = without_running_lines(raw)
-    text, pages = joined(((label, paragraphs(page, known)) for label, page in zip(labels, kept, strict=True)), between)
+        return Document(_read_with_pdfminer(path, options, error), metadata={"file_name": name})
+    compounds = hyphen_words(pages)
+    texts = (paragraphs(page, compounds) for page in without_running_lines(pages))
+    text, spans = joined(zip(reader.labels, texts, strict=True), between)
     text = "\n\n".join(filter(None, [text, *files.texts()]))
     if not text.strip():
-        what = f"{options.name} has no text in its {_counted(len(labels))}: it is a scan, or holds only pictures"
+        counted = "one page" if len(pages) == 1 else f"{len(pages)} pages"
+        what = f"{name} has no text in its {counted}: it is a scan, or holds only pictures"
         if not recognition.installed():
             raise recognition.scan_without_engine(what)
         raise NoTextError(f"{what}, and no text was found in them.", hint=recognition.INSTALL_LANGUAGE)
-    for each in left_out:
+    for each in errors:
         options.left_out(each)
     files.report()
-    return Document(text, metadata=metadata, pages=pages)
+    return Document(text, metadata=metadata, pages=spans)
 
 
-def _mended(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
-    """As pdfminer reads it, which takes much longer; without pages, as PDFium could show none. `damage` is raised when it
-    finds no text either."""
+def _read_with_pdfminer(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
+    """The text without page numbers. pdfminer takes much longer than PDFium. Raises `damage` when it finds no text either."""
     from pdfminer.high_level import extract_pages
     from pdfminer.layout import LTTextContainer
 
@@ -84,140 +84,134 @@ def _mended(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
     try:
         for page in extract_pages(path, password=options.password or ""):
             text = "".join(each.get_text() for each in page if isinstance(each, LTTextContainer))
-            texts.append(paragraphs(plain(clean(text))))
+            texts.append(paragraphs(text_lines(clean(text))))
             options.progress(len(texts), 0)
-    except Exception as error:  # it raises whatever it likes about a broken file
+    except Exception as error:  # it raises all kinds of errors for a broken file
         raise damage from error
     if not any(text.strip() for text in texts):
         raise damage
     return "\n\n".join(filter(None, texts))
 
 
-def _pages(
-    pdf: pypdfium2.PdfDocument, options: ReadOptions, files: AttachedFiles
-) -> tuple[list[str], list[list[Line]], list[RagError]]:
-    """Label and lines of each page, and what could not be read. The files that are pinned to pages go to `files`."""
-    import pypdfium2
+class _PageReader:
+    """Reads the pages of a file one after the other, and collects the labels of those with text that was not read."""
 
-    labels: list[str] = []
-    pages: list[list[Line]] = []
-    length = notes = 0
-    reading = _Reading(options, files, recognition.RecognitionReport(options.name))
-    for index in range(len(pdf)):
-        lines: list[Line] = []  # one page that cannot be loaded does not take the others with it
-        labels.append(pdf.get_page_label(index).strip() or str(index + 1))
-        try:
-            lines, added = _lines(pdf[index], index, labels[-1], reading)
-            lines = [*lines, *(Line(text, row=True) for text in added)]
-            notes += sum(not text.endswith(NOT_TICKED) for text in added)  # others may be entered in the data of XFA
-        except pypdfium2.PdfiumError:
-            reading.broken.append(labels[-1])
-        pages.append(lines)
-        length += sum(len(line.text) for line in lines)
-        if length > options.max_text_chars:
-            raise TooLargeError(
-                f"{options.name} has more than {options.max_text_chars:,} characters of text.",
-                hint="Split it into several files.",
+    def __init__(self, pdf: pypdfium2.PdfDocument, options: ReadOptions, files: AttachedFiles) -> None:
+        self.labels: list[str] = []
+        self._pdf = pdf
+        self._options = options
+        self._files = files
+        self._report = recognition.RecognitionReport(options.name)
+        self._pictures = PagePictures()
+        self._broken: list[str] = []
+        self._scans: list[str] = []  # pages without text, where no engine recognises text
+        self._pictured: list[str] = []  # pages with text and pictures, where no engine recognises text
+
+    def read_pages(self) -> list[list[Line]]:
+        """The lines of each page. Files that are pinned to pages are added to `files`."""
+        options, count = self._options, len(self._pdf)
+        pages: list[list[Line]] = []
+        length = notes = 0
+        for index in range(count):
+            lines: list[Line] = []  # the other pages are read even where one cannot be loaded
+            self.labels.append(self._pdf.get_page_label(index).strip() or str(index + 1))
+            try:
+                lines, added = self._read_page(self._pdf[index], index)
+                lines = [*lines, *(Line(text, row=True) for text in added)]
+                notes += sum(not text.endswith(NOT_TICKED) for text in added)  # XFA data may have the other values
+            except pdfium.PdfiumError:
+                self._broken.append(self.labels[-1])
+            pages.append(lines)
+            length += sum(len(line.text) for line in lines)
+            if length > options.max_text_chars:
+                raise TooLargeError(
+                    f"{options.name} has more than {options.max_text_chars:,} characters of text.",
+                    hint="Split it into several files.",
+                )
+            options.progress(index + 1, count)
+        if len(self._broken) == count:
+            raise DamagedFileError(
+                f"{options.name} could not be read: none of its pages can be opened.",
+                hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
             )
-        options.progress(index + 1, len(pdf))
-    if len(reading.broken) == len(pdf):
-        raise DamagedFileError(
-            f"{options.name} could not be read: none of its pages can be opened.",
-            hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
-        )
-    if not notes:
-        pages[-1] = [*pages[-1], *(Line(text, row=True) for text in xfa_values(pdf, options.name))]
-    return labels, pages, [*_left_out(pdf, options.name, reading), *reading.report.errors()]
+        if not notes:
+            pages[-1] = [*pages[-1], *(Line(text, row=True) for text in xfa_values(self._pdf, options.name))]
+        return pages
+
+    def errors(self) -> Iterator[RagError]:
+        """An error for each kind of text that was not read."""
+        name = self._options.name
+        if self._scans:
+            yield recognition.scan_without_engine(f"In {name} there are only pictures on {_list_pages(self._scans)}")
+        if self._pictured:
+            yield recognition.scan_without_engine(
+                f"In {name} there are large pictures beside the text of {_list_pages(self._pictured)}"
+            )
+        if self._broken:
+            yield DamagedFileError(
+                f"{name} was read without {_list_pages(self._broken)}, which could not be opened.",
+                hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
+            )
+        if is_xfa(self._pdf):
+            yield UnsupportedFileError(
+                f"{name} is an XFA form: what was entered in it was read, but not the form itself.",
+                hint="Open it in Adobe Acrobat Reader, print it to a new PDF and add that.",
+            )
+        yield from self._report.errors()
+
+    def _read_page(self, page: pypdfium2.PdfPage, index: int) -> tuple[list[Line], list[str]]:
+        """The lines of the page, and values of form fields and comments."""
+        text, main = text_page(page)
+        try:
+            objects = page_objects(page)
+            lines = page_lines(objects.paths, text, main)
+            added = list(annotation_texts(page))
+            for file in pinned_files(page):
+                self._files.add(file)
+            if not any(line.text.strip() for line in lines):
+                return self._recognise_page(page, index), added
+            boxes = self._pictures.find(page, text, objects)
+            if boxes and not recognition.installed():
+                self._pictured.append(self.labels[index])
+            elif boxes and (pictures := self._recognise_pictures(page, text, boxes, index)):
+                lines = with_pictures(page, text, page_lines(objects.paths, text, main, places=True), pictures)
+            return lines, added
+        finally:
+            text.close()
+            page.close()
+
+    def _recognise_page(self, page: pypdfium2.PdfPage, index: int) -> list[Line]:
+        """The lines that are recognised on a page without text."""
+        if not pdfium.FPDFPage_CountObjects(page):
+            return []
+        if not recognition.installed():
+            self._scans.append(self.labels[index])
+            return []
+        picture = render_for_recognition(page)
+        recognised = recognition.recognise(picture, self._options.name)
+        self._report.note(self.labels[index], picture, recognised)
+        if recognised.text:
+            self._options.on_words(index, PageWords.of(recognised))
+        return text_lines(recognised.text)
+
+    def _recognise_pictures(
+        self, page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, boxes: list[Box], index: int
+    ) -> list[ReadPicture]:
+        """The pictures in the boxes in which words are recognised."""
+        pictures = list(read_pictures(page, text, boxes, self._options.name))
+        if not pictures:
+            return []
+        whole = replace(pictures[0].page, candidates=[line for picture in pictures for line in picture.page.candidates])
+        self._report.note(self.labels[index], None, whole)
+        if whole.text:
+            self._options.on_words(index, PageWords.of(whole))
+        return [picture for picture in pictures if picture.page.text]
 
 
-def _left_out(pdf: pypdfium2.PdfDocument, name: str, reading: _Reading) -> Iterator[RagError]:
-    if reading.scans:
-        yield recognition.scan_without_engine(f"In {name} there are only pictures on {_named(reading.scans)}")
-    if reading.pictured:
-        yield recognition.scan_without_engine(
-            f"In {name} there are large pictures beside the text of {_named(reading.pictured)}"
-        )
-    if broken := reading.broken:
-        yield DamagedFileError(
-            f"{name} was read without {_named(broken)}, which could not be opened.",
-            hint="Open it in a PDF viewer. If that shows it, print it to a new PDF and add that.",
-        )
-    if is_xfa(pdf):
-        yield UnsupportedFileError(
-            f"{name} is an XFA form: what was entered in it was read, but not the form itself.",
-            hint="Open it in Adobe Acrobat Reader, print it to a new PDF and add that.",
-        )
-
-
-def _lines(page: pypdfium2.PdfPage, index: int, label: str, reading: _Reading) -> tuple[list[Line], list[str]]:
-    """The lines of the page at `index`, and values of form fields and comments."""
-    text, main = text_page(page)
-    try:
-        objects = page_objects(page)
-        lines = page_lines(objects.paths, text, main)
-        added = list(annotation_texts(page))
-        for file in pinned_files(page):
-            reading.files.add(file)
-        if not any(line.text.strip() for line in lines):
-            return _scanned(page, index, label, reading), added
-        boxes = reading.pictures.find(page, text, objects)
-        if boxes and not recognition.installed():
-            reading.pictured.append(label)
-        elif boxes and (pictures := _pictured(page, text, boxes, index, label, reading)):
-            lines = with_pictures(page, text, page_lines(objects.paths, text, main, places=True), pictures)
-        return lines, added
-    finally:
-        text.close()
-        page.close()
-
-
-def _scanned(page: pypdfium2.PdfPage, index: int, label: str, reading: _Reading) -> list[Line]:
-    """What is recognised on a page without text."""
-    import pypdfium2.raw as pdfium
-
-    if not pdfium.FPDFPage_CountObjects(page):
-        return []
-    if not recognition.installed():
-        reading.scans.append(label)
-        return []
-    picture = page_picture(page)
-    found = recognition.recognise(picture, reading.options.name)
-    reading.report.note(label, picture, found)
-    if found.text:
-        reading.options.on_words(index, PageWords.of(found))
-    return plain(found.text)
-
-
-def _pictured(
-    page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, boxes: list[Box], index: int, label: str, reading: _Reading
-) -> list[ReadPicture]:
-    """The pictures in the boxes in which words are recognised."""
-    found = list(read_pictures(page, text, boxes, reading.options.name))
-    if not found:
-        return []
-    whole = replace(found[0].page, candidates=[line for picture in found for line in picture.page.candidates])
-    reading.report.note(label, None, whole)
-    if whole.text:
-        reading.options.on_words(index, PageWords.of(whole))
-    return [picture for picture in found if picture.page.text]
-
-
-def _metadata(pdf: pypdfium2.PdfDocument, name: str) -> dict[str, Scalar]:
-    metadata: dict[str, Scalar] = {"file_name": name}
-    for key in ("Title", "Author"):
-        if value := " ".join(clean(pdf.get_metadata_value(key)).split()):
-            metadata[key.lower()] = value
-    return metadata
-
-
-def _named(labels: list[str]) -> str:
+def _list_pages(labels: list[str]) -> str:
     """page 3; pages 3 and 7; pages 1, 2, 3, 4, 5 and 40 others"""
     if len(labels) == 1:
         return f"page {labels[0]}"
     if len(labels) > LISTED + 1:
         return f"pages {', '.join(labels[:LISTED])} and {len(labels) - LISTED} others"
     return f"pages {', '.join(labels[:-1])} and {labels[-1]}"
-
-
-def _counted(pages: int) -> str:
-    return "one page" if pages == 1 else f"{pages} pages"

@@ -1,4 +1,4 @@
-"""The rules drawn on a PDF page, put together to the grids of its tables."""
+"""The grids of ruled tables, from the rules that are drawn on a PDF page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ragcore.readers.pdf.directions import Corners, turned
+from ragcore.readers.pdf import pdfium
+from ragcore.readers.pdf.directions import Corners, rotate
 
 THIN = 2.5  # points; a rectangle that is not wider is a rule
 LONG = 6.0  # points; a rule that is shorter is a dot
@@ -17,7 +18,7 @@ NEAR = 3.0  # points between the ends of rules that meet
 MOST = 3_000  # rules of a page; more are a drawing
 MOST_SEGMENTS = 400  # of one path
 
-_Rule = tuple[float, float, float]  # where it is on the other axis, and from where to where it goes
+_Rule = tuple[float, float, float]  # position on the other axis, start, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ class Grid:
             return None
         return self.height - 1 - row, column
 
-    def parts(self, right: float, left: float, y: float, space: float) -> bool:
-        """Whether a rule stands between something that ends at `right` and something that begins at `left`; where it is in
-        other rows only, whether they are farther apart than the `space` between words."""
+    def separates(self, right: float, left: float, y: float, space: float) -> bool:
+        """Whether a rule separates something that ends at `right` from something that begins at `left`. A rule of other rows
+        counts where they are farther apart than the `space` between words."""
         if not self.ys[0] <= y < self.ys[-1]:
             return False
         borders = range(bisect_right(self.xs, right - 0.5), bisect_right(self.xs, left + 0.5))
@@ -61,47 +62,49 @@ class Grid:
 
     def across(self, row: int, column: int) -> range:
         """The columns of the cell: several, where it has no rules inside."""
-        walls = self.walls[row]
-        first = next((at for at in range(column, 0, -1) if at in walls), 0)
-        return range(first, next((at for at in range(column + 1, self.width) if at in walls), self.width))
+        return _between_borders(self.walls[row], column, self.width)
 
     def down(self, row: int, column: int) -> range:
         """The rows of the cell: several, where it has no rules inside."""
-        floors = self.floors[column]
-        first = next((at for at in range(row, 0, -1) if at in floors), 0)
-        return range(first, next((at for at in range(row + 1, self.height) if at in floors), self.height))
+        return _between_borders(self.floors[column], row, self.height)
+
+
+def _between_borders(borders: frozenset[int], at: int, end: int) -> range:
+    before = max((border for border in borders if border <= at), default=0)
+    return range(before, min((border for border in borders if border > at), default=end))
 
 
 def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
-    """Those with at least two rows and two columns, turned by the direction of the text in them."""
+    """The grids with at least two rows and two columns, rotated by the direction of the text in them."""
     across: list[_Rule] = []
     down: list[_Rule] = []
     for stroke in _strokes(paths):
-        left, bottom, right, top = turned(stroke, direction)
+        left, bottom, right, top = rotate(stroke, direction)
         if top - bottom <= THIN and right - left >= LONG:
             across.append(((top + bottom) / 2, left, right))
         elif right - left <= THIN and top - bottom >= LONG:
             down.append(((left + right) / 2, bottom, top))
         if len(across) + len(down) > MOST:
             return []
-    found = []
-    for rows, columns in _groups(_whole(across), _whole(down)):
-        xs = _places([x for x, _, _ in columns] + [end for _, left, right in rows for end in (left, right)])
-        ys = _places([y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)])
+    out = []
+    for rows, columns in _groups(_join_rules(across), _join_rules(down)):
+        xs = _merge_close([x for x, _, _ in columns] + [end for _, left, right in rows for end in (left, right)])
+        ys = _merge_close([y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)])
         if len(xs) > 2 and len(ys) > 2:
-            found.append(_grid(xs, ys, rows, columns))
-    return found
+            out.append(_grid(xs, ys, rows, columns))
+    return out
 
 
 def _grid(xs: list[float], ys: list[float], rows: list[_Rule], columns: list[_Rule]) -> Grid:
-    """A row without a rule between its columns is one cell where most rows have some, else has a border at each column."""
+    """A row without rules between its columns is one cell where most rows have such rules. Elsewhere it has a border at each
+    column."""
     walls: list[set[int]] = [set() for _ in ys[1:]]
     for x, bottom, top in columns:
-        for row in _between(ys, bottom, top):
+        for row in _intervals(ys, bottom, top):
             walls[len(ys) - 2 - row].add(_index(xs, x))
     floors: list[set[int]] = [set() for _ in xs[1:]]
     for y, left, right in rows:
-        for column in _between(xs, left, right):
+        for column in _intervals(xs, left, right):
             floors[column].add(len(ys) - 1 - _index(ys, y))
     inner = range(1, len(xs) - 1)
     empty = sum(not row.intersection(inner) for row in walls)
@@ -110,52 +113,50 @@ def _grid(xs: list[float], ys: list[float], rows: list[_Rule], columns: list[_Ru
     return Grid(xs, ys, [frozenset(row) for row in walls], [frozenset(column) for column in floors])
 
 
-def _between(places: list[float], start: float, end: float) -> range:
-    """The intervals of `places` whose middles lie between `start` and `end`."""
-    middles = [(one + other) / 2 for one, other in pairwise(places)]
+def _intervals(positions: list[float], start: float, end: float) -> range:
+    """The intervals of `positions` whose middles lie between `start` and `end`."""
+    middles = [(one + other) / 2 for one, other in pairwise(positions)]
     return range(bisect_left(middles, start), bisect_right(middles, end))
 
 
-def _index(places: list[float], value: float) -> int:
-    """The place that stands for the value: `_places` keeps the lowest of those that are nearly the same."""
-    return bisect_right(places, value) - 1
+def _index(positions: list[float], value: float) -> int:
+    """`_merge_close` keeps the lowest of the positions that are nearly the same, so this is the last one not above `value`."""
+    return bisect_right(positions, value) - 1
 
 
-def _whole(rules: list[_Rule]) -> list[_Rule]:
-    """Rules drawn piece by piece, such as along each cell, as one."""
-    whole: list[_Rule] = []
-    for place, start, end in sorted((round(place), start, end) for place, start, end in rules):
-        if whole and whole[-1][0] == place and start <= whole[-1][2] + NEAR:
-            whole[-1] = (place, whole[-1][1], max(whole[-1][2], end))
+def _join_rules(rules: list[_Rule]) -> list[_Rule]:
+    """Rules that are drawn piece by piece, such as along each cell, as one."""
+    out: list[_Rule] = []
+    for position, start, end in sorted((round(position), start, end) for position, start, end in rules):
+        if out and out[-1][0] == position and start <= out[-1][2] + NEAR:
+            out[-1] = (position, out[-1][1], max(out[-1][2], end))
         else:
-            whole.append((place, start, end))
-    return whole
+            out.append((position, start, end))
+    return out
 
 
 def _groups(across: list[_Rule], down: list[_Rule]) -> Iterator[tuple[list[_Rule], list[_Rule]]]:
-    """Rules that meet."""
-    waiting = list(down)
-    rows = list(across)
-    while waiting:
-        columns, mine = [waiting.pop()], []
-        grown = True
-        while grown:
+    """Groups of rules that meet."""
+    remaining, rows = list(down), list(across)
+    while remaining:
+        columns, own_rows = [remaining.pop()], []
+        more = columns
+        while more:
             met = [row for row in rows if any(_meet(row, column) for column in columns)]
             rows = [row for row in rows if row not in met]
-            mine += met
-            more = [column for column in waiting if any(_meet(row, column) for row in met)]
-            waiting = [column for column in waiting if column not in more]
-            columns += more
-            grown = bool(more)
-        yield mine, columns
+            own_rows += met
+            more = [column for column in remaining if any(_meet(row, column) for row in met)]
+            remaining = [column for column in remaining if column not in more]
+            columns = columns + more
+        yield own_rows, columns
 
 
 def _meet(row: _Rule, column: _Rule) -> bool:
     return row[1] - NEAR <= column[0] <= row[2] + NEAR and column[1] - NEAR <= row[0] <= column[2] + NEAR
 
 
-def _places(values: list[float]) -> list[float]:
-    """In order, and those that are nearly the same as one."""
+def _merge_close(values: list[float]) -> list[float]:
+    """In order, with those that are nearly the same as one."""
     out: list[float] = []
     for value in sorted(values):
         if not out or value - out[-1] > NEAR:
@@ -164,9 +165,7 @@ def _places(values: list[float]) -> list[float]:
 
 
 def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
-    """Around each straight part of the paths. Those with curves or slopes are drawings."""
-    import pypdfium2.raw as pdfium
-
+    """Rectangles around the straight parts of the paths. Paths with curves or slopes are drawings."""
     sides = [ctypes.c_float() for _ in range(4)]
     for path in paths:
         if not pdfium.FPDFPageObj_GetBounds(path, *sides):
@@ -182,15 +181,13 @@ def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
 
 
 def _edges(path: Any) -> list[Corners]:
-    """Of the path's straight parts; [] when it has others, or is turned so that they are no longer level or upright."""
-    import pypdfium2.raw as pdfium
-
+    """Rectangles around the path's straight parts; [] when a part is curved, or neither level nor upright."""
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFPageObj_GetMatrix(path, matrix)
     a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
     x, y = ctypes.c_float(), ctypes.c_float()
     begin = before = (0.0, 0.0)
-    found: list[Corners] = []
+    edges: list[Corners] = []
     for number in range(pdfium.FPDFPath_CountSegments(path)):
         segment = pdfium.FPDFPath_GetPathSegment(path, number)
         kind = pdfium.FPDFPathSegment_GetType(segment)
@@ -207,6 +204,6 @@ def _edges(path: Any) -> list[Corners]:
             edge = min(end[0], point[0]), min(end[1], point[1]), max(end[0], point[0]), max(end[1], point[1])
             if edge[2] - edge[0] > THIN and edge[3] - edge[1] > THIN:
                 return []
-            found.append(edge)
+            edges.append(edge)
         before = point
-    return found
+    return edges

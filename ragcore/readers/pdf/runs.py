@@ -1,4 +1,4 @@
-"""Runs: letters of a PDF page that stand on one line without a wide gap, the pieces that tables and columns are made of."""
+"""Runs: letters on one line of a PDF page without a wide gap. Tables and columns consist of runs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragcore.readers.pdf.directions import BoxOf, Corners, turned
+from ragcore.readers.pdf.directions import BoxOf, Corners, rotate
 from ragcore.readers.pdf.ruled_tables import Grid
 
-LEVEL = 0.5  # of the lower of two letters' height: so much they share when they stand on one line
+LEVEL = 0.5  # of the lower of two letters' height, which two letters on one line share
 GAP = 0.9  # of a line's height: wider than between words, even of justified text
 SPACE = 0.4  # of a line's height: as wide as between words of a line that is not justified
 BROAD = 0.75  # of a line's height: few letters are that wide
@@ -21,10 +21,10 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Letters that stand on one line without a wide gap: their first and last place among the page's characters, the text,
-    and the rectangle around them in points, turned by the direction that is being looked at.
+    """Letters on one line without a wide gap: their first and last place among the page's characters, the text, and the
+    rectangle around them in points, rotated by a direction.
 
-    `turns` are the quarter turns, anticlockwise, that the run itself is turned against that direction.
+    `turns` are the quarter turns, anticlockwise, from that direction to the run's own.
     """
 
     first: int
@@ -48,18 +48,21 @@ class Run:
     def center(self) -> float:
         return (self.left + self.right) / 2
 
-    def seen_from(self, own: int, direction: int) -> Run:
-        """The same run of direction `own`, its rectangle turned by `direction` instead."""
+    def is_level_with(self, other: Run) -> bool:
+        return min(self.top, other.top) - max(self.bottom, other.bottom) > LEVEL * min(self.height, other.height)
+
+    def rotate(self, own: int, direction: int) -> Run:
+        """The same run of direction `own`, its rectangle rotated by `direction` instead."""
         if own == direction:
             return self
-        left, bottom, right, top = turned((self.left, self.bottom, self.right, self.top), (direction - own) % 4)
+        left, bottom, right, top = rotate((self.left, self.bottom, self.right, self.top), (direction - own) % 4)
         return replace(self, left=left, bottom=bottom, right=right, top=top, turns=(own - direction) % 4)
 
 
 def runs_of(
     signs: str, box_of: BoxOf, spelled: Callable[[int, int], str], ways: Sequence[int], ruled: dict[int, list[Grid]]
 ) -> Iterator[tuple[int, Run]]:
-    """Direction and run, each turned by its own direction, in the order in which they were drawn.
+    """Direction and run, each rotated by its own direction, in the order in which they were drawn.
 
     `ways`: the direction of each character. `spelled(first, last)` is the text of these. `ruled`: grids by direction.
     """
@@ -74,7 +77,9 @@ def runs_of(
             and way == ways[start]
             and low - high < gap < GAP * (high - low)
             and is_level((left, bottom, right, top), box)
-            and not any(grid.parts(right, box[0], (box[1] + box[3]) / 2, SPACE * (high - low)) for grid in ruled.get(way, ()))
+            and not any(
+                grid.separates(right, box[0], (box[1] + box[3]) / 2, SPACE * (high - low)) for grid in ruled.get(way, ())
+            )
         ):
             left, bottom, right, top = min(left, box[0]), min(bottom, box[1]), max(right, box[2]), max(top, box[3])
         else:
@@ -101,7 +106,7 @@ def _words(signs: str, box_of: BoxOf, ways: Sequence[int]) -> Iterator[tuple[int
             yield start, end - 1, (
                 min(first[0], last[0]), min(first[1], last[1]), max(first[2], last[2]), max(first[3], last[3]),
             )  # fmt: skip
-        else:  # it goes on in another line or column
+        else:  # the word continues on another line or in another column
             yield from ((place, place, box) for place in range(start, end) if (box := box_of(place)))
 
 

@@ -1,9 +1,9 @@
-"""Which text on a page of a PDF is a table: letters in the cells of a ruled grid, or in columns that three rows share."""
+"""Finds tables in the text of a PDF page: text in the cells of a ruled grid, or in columns that three rows share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from statistics import median
 
 from ragcore.readers import table_rows
@@ -21,17 +21,17 @@ from ragcore.readers.pdf.table_headers import (
     rows_above,
 )
 
-ROWS = 3  # with the same columns, before they are a table without rules
+ROWS = 3  # with the same columns, from which they are a table without rules
 APART = 3.0  # line heights from one row to the next
 WRAPPED = 1.5  # line heights to the second line of a cell
 FILLED = 0.4  # of the cells of a table
-MISPLACED = 0.1  # of the pieces of text in a grid may reach over its rules
-EVEN = 0.8  # of the lines in a row of a grid reach through all its cells, where they are rows of their own
+MISPLACED = 0.1  # of the runs in a grid may cross its rules
+EVEN = 0.8  # of the lines in a row of a grid have text in all its cells, where each line is a row
 FULL = 0.72  # of its column's width that an ordinary line of running text has
 WORDY = 24  # characters of an ordinary line of running text in a column
-NEXT = 50  # rows among which a line of a table's text is looked for
-NEW_TABLE = 1.6  # times the usual step from row to row: what is farther below is another table
-COLUMN_LINES = 6  # side by side, before they are columns of running text
+NEXT = 50  # rows among which the row of a line is searched
+NEW_TABLE = 1.6  # times the usual step from row to row: a row that is farther below belongs to another table
+COLUMN_LINES = 6  # side by side, from which they are columns of running text
 
 
 # Tables with rules
@@ -42,27 +42,22 @@ def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
     for grid in ruled:
         rows: list[list[list[Run]]] = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
         for run in runs:
-            if cell := _cell(grid, run):
+            if cell := grid.cell(run.center if run.turns else run.left + 0.3 * run.height, run.middle):
                 rows[cell[0]][cell[1]].append(run)
-        inside = sum(len(cell) for row in rows for cell in row)
-        turned = sum(run.turns != 0 for row in rows for cell in row for run in cell)
-        if 2 * turned > inside:
+        inside = [run for row in rows for cell in row for run in cell]
+        if 2 * sum(run.turns != 0 for run in inside) > len(inside):
             continue  # a table of another direction
-        spanned = _spanned(grid, rows)
-        outside = sum(_outside(grid, row) for row in spanned)
-        filled = [part for row in rows if any(row) for part in _parted([*row])]
+        spanned = _span_cells(grid, rows)
+        outside = sum(_count_crossing(grid, row) for row in spanned)
+        filled = [part for row in rows if any(row) for part in _split_row([*row])]
         cells = sum(bool(cell) for row in filled for cell in row)
         several = sum(sum(map(bool, row)) > 1 for row in filled)
-        if several > 1 and cells >= FILLED * grid.width * len(filled) and outside <= MISPLACED * inside:
-            yield [part for row in spanned if any(row) for part in _parted(row)]
+        if several > 1 and cells >= FILLED * grid.width * len(filled) and outside <= MISPLACED * len(inside):
+            yield [part for row in spanned if any(row) for part in _split_row(row)]
 
 
-def _cell(grid: Grid, run: Run) -> tuple[int, int] | None:
-    return grid.cell(run.center if run.turns else run.left + 0.3 * run.height, run.middle)
-
-
-def _outside(grid: Grid, row: Sequence[Cell]) -> int:
-    """How many pieces of text of a row with several reach over the rule on their right."""
+def _count_crossing(grid: Grid, row: Sequence[Cell]) -> int:
+    """How many runs cross the rule on their right; 0 in a row with text in one cell only."""
     count = 0
     for column, cell in enumerate(row):
         last = next((at for at in range(column + 1, len(row)) if row[at] is not None), len(row))
@@ -70,8 +65,8 @@ def _outside(grid: Grid, row: Sequence[Cell]) -> int:
     return count if sum(map(bool, row)) > 1 else 0
 
 
-def _spanned(grid: Grid, rows: list[list[list[Run]]]) -> Rows:
-    """The rows, with the text of a cell that spans columns in the first of them, and of one that spans rows in each."""
+def _span_cells(grid: Grid, rows: list[list[list[Run]]]) -> Rows:
+    """The rows, with the text of a cell that spans columns in the first column, and of one that spans rows in each row."""
     rows = [[in_reading_order(cell) for cell in row] for row in rows]
     out: Rows = [list(row) for row in rows]
     for number, row in enumerate(rows):
@@ -89,38 +84,35 @@ def _spanned(grid: Grid, rows: list[list[list[Run]]]) -> Rows:
 
 
 def _fill_down(grid: Grid, rows: list[list[list[Run]]], out: Rows, number: int, column: int) -> None:
-    """Says the text of a cell that begins in this row and spans several in each of them."""
+    """Repeat the text of a cell that begins in this row in each of the rows that it spans."""
     down = grid.down(number, column)
     if number != down[0] or len(down) == 1 or any(len(grid.across(row, column)) > 1 for row in down):
         return
     filled = [row for row in down if rows[row][column]]
     runs = [run for row in filled for run in rows[row][column]]
-    beside = [run for row in down for at, cell in enumerate(rows[row]) if at != column for run in cell]
+    neighbours = [run for row in down for at, cell in enumerate(rows[row]) if at != column for run in cell]
     rules = grid.floors[column]
     closed = {down[0], down[-1] + 1} <= {0, grid.height, *rules}
-    label = len(runs) == 1 or not any(_on_a_level(run, beside) for run in runs)
-    if not label and len(filled) == 1:  # a text of more lines than what is beside it
+    label = len(runs) == 1 or not any(_is_aligned(run, neighbours) for run in runs)
+    if not label and len(filled) == 1:  # it has more lines than its neighbours
         label = len(runs) > max((len(cell) for at, cell in enumerate(rows[filled[0]]) if at != column), default=0)
-    if closed and runs and beside and label:
+    if closed and runs and neighbours and label:
         for row in down:
             out[row][column] = runs
 
 
 def _is_stack(runs: list[Run]) -> bool:
-    """Whether the runs are lines of one text, none beside another."""
-    return not any(
-        min(one.top, other.top) - max(one.bottom, other.bottom) > LEVEL * min(one.height, other.height)
-        for number, one in enumerate(runs)
-        for other in runs[number + 1 :]
-    )
+    """Whether the runs are lines of one text, one below the other."""
+    return not any(one.is_level_with(other) for one, other in combinations(runs, 2))
 
 
-def _on_a_level(run: Run, others: list[Run]) -> bool:
+def _is_aligned(run: Run, others: list[Run]) -> bool:
     return any(abs(run.middle - other.middle) < (1 - LEVEL) / 2 * min(run.height, other.height) for other in others)
 
 
-def _parted(row: list[Cell]) -> Rows:
-    """Rows with no rules between them: the cells of all are in one, on the same lines, and some are numbers."""
+def _split_row(row: list[Cell]) -> Rows:
+    """Split a row of a grid that consists of several rows without rules between them: its cells have the same lines, and some
+    of them are numbers."""
     levels: list[list[tuple[int, Run]]] = []
     runs = [(column, run) for column, cell in enumerate(row) for run in cell or ()]
     for column, run in sorted(runs, key=lambda each: -each[1].middle):
@@ -142,16 +134,16 @@ def _parted(row: list[Cell]) -> Rows:
 # Tables without rules
 
 
-def aligned(runs: list[Run]) -> Iterator[Rows]:
-    """Rows that follow each other and share their columns, with the names above them."""
+def find_aligned(runs: list[Run]) -> Iterator[Rows]:
+    """Consecutive rows that share their columns, with the names above them."""
     levels = list(_levels([run for run in runs if not run.turns]))
-    turned = [run for run in runs if run.turns]
+    rotated = [run for run in runs if run.turns]
     at = free = 0
     while at < len(levels):
-        begin, end, columns = _table(levels, at, turned)
+        begin, end, columns = _table(levels, at, rotated)
         if columns:
-            above = rows_above(levels[free:begin], levels[begin], columns, turned, own=begin - at)
-            yield [*above, *_merged(levels[begin:end], columns)]
+            above = rows_above(levels[free:begin], levels[begin], columns, rotated, own=begin - at)
+            yield [*above, *_table_rows(levels[begin:end], columns)]
             free = end
         at = max(end, at + 1)
 
@@ -160,10 +152,7 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
     """Runs that were drawn one after the other on the same line."""
     line: list[Run] = []
     for run in runs:
-        if line and not (
-            min(line[-1].top, run.top) - max(line[-1].bottom, run.bottom) > LEVEL * min(line[-1].height, run.height)
-            and run.left > line[-1].right
-        ):
+        if line and not (line[-1].is_level_with(run) and run.left > line[-1].right):
             yield line
             line = []
         line.append(run)
@@ -171,23 +160,23 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
         yield line
 
 
-def _table(levels: list[list[Run]], at: int, turned: list[Run]) -> tuple[int, int, list[Span]]:
-    """Where the rows that begin at `at` or little below it begin and end, and their columns; none where they are no table."""
-    end, columns = _shared(levels, at, ROWS)
-    if not columns and turned:
-        end, columns = _shared(levels, at, ROWS - 1)
-        if columns and not rows_above([], levels[at], columns, turned):
+def _table(levels: list[list[Run]], at: int, rotated: list[Run]) -> tuple[int, int, list[Span]]:
+    """The first row, the end and the columns of the table that begins at `at` or little below it; no columns for no table."""
+    end, columns = _shared_columns(levels, at, ROWS)
+    if not columns and rotated:
+        end, columns = _shared_columns(levels, at, ROWS - 1)
+        if columns and not rows_above([], levels[at], columns, rotated):
             return at, at, []
     begin = _below_groups(levels[at:end], columns) + at
-    if begin > at:  # names of groups that stand between the columns, and would be columns themselves
-        last, narrower = _shared(levels, begin, ROWS - 1)
+    if begin > at:  # names of groups between the columns, which would be columns themselves
+        last, narrower = _shared_columns(levels, begin, ROWS - 1)
         if last == end and narrower:
             return begin, end, narrower
     return at, end, columns
 
 
 def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
-    """The number of the first level below those that have text in columns where no other level has any."""
+    """The number of the first level below those with text in columns that no other level uses."""
     used = [{column_at(columns, run) for run in level} for level in levels]
     for first in (1, 2):
         below = set().union(*used[first:])
@@ -196,14 +185,14 @@ def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
     return 0
 
 
-def _shared(levels: list[list[Run]], at: int, least: int) -> tuple[int, list[Span]]:
-    """Where the rows that begin at `at` end, and their columns; none where they are fewer than `least`."""
+def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, list[Span]]:
+    """The end of the rows that begin at `at`, and their columns; no columns where they are fewer than `least` rows."""
     columns: list[Span] = []
     rows, end = 0, at
     for number in range(at, len(levels)):
         level = levels[number]
         below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < APART * level[0].height
-        wider = _widened(columns, level) if below else []
+        wider = _widen(columns, level) if below else []
         if not wider or (len(level) == 1 and number == at):
             break
         if len(level) > 1:
@@ -215,8 +204,8 @@ def _shared(levels: list[list[Run]], at: int, least: int) -> tuple[int, list[Spa
     return (end, columns) if rows >= least and len(columns) > 1 else (at, [])
 
 
-def _widened(columns: list[Span], level: list[Run]) -> list[Span]:
-    """The columns with the row's runs in them; [] where two of these would be in one."""
+def _widen(columns: list[Span], level: list[Run]) -> list[Span]:
+    """The columns, wide enough for the row's runs; [] where two runs would be in one column."""
     spans = sorted([*columns, *((run.left, run.right) for run in level)])
     merged = [spans[0]]
     for left, right in spans[1:]:
@@ -231,13 +220,13 @@ def _widened(columns: list[Span], level: list[Run]) -> list[Span]:
 
 
 def _is_wrapped(run: Run, above: list[Run], columns: list[Span]) -> bool:
-    """The second line of a cell: close below, in one of the columns."""
+    """Whether the run is the second line of a cell: close below, in one of the columns."""
     near = above[0].middle - run.middle < WRAPPED * min(run.height, above[0].height)
     return near and any(left - 1 <= run.left and run.right <= right + 1 for left, right in columns)
 
 
-def _merged(levels: list[list[Run]], columns: list[Span]) -> Rows:
-    """A row for each level; an empty one before a level that stands clearly apart, as another table does."""
+def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
+    """A row for each level; an empty one before a level far below, which begins another table."""
     firsts = [level[0].middle for level in levels if len(level) > 1]
     steps = [above - below for above, below in pairwise(firsts)]
     rows: Rows = []
@@ -255,7 +244,7 @@ def _merged(levels: list[list[Run]], columns: list[Span]) -> Rows:
 
 
 def is_running_text(rows: Rows) -> bool:
-    """Two or three columns full of words, line by line."""
+    """Whether these are two or three columns full of words, line by line."""
     if len(rows) < COLUMN_LINES or len(rows[0]) > 3:
         return False
     for column in zip(*rows, strict=True):
@@ -270,28 +259,28 @@ def is_running_text(rows: Rows) -> bool:
 
 
 def is_list(rows: Rows) -> bool:
-    """Signs or numbers of items, and beside them what they stand for."""
-    firsts = [cell_text(row[0]) for row in rows if row[0]]
+    """Whether the first of two columns has only the marks or numbers of list items."""
+    firsts = [_cell_text(row[0]) for row in rows if row[0]]
     return len(rows[0]) == 2 and all(is_item(text) or len(text) == 1 for text in firsts)
 
 
-def cell_text(cell: Cell) -> str:
-    return (
-        table_rows.LEFT if cell is None else " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
-    )
+def _cell_text(cell: Cell) -> str:
+    if cell is None:
+        return table_rows.LEFT
+    return " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
 
 
 def table_lines(rows: Rows, places: bool) -> list[Line]:
-    texts = [[cell_text(cell) for cell in row] for row in rows]
+    texts = [[_cell_text(cell) for cell in row] for row in rows]
     lines = table_rows.lines(texts, name_rows=name_rows(rows))
     if not places:
         return [Line(line, row=True) for line in lines]
     of_rows = [[place for cell in row for run in cell or () for place in range(run.first, run.last + 1)] for row in rows]
-    return [Line(line, row=True, places=of_rows[row]) for line, row in _told(lines, texts)]
+    return [Line(line, row=True, places=of_rows[row]) for line, row in _match_rows(lines, texts)]
 
 
-def _told(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:
-    """Each line and which row it tells: the next one of those that are most nearly all in it. Rows keep their order."""
+def _match_rows(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:
+    """Each line, and the row that it contains most of. Of several the next one; rows stay in order."""
     row = -1
     for line in lines:
         near = range(max(row, 0), min(row + 1 + NEXT, len(rows)))

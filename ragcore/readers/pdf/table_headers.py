@@ -1,4 +1,4 @@
-"""Names of columns above the rows of a table without rules: groups centred over several columns, names turned upright."""
+"""Names of columns above the rows of a table without rules: groups centred over several columns, and rotated names."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from itertools import pairwise
 
 from ragcore.readers.pdf.runs import Run, Span
 
-Cell = list[Run] | None  # None: the cell on the left spans this column too
+Cell = list[Run] | None  # None: the cell on the left also spans this column
 Rows = list[list[Cell]]
 
 HEAD_ROWS = 3  # above the row of names that the table's rows begin with
 FAR = 2.2  # line heights from a row of names to the next
 CLOSE = 0.3  # line heights between the lines of one name
-HANGING = 6.0  # line heights from the table up to names that are turned and begin at the top
+HANGING = 6.0  # line heights from the table up to rotated names that begin at the top
 LONGEST_NAME = 60  # characters
 OFF_CENTER = 1.5  # line heights between the middle of a group's name and that of its columns
 UNCOVERED = 0.5  # line heights that a column without a group costs, where a row has several groups
@@ -26,24 +26,23 @@ _YEAR = re.compile(r"\W*(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?\W*")
 
 
 def rows_above(
-    above: Sequence[list[Run]], first: list[Run], columns: Sequence[Span], turned: Sequence[Run], *, own: int = 0
+    above: Sequence[list[Run]], first: list[Run], columns: Sequence[Span], rotated: Sequence[Run], *, own: int = 0
 ) -> Rows:
     """The rows of names above the row `first`, from the top. `above`: the lines that were drawn before it, the last `own` of
-    which belong to the table; `turned`: runs of the page that are turned against them."""
+    which belong to the table. `rotated`: runs of the page in another direction."""
     rows: Rows = []
     low = max(run.top for run in first)
     height = first[0].height
-    waiting = list(above)
-    if upright := _upright_names(turned, columns, low, height):
-        high = max(run.top for run in upright)
-        beside: list[Run] = []
-        while waiting and all(low - height < run.middle < high for run in waiting[-1]):
-            beside = [*waiting.pop(), *beside]
-        rows.append(_named([*beside, *upright], columns))
+    remaining = list(above)
+    if names := _rotated_names(rotated, columns, low, height):
+        high = max(run.top for run in names)
+        while remaining and all(low - height < run.middle < high for run in remaining[-1]):
+            names = [*remaining.pop(), *names]
+        rows.append(_assign(names, columns))
         low = high
-    while waiting and len(rows) < HEAD_ROWS:
-        level = waiting.pop()
-        groups = _groups(level, columns, low, len(above) - len(waiting) <= own)
+    while remaining and len(rows) < HEAD_ROWS:
+        level = remaining.pop()
+        groups = _groups(level, columns, low, len(above) - len(remaining) <= own)
         if groups is None:
             break
         rows.insert(0, groups)
@@ -58,7 +57,7 @@ def column_at(columns: Sequence[Span], run: Run) -> int:
 
 
 def name_rows(rows: Rows) -> int | None:
-    """How many of the first rows are names, where some of these span several columns but not all; None elsewhere."""
+    """How many of the first rows are names, where some of them span several columns but not all; None elsewhere."""
     for number, row in enumerate(rows[: HEAD_ROWS + 1]):
         if any(cell and any(_is_figure(run) for run in cell) for cell in row):
             return None
@@ -70,7 +69,7 @@ def name_rows(rows: Rows) -> int | None:
 
 
 def may_be_names(level: Sequence[Run]) -> bool:
-    """Whether a line has no figures but years, of which there are several or none."""
+    """Whether a line has no figures except years, and not exactly one year."""
     return not any(map(_is_figure, level)) and sum(_YEAR.fullmatch(run.text) is not None for run in level) != 1
 
 
@@ -78,11 +77,11 @@ def _is_figure(run: Run) -> bool:
     return FIGURE.fullmatch(run.text) is not None and _YEAR.fullmatch(run.text) is None
 
 
-def _upright_names(turned: Sequence[Run], columns: Sequence[Span], low: float, height: float) -> list[Run]:
-    """Names that are turned and end close above the table, where there are at least two."""
+def _rotated_names(rotated: Sequence[Run], columns: Sequence[Span], low: float, height: float) -> list[Run]:
+    """Rotated names that end close above the table, where there are at least two."""
     over = [
         run
-        for run in turned
+        for run in rotated
         if run.turns in (1, 3) and columns[0][0] - height < run.center < columns[-1][1] + height and run.top > low
     ]
     nearest = min((run.bottom for run in over), default=math.inf)
@@ -94,12 +93,12 @@ def _upright_names(turned: Sequence[Run], columns: Sequence[Span], low: float, h
 
 
 def in_reading_order(runs: Sequence[Run]) -> list[Run]:
-    """Runs of one cell that are turned, line by line; upright ones as they are."""
+    """Rotated runs of one cell line by line; upright ones as they are."""
     return sorted(runs, key=lambda run: {1: run.left, 3: -run.left}.get(run.turns, 0.0))
 
 
-def _named(runs: Sequence[Run], columns: Sequence[Span]) -> list[Cell]:
-    """Each run in the column whose middle is nearest; the first of runs that stand in several."""
+def _assign(runs: Sequence[Run], columns: Sequence[Span]) -> list[Cell]:
+    """Each run in the nearest column."""
     row: list[Cell] = [[] for _ in columns]
     for run in runs:
         place = run.center if run.turns else run.left
@@ -111,7 +110,7 @@ def _named(runs: Sequence[Run], columns: Sequence[Span]) -> list[Cell]:
 
 
 def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) -> list[Cell] | None:
-    """The names of a line, each in the first of the columns that it spans; None where it is no line of names."""
+    """The names of a line, each in the first of the columns that it spans; None where it is not a line of names."""
     height = level[0].height
     first = 1 if len(level) == 1 else 0
     if (
@@ -137,10 +136,10 @@ def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) ->
 
 
 def _blocks(level: list[Run], columns: Sequence[Span]) -> list[range]:
-    """For each run of the line the columns that it is centred over; [] where these are not clear."""
+    """For each run of the line the columns that it is centred over; [] where they are not clear."""
     height = level[0].height
     cost = UNCOVERED * height if len(level) > 1 else 0.0
-    best: dict[int, tuple[float, list[range]]] = {0: (0.0, [])}  # by the number of columns that are used up
+    best: dict[int, tuple[float, list[range]]] = {0: (0.0, [])}  # by the number of columns that are used
     for run in level:
         after: dict[int, tuple[float, list[range]]] = {}
         for used, (total, blocks) in best.items():
@@ -156,8 +155,8 @@ def _blocks(level: list[Run], columns: Sequence[Span]) -> list[range]:
 
 
 def _off_center(run: Run, columns: Sequence[Span], start: int, end: int) -> float:
-    """Points between the middle of the run and that of the columns from `start` to before `end`; infinite where it stands
-    over others too."""
+    """Points between the middle of the run and that of the columns from `start` to before `end`; infinite where it reaches
+    over other columns."""
     if (start and run.left < columns[start - 1][1]) or (end < len(columns) and run.right > columns[end][0]):
         return math.inf
     return abs(run.center - (columns[start][0] + columns[end - 1][1]) / 2)

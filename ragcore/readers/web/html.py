@@ -1,4 +1,4 @@
-"""Web pages: the article without its frame; the whole page where there is no article, such as a list or a table."""
+"""Web pages: the article without its frame, or the whole page if it has no article, such as a list or a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, NoTextError
-from ragcore.readers.base import ReadOptions, text_in
+from ragcore.readers.base import ReadOptions, read_text
 from ragcore.readers.encodings import clean
 from ragcore.readers.losses import Losses
 from ragcore.readers.web.html_text import html_title, page_html, parse_page, text_without, with_tables_as_lines
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".htm", ".xhtml")
 PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
-ENOUGH = 0.7  # of the page's text outside links; an article with less has probably lost something
-ENOUGH_SAID = 0.1  # where the page says that it is an article: the rest are comments and teasers
-NEARLY_ALL = 2 / 3  # of the page's text; then its frame is not worth what taking it off might lose
-SMALL = 1_000  # characters of a whole page, which then has no frame worth taking off
-LARGE = 1_500_000  # characters, above which finding the article takes minutes
-WIDE = 1_000  # cells in a row of a table, above which it takes minutes, too
-MENU = 20  # links in a list, of which the article has nothing, such as the languages of an encyclopedia
-STRETCH = 8  # letters by which text is found again
+ENOUGH = 0.7  # of the page's text outside links; an article with less has probably lost text
+ENOUGH_DECLARED = 0.1  # if the page declares an article: the rest are comments and teasers
+NEARLY_ALL = 2 / 3  # of the page's text; such an article is read as the whole page
+SMALL = 1_000  # characters; a smaller page is read whole
+LARGE = 1_500_000  # characters; in a larger page the search for the article takes minutes
+WIDE = 1_000  # cells in a table row; with more the search takes minutes too
+MENU = 20  # links in a list outside the article, such as the languages of an encyclopedia
+STRETCH = 8  # letters of the samples that two texts are compared by
 
-_SAYS_ARTICLE = re.compile(
+_DECLARES_ARTICLE = re.compile(
     r"""og:type["'][^>]{0,40}article|"@type"\s*:\s*\[?\s*"(?:\w*Article|BlogPosting)"|"""
     r"""itemtype=["'][^"']{0,60}(?:Article|BlogPosting)""",
     re.I,
@@ -45,7 +45,7 @@ _NO_LETTERS = re.compile(r"\W+")
 
 
 def read(path: Path, options: ReadOptions) -> Document:
-    html = text_in(path, options, declares=True)
+    html = read_text(path, options, declares=True)
     title = clean(html_title(html))
     losses = Losses()
     page, losses.hidden = parse_page(html)
@@ -63,7 +63,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def page_text(html: str, title: str = "") -> str:
-    """The article of a web page; where it has none, everything it shows, below its title. "" where it shows nothing."""
+    """The article of a web page, or else its title and all text that it shows. "" if it shows nothing."""
     return _article_or_all(parse_page(html)[0], html, title)
 
 
@@ -76,18 +76,18 @@ def _article_or_all(page: LexborHTMLParser, source: str, title: str) -> str:
     html = page_html(page)
     article = _article(html)
     stretches = _stretches(article)
-    if _covered(text_without(html, _FRAME), stretches) < (ENOUGH_SAID if _SAYS_ARTICLE.search(source) else ENOUGH):
+    if _coverage(text_without(html, _FRAME), stretches) < (ENOUGH_DECLARED if _DECLARES_ARTICLE.search(source) else ENOUGH):
         return whole
     return text_without(_without_menus(html, stretches), "nav") if len(article) >= NEARLY_ALL * len(whole) else article
 
 
 def _without_menus(html: str, stretches: frozenset[str]) -> str:
-    """Without long lists of links that the article has nothing of."""
+    """The page without long lists of links that are not in the article."""
     tree = parse_html(html)
     for menu in reversed(tree.css("ul, ol")):  # the inner ones first
         links = [link.text() for link in menu.css("li > a:only-child")]
         text = menu.text()
-        if len(links) >= MENU and 2 * len("".join(links)) > len(text) and _covered(text, stretches) < ENOUGH_SAID:
+        if len(links) >= MENU and 2 * len("".join(links)) > len(text) and _coverage(text, stretches) < ENOUGH_DECLARED:
             menu.decompose()
     return tree.html or ""
 
@@ -97,25 +97,25 @@ def _stretches(article: str) -> frozenset[str]:
     return frozenset(letters[start : start + STRETCH] for start in range(len(letters) - STRETCH + 1))
 
 
-def _covered(text: str, stretches: frozenset[str]) -> float:
-    """How much of the text is in the article with these stretches, 0 to 1; 0 for none."""
+def _coverage(text: str, stretches: frozenset[str]) -> float:
+    """The share of the text that is in the article with these stretches, 0 to 1; 0 for no text."""
     text = _NO_LETTERS.sub("", text)
-    found = sum(text[start : start + STRETCH] in stretches for start in range(0, len(text), STRETCH))
-    return STRETCH * found / len(text) if text else 0.0
+    matches = sum(text[start : start + STRETCH] in stretches for start in range(0, len(text), STRETCH))
+    return STRETCH * matches / len(text) if text else 0.0
 
 
 def _article(html: str) -> str:
     import trafilatura
 
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs whole pages that it finds no article in
-    found = trafilatura.extract(
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs whole pages without an article
+    article = trafilatura.extract(
         with_tables_as_lines(html), output_format="xml", include_comments=False, include_tables=True, favor_precision=True
     )
-    if not found:
+    if not article:
         return ""
     try:
-        root = parse(found.encode(), "the article")
-    except DamagedFileError:  # nested more deeply than is read; the whole page is not
+        root = parse(article.encode(), "the article")
+    except DamagedFileError:  # nested too deeply; the whole page can still be read
         return ""
     return "\n\n".join(block for element in root if local(element) == "main" for block in _blocks(element))
 
@@ -129,7 +129,7 @@ def _blocks(main: _Element) -> Iterator[str]:
         elif local(block) == "code":
             lines = ["".join(block.itertext()).strip("\n")]
         else:
-            lines = [said for line in _inline(block).split("\n") if (said := " ".join(line.split()))]
+            lines = [words for line in _inline(block).split("\n") if (words := " ".join(line.split()))]
         if lines:
             yield "\n".join(lines)
         if block.tail and block.tail.strip():
@@ -137,18 +137,11 @@ def _blocks(main: _Element) -> Iterator[str]:
 
 
 def _inline(element: _Element) -> str:
-    """With \\n for a line that ends on the screen."""
-    out = [" ".join((element.text or "").split("\n"))]
+    """The text of an element, with \\n only where a line ends on the screen."""
+    out = (element.text or "").replace("\n", " ")
     for child in element:
-        inner = _inline(child)
-        out.append(
-            f"\n{inner}\n"
-            if local(child) in _OWN_LINES
-            else "\n"
-            if local(child) == "lb"
-            else f" {inner} "
-            if local(child) == "cell"
-            else inner
-        )
-        out.append(" ".join((child.tail or "").split("\n")))
-    return "".join(out)
+        inner, tag = _inline(child), local(child)
+        edge = "\n" if tag in _OWN_LINES else " " if tag == "cell" else ""
+        out += "\n" if tag == "lb" else f"{edge}{inner}{edge}"
+        out += (child.tail or "").replace("\n", " ")
+    return out

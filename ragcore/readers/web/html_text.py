@@ -1,5 +1,7 @@
-"""The text of HTML, in reading order, with a line for each block and the rows of tables as ragcore.readers.table_rows writes
-them. For e-books, mail, and web pages that have no article in them."""
+"""The text of HTML in reading order, with a line for each block and table rows from ragcore.readers.table_rows.
+
+Used for e-books, mail, and web pages without an article.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ from ragcore.readers.web.safe_xml import whole
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "-comment"}) | {
-    "ix:header"  # figures for programs, in the reports of companies (Inline XBRL)
-}
+_SKIPPED = frozenset(  # ix:header has the data of Inline XBRL, in reports of companies
+    {"script", "style", "noscript", "template", "svg", "head", "iframe", "object", "-comment", "ix:header"}
+)
 _WITHOUT_WORDS = frozenset(
     {"hidden", "password", "submit", "button", "reset", "image", "checkbox", "radio", "file", "color", "range"}
 )
@@ -28,27 +30,25 @@ _BLOCK_NAMES = (
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _PARAGRAPHS = frozenset({"blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"})
 _CELLS = frozenset({"td", "th"})
-LONGEST_CELL = 600  # characters; a table with longer ones only places things on the page
+LONGEST_CELL = 600  # characters; a table with longer cells is only layout
 MAX_SPAN = 100  # columns or rows
-_JOINED = re.compile("\x04[\x01\x02 ]*")
+_AFTER_MARK = re.compile("\x04[\x01\x02 ]*")
 _SPACE = re.compile(r"[ \t\n\r\f\u200b]+")
+_NOSCRIPT = re.compile(r"</?noscript\b[^>]*>", re.IGNORECASE)
 
 
 def html_title(html: str) -> str:
-    found = parse_html(html).css_first("title")
-    return " ".join(found.text().split()) if found else ""
-
-
-_NOSCRIPT = re.compile(r"</?noscript\b[^>]*>", re.IGNORECASE)
+    title = parse_html(html).css_first("title")
+    return " ".join(title.text().split()) if title else ""
 
 
 def _ignore(count: int) -> None: ...
 
 
 def html_text(html: str, *, css: str = "", on_hidden: Callable[[int], None] = _ignore) -> str:
-    """Everything a person would see, frame and navigation included; `css` are the style sheets in other files.
+    """All text that a page shows, with its menus. `css` has the style sheets of other files.
 
-    `on_hidden(count)` hears how many pieces of text are hidden.
+    `on_hidden(count)` is called with the number of hidden pieces of text.
     """
     tree, hidden = parse_page(html, css=css)
     on_hidden(hidden)
@@ -56,13 +56,13 @@ def html_text(html: str, *, css: str = "", on_hidden: Callable[[int], None] = _i
 
 
 def parse_page(html: str, *, css: str = "") -> tuple[LexborHTMLParser, int]:
-    """The page with what its marks and styles mean written into its text, and how many pieces of text it hides."""
+    """The page after `write_marks`, and how many pieces of text it hides."""
     tree = parse_html(html)
     return tree, write_marks(tree, css)
 
 
 def page_text(page: LexborHTMLParser) -> str:
-    """The text of what `parse_page` gives; of a page that a program builds, what it says to those without programs."""
+    """The text of a page from `parse_page`. If it has none without scripts, the text of its noscript elements."""
     text = _text(page.root) if page.root is not None else ""
     if text or page.body is None or page.css_first("body noscript") is None:
         return text
@@ -70,12 +70,12 @@ def page_text(page: LexborHTMLParser) -> str:
 
 
 def page_html(page: LexborHTMLParser) -> str:
-    """The marks and text of what `parse_page` gives."""
+    """The HTML of a page from `parse_page`."""
     return typography.plain(page.html or "")
 
 
 def text_without(html: str, selector: str) -> str:
-    """The text of what `page_html` gives, without the elements that a CSS selector names."""
+    """The text of HTML from `page_html`, without the elements of a CSS selector."""
     tree = parse_html(html)
     for node in reversed(tree.css(selector)):  # the inner ones first
         node.decompose()
@@ -83,8 +83,8 @@ def text_without(html: str, selector: str) -> str:
 
 
 def with_tables_as_lines(html: str) -> str:
-    """The same page with each table of data as a paragraph, a line for each row, and the numbers of lists as text; tables of
-    links stay."""
+    """The same page with the numbers of lists as text, and with each data table as a paragraph with a line for each row.
+    Tables of links stay."""
     tree = parse_html(html)
     write_list_marks(tree)
     for table in tree.css("table"):
@@ -103,14 +103,13 @@ def with_tables_as_lines(html: str) -> str:
 def _text(root: LexborNode) -> str:
     out: list[str] = []
     _walk(root, out)
-    return _laid_out(typography.plain(_JOINED.sub("", "".join(out))))
+    return _join_lines(typography.plain(_AFTER_MARK.sub("", "".join(out))))
 
 
 def _walk(root: LexborNode, out: list[str]) -> None:
     """Depth first without recursion: pages nest deeper than Python's stack.
 
-    In `out`, \\x01 ends a line, \\x02 a paragraph, \\x03 a cell, \\x04 joins what is next to the mark of its item; white
-    space of the source is only space.
+    In `out`, \\x01 ends a line, \\x02 a paragraph and \\x03 a cell. \\x04 joins the mark of a list item with the text after it.
     """
     stack: list[tuple[LexborNode | None, str, bool]] = [(root, "", False)]
     while stack:
@@ -125,11 +124,8 @@ def _walk(root: LexborNode, out: list[str]) -> None:
             continue
         if tag in _SKIPPED:
             continue
-        if tag == "br":
-            out.append("\x01")
-            continue
-        if tag == "img":
-            out.append(node.attributes.get("alt") or "")
+        if tag in ("br", "img"):
+            out.append("\x01" if tag == "br" else node.attributes.get("alt") or "")
             continue
         if tag == "input":
             if (node.attributes.get("type") or "text").lower() not in _WITHOUT_WORDS:
@@ -144,17 +140,12 @@ def _walk(root: LexborNode, out: list[str]) -> None:
         if tag == "li":
             out.append(f"{node.attributes.get(MARK) or '-'} \x04")
         stack.append((None, "\x03" if tag in _CELLS else around, False))
-        children = []
-        child = node.child
-        while child is not None:
-            children.append(child)
-            child = child.next
-        verbatim = verbatim or tag == "pre"
-        stack.extend((child, "", verbatim) for child in reversed(children))
+        children = list(node.iter(include_text=True))
+        stack.extend((child, "", verbatim or tag == "pre") for child in reversed(children))
 
 
 def _table(table: LexborNode) -> list[str]:
-    """The lines of a table; [] for one that only places things on the page, which are then read one by one."""
+    """The lines of a table; [] for a table that is only layout, whose cells are then read one by one."""
     if _holds_tables(table):
         return []
     rows = [[cell for cell in row.iter() if cell.tag in _CELLS] for row in table.css("tr")]
@@ -163,20 +154,20 @@ def _table(table: LexborNode) -> list[str]:
     cells = [[(cell, " ".join(_text(cell).split())) for cell in row] for row in rows]
     if any(len(text) > LONGEST_CELL for row in cells for _, text in row):
         return []
-    marked: int | None = None
+    name_rows: int | None = None
     if any(cell.tag == "th" for row in rows for cell in row):
         data = (number for number, row in enumerate(cells) if any(cell.tag == "td" and text for cell, text in row))
-        marked = next(data, len(rows))
-        if marked < len(rows) and rows[marked][0].tag == "th" and max(map(len, rows[:marked]), default=0) < 2:
-            marked = 0  # below titles only the rows have names
-        marked = sum(map(bool, rows[:marked]))  # without those that a title reaches over
+        name_rows = next(data, len(rows))
+        if name_rows < len(rows) and rows[name_rows][0].tag == "th" and max(map(len, rows[:name_rows]), default=0) < 2:
+            name_rows = 0  # only titles stand above rows with names
+        name_rows = sum(map(bool, rows[:name_rows]))  # without empty rows below a spanning title
     grid = table_rows.grid([(text, _span(cell, "colspan"), _span(cell, "rowspan")) for cell, text in row] for row in cells)
     title = table.css_first("caption")
-    return [*([_text(title)] if title else []), *table_rows.lines(grid, name_rows=marked)]
+    return [*([_text(title)] if title else []), *table_rows.lines(grid, name_rows=name_rows)]
 
 
 def _holds_tables(table: LexborNode) -> bool:
-    """Asked first: where tables nest, all that is asked of the rows of each is asked of the innermost again and again."""
+    """Check this first: all other checks would visit the rows of inner tables again for each table around them."""
     return len(table.css("table")) > 1
 
 
@@ -184,17 +175,17 @@ def _span(cell: LexborNode, name: str) -> int:
     return max(1, min(whole(cell.attributes.get(name), 1), MAX_SPAN))
 
 
-def _laid_out(text: str) -> str:
+def _join_lines(text: str) -> str:
     paragraphs = []
     for paragraph in text.split("\x02"):
-        kept = []
+        lines = []
         for line in paragraph.split("\x01"):
             cells = [cell.strip(" ") for cell in line.split("\x03")]
             while cells and not cells[-1]:
                 cells.pop()
             joined = " | ".join(cells)
             if joined.strip(" -|\xa0"):
-                kept.append(joined)
-        if kept:
-            paragraphs.append("\n".join(kept))
+                lines.append(joined)
+        if lines:
+            paragraphs.append("\n".join(lines))
     return re.sub(r"(?m)^- \n+", "- ", "\n\n".join(paragraphs))

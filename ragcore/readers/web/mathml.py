@@ -17,7 +17,7 @@ _LARGE = frozenset("∑∏∐∫∬∭∮⋃⋂⋁⋀")
 
 
 def equation(math: _Element) -> str:
-    """A `math` element as it stands in a line of text; what it says of itself in TeX goes before."""
+    """A `math` element as LaTeX in a line of text. Its annotation in TeX, if it has one, is preferred."""
     for note in math.iter():
         if local(note) == "annotation" and "tex" in (note.get("encoding") or "").lower() and (note.text or "").strip():
             source = " ".join((note.text or "").split()).strip("$")
@@ -25,12 +25,12 @@ def equation(math: _Element) -> str:
             return latex.equation(display[1] if display else source)
     try:
         return latex.equation(_inside(math))
-    except RecursionError:  # nested as no equation is
+    except RecursionError:  # nested deeper than any real equation
         return " ".join("".join(map(str, math.itertext())).split())
 
 
 def html_equation(html: str) -> str:
-    """That of a `math` element in the text of a page."""
+    """The equation of the HTML of one `math` element."""
     from lxml import html as lxml_html
 
     return equation(lxml_html.fragment_fromstring(html))
@@ -47,7 +47,7 @@ def _node(element: _Element) -> str:
     children = [child for child in element if local(child)]
     if kind in _KINDS:
         return _KINDS[kind](element, [_node(child) for child in children])
-    if kind in ("semantics", "maction"):  # the first is what is seen
+    if kind in ("semantics", "maction"):  # only the first is visible
         return _node(children[0]) if children else ""
     return "" if kind in ("mphantom", "annotation", "annotation-xml", "none", "mprescripts") else _inside(element)
 
@@ -63,7 +63,7 @@ _LEAVES: Mapping[str, Callable[[str], str]] = {
 
 
 def _fraction(element: _Element, parts: list[str]) -> str:
-    above, below = _padded(parts, 2)
+    above, below = _pad(parts, 2)
     if element.get("bevelled") == "true":
         return f"{above}/{below}"
     return latex.fraction(above, below, barred=re.match(r"0(?![.\d])", element.get("linethickness") or "") is None)
@@ -72,24 +72,24 @@ def _fraction(element: _Element, parts: list[str]) -> str:
 def _root(element: _Element, parts: list[str]) -> str:
     if local(element) == "msqrt":
         return latex.root(latex.sequence(parts))
-    return latex.root(*_padded(parts, 2))
+    return latex.root(*_pad(parts, 2))
 
 
 def _scripts(element: _Element, parts: list[str]) -> str:
-    base, first, second = _padded(parts, 3)
+    base, first, second = _pad(parts, 3)
     if local(element) in ("msup", "mover"):
         return latex.scripts(base, "", first)
     return latex.scripts(base, first, second)
 
 
 def _over_or_under(element: _Element, parts: list[str]) -> str:
-    base, sign = _padded(parts, 2)
+    base, sign = _pad(parts, 2)
     below = local(element) == "munder"
     drawn = "".join(map(str, element[1].itertext())).strip() if len(element) > 1 else ""
     large = "".join(map(str, element[0].itertext())).strip() if len(element) else ""
     if large in _LARGE or large in latex.FUNCTIONS:
         return latex.scripts(base, sign) if below else latex.scripts(base, "", sign)
-    if latex.is_accent(drawn):
+    if drawn in latex.ACCENTS:
         return latex.accent(base, drawn, below=below)
     return f"\\{'under' if below else 'over'}set{{{sign}}}{{{base}}}"
 
@@ -115,7 +115,7 @@ def _table(element: _Element, _: list[str]) -> str:
     )
 
 
-def _enclosed(element: _Element, parts: list[str]) -> str:
+def _enclosure(element: _Element, parts: list[str]) -> str:
     notation, inner = element.get("notation", "longdiv"), latex.sequence(parts)
     return latex.root(inner) if "radical" in notation else f"\\cancel{{{inner}}}" if "strike" in notation else inner
 
@@ -123,10 +123,10 @@ def _enclosed(element: _Element, parts: list[str]) -> str:
 _KINDS: Mapping[str, Callable[[_Element, list[str]], str]] = {
     **{"mfrac": _fraction, "msqrt": _root, "mroot": _root, "msub": _scripts, "msup": _scripts, "msubsup": _scripts},
     **{"munderover": _scripts, "mover": _over_or_under, "munder": _over_or_under, "mmultiscripts": _before_and_behind},
-    **{"mfenced": _fence, "mtable": _table, "menclose": _enclosed},
+    **{"mfenced": _fence, "mtable": _table, "menclose": _enclosure},
 }
 
 
-def _padded(parts: list[str], count: int) -> list[str]:
-    """So many, also where the page left some out."""
+def _pad(parts: list[str], count: int) -> list[str]:
+    """Exactly `count` parts; missing ones are ""."""
     return [*parts, *[""] * count][:count]

@@ -1,7 +1,7 @@
-"""HTML that nests its elements no more deeply than browsers do.
+"""Limits how deeply the elements of HTML are nested.
 
-A parser asks for every element in which others it stands: of a million `<div>` that none closes, it would ask half a million
-million times. Blink and WebKit end at 512 as well: https://html.spec.whatwg.org/multipage/parsing.html lets them.
+For each element a parser checks the elements around it, which takes quadratic time for a million `<div>` that are never closed.
+Blink and WebKit stop at 512 too, which https://html.spec.whatwg.org/multipage/parsing.html allows.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 DEEPEST = 512
-MOST_ATTRIBUTES = 1_000  # of one element; a parser compares each with all before it
-MOST_OPTIONS = 500  # of one list to choose from; a parser counts all of them at each
-MOST_STYLES = 32  # open at once; a parser opens all of them again in every paragraph that closes none
+MOST_ATTRIBUTES = 1_000  # of one element; a parser compares each with all previous ones
+MOST_OPTIONS = 500  # of one `<select>`; a parser counts all options for each
+MOST_STYLES = 32  # open at once; a parser opens all of them again in every paragraph
 
-# Elements that nest in none of their kind, whether they are closed or not. Inside of these two the rules are others.
+# Elements that cannot be inside one of their kind, except in _FOREIGN elements.
 _FLAT = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
     | {"html", "head", "body", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup"}
@@ -30,23 +30,22 @@ _FOREIGN = ("svg", "math")
 # Comments, and tags with their names; a ">" in the quoted value of an attribute does not end the tag.
 _MARKUP = re.compile(r"""<!--(?>.*?-->)|<(/?)([a-zA-Z][^\s/>]*)(?>[^>=]+|=\s*(?:"[^"]*"|'[^']*'|))*+>?""", re.S)
 
-_ATTRIBUTES = re.compile(  # as many of a tag as are read
+_ATTRIBUTES = re.compile(  # of one tag, up to the limit
     rf"""<[^\s/>]+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s>]*+))?+){{{MOST_ATTRIBUTES}}}"""
 )
 
 
 def parse_html(html: str) -> LexborHTMLParser:
-    """The page as a tree; see `flatten`."""
+    """The flattened page as a tree."""
     from selectolax.lexbor import LexborHTMLParser
 
     return LexborHTMLParser(flatten(html))
 
 
-@lru_cache(maxsize=1)  # a page is parsed several times
+@lru_cache(maxsize=1)  # one page is parsed several times
 def flatten(html: str) -> str:
-    """The same page without the tags of elements that stand in DEEPEST others, and of styles in MOST_STYLES others. What is in
-    them stays. An element keeps its first MOST_ATTRIBUTES attributes, and a `<select>` of more than MOST_OPTIONS is made
-    several.
+    """The page without the tags of elements inside DEEPEST others, and of styles inside MOST_STYLES others. Their text stays.
+    An element has at most MOST_ATTRIBUTES attributes, and a `<select>` of more than MOST_OPTIONS options is split.
 
     >>> flatten("<div>" * 600 + "deep") == "<div>" * 512 + "deep"
     True
@@ -56,7 +55,7 @@ def flatten(html: str) -> str:
     nesting = _Nesting()
     pieces: list[str] = []
     end = 0
-    unended = html.find("<!--", html.rfind("-->") + 1)  # the rest is a comment, then
+    unended = html.find("<!--", html.rfind("-->") + 1)  # everything after it is a comment
     for markup in _MARKUP.finditer(html, 0, len(html) if unended < 0 else unended):
         if markup[2] and not (nesting.close if markup[1] else nesting.open)(markup[2].lower()):
             pieces.append(html[end : markup.start()])
@@ -75,35 +74,35 @@ class _Nesting:
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        self._kept: list[bool] = []
+        self._tag_stays: list[bool] = []
         self._opened: Counter[str] = Counter()
         self._styles = 0
-        self._options = 0  # of the list that is open
+        self._options = 0  # in the current list
 
     def open(self, name: str) -> bool:
-        """Whether its tag stays."""
+        """Whether the tag stays."""
         if self._is_flat(name):
             return True
         self._opened[name] += 1
         self._styles += name in _STYLES
-        kept = len(self._names) < DEEPEST and (name not in _STYLES or self._styles <= MOST_STYLES)
+        stays = len(self._names) < DEEPEST and (name not in _STYLES or self._styles <= MOST_STYLES)
         self._names.append(name)
-        self._kept.append(kept)
-        return kept
+        self._tag_stays.append(stays)
+        return stays
 
     def close(self, name: str) -> bool:
-        """With the elements in it that were not closed. Whether its tag stays."""
+        """Close the element and all open elements in it. Returns whether the tag stays."""
         if self._is_flat(name) or not self._opened[name]:
             return True
         while True:
-            last, kept = self._names.pop(), self._kept.pop()
+            last, stays = self._names.pop(), self._tag_stays.pop()
             self._opened[last] -= 1
             self._styles -= last in _STYLES
             if last == name:
-                return kept
+                return stays
 
     def begins_list(self, slash: str, name: str) -> bool:
-        """Whether this tag is that of one option more than a list has."""
+        """Whether this is the tag of an option beyond the limit of a list."""
         if not name or name.lower() not in ("select", "option") or slash:
             return False
         self._options = self._options + 1 if name.lower() == "option" and self._opened["select"] else 0

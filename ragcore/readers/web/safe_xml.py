@@ -1,4 +1,4 @@
-"""XML from files that nobody vouches for: no fetching, no outside entities, and no entity that explodes."""
+"""Parses untrusted XML: without network access, external entities or entities that expand to fill the memory."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING
 
 from ragcore.errors import DamagedFileError, UnsupportedFileError
 
-HEAD = 1_000_000  # bytes in which entities are looked for; they stand before the text
+HEAD = 1_000_000  # bytes in which entities are searched; they are defined before the text
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 
 def parse(data: bytes, name: str) -> _Element:
-    """The root element. DamagedFileError when it is not well formed, UnsupportedFileError when it defines entities."""
+    """The root element. DamagedFileError if it is not well-formed, UnsupportedFileError if it defines entities."""
     from lxml import etree
 
-    head = data[:HEAD].replace(b"\0", b"")  # so that UTF-16 is seen through
+    head = data[:HEAD].replace(b"\0", b"")  # for UTF-16
     if b"<!DOCTYPE" in head and b"<!ENTITY" in head:
         raise UnsupportedFileError(
             f"{name} defines XML entities, which can be misused to fill the memory or to fetch files.",
             hint="If you trust it, open it in a browser and save what you see as text, and add that.",
         )
-    # Should some stand further on: libxml2 stops those that make a text a few times larger, and "internal" keeps it from
-    # opening other files.
+    # If there are entities after HEAD, libxml2 limits how much they expand, and "internal" prevents it from opening files.
     parser = etree.XMLParser(
         resolve_entities="internal", no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
     )
@@ -41,13 +40,13 @@ def parse(data: bytes, name: str) -> _Element:
 
 
 def local(element: _Element) -> str:
-    """The tag without its namespace; "" for what is no element."""
+    """The tag without its namespace; "" for a comment or a processing instruction."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def children(element: _Element | None, *kinds: str) -> Iterator[_Element]:
-    """The child elements with one of these names, in their order. None where there is no element."""
+    """The child elements with one of these names, in order. None have no children."""
     return (each for each in (() if element is None else element) if local(each) in kinds)
 
 
@@ -57,18 +56,18 @@ def child(element: _Element | None, kind: str) -> _Element | None:
 
 
 def properties(element: _Element | None, kind: str) -> _Element | None:
-    """The first child, where it has this name: in Office files an element's properties stand before anything else in it."""
+    """The first child if it has this name. In Office files the properties of an element are its first child."""
     first = next(iter(() if element is None else element), None)
     return first if first is not None and local(first) == kind else None
 
 
 def whole(text: str | None, default: int) -> int:
-    """The number that an attribute has in digits; `default` where it has none, or one of a length that nobody means."""
+    """The number in an attribute; `default` if it is no number or too long to be meaningful."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 8 else default
 
 
 def attribute(element: _Element | None, name: str) -> str | None:
-    """An attribute by its name without namespace. None where there is no element, too."""
+    """An attribute by its name without namespace. None if there is none, or no element."""
     for key, value in () if element is None else element.attrib.items():
         if str(key).rpartition("}")[2] == name:
             return str(value)

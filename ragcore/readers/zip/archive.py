@@ -1,6 +1,6 @@
-"""Zip archives: the files in one, unpacked where nothing can be overwritten, or the reason why not.
+"""Unpacks zip archives into a folder.
 
-Members are written under names of our own, so that no path in the archive is ever used as a path on this machine.
+Members are written under new names, so that no path in an archive is ever used as a path on this machine.
 """
 
 from __future__ import annotations
@@ -32,143 +32,146 @@ from ragcore.readers.zip.member_names import names_of
 
 MAX_FILES = 2_000
 MAX_BYTES = 2_000_000_000  # of all members, unpacked
-MAX_RATIO = 250  # unpacked to packed, of members over RATIO_FROM
+MAX_RATIO = 250  # of unpacked to packed size, if the unpacked size is over RATIO_FROM
 RATIO_FROM = 20_000_000  # bytes
 MAX_DEPTH = 2  # a zip, and the zips in it
 BLOCK = 1 << 20  # bytes read at once
-AES = 99  # the way of packing that stands for encryption with AES, which zipfile does not know
+AES = 99  # the compression method that means AES encryption, which zipfile does not support
 
-_NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
+_CANNOT_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES})
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """A member: its name in the archive, and where it lies now, or why it does not."""
+    """A member of an archive: its name in the archive, and the path of its file, or the error if it has none."""
 
     name: str
     path: Path
     error: RagError | None = None
 
 
-class _Budget:
-    def __init__(self, options: ReadOptions) -> None:
-        self.options = options
-        self.files = 0
-        self.bytes = 0
-        self.passed_over: dict[str, list[str]] = {}  # members, by their kind
-        self.total = 0  # of the members, as the archive says; those of archives in it come on top
-
-    def take(self, count: int) -> None:
-        self.bytes += count
-        self.options.progress(min(self.bytes, self.total), self.total)
-        if self.bytes > MAX_BYTES:
-            raise _bomb(self.options.name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
-
-
 def unpack(path: Path, into: Path, options: ReadOptions) -> list[Unpacked]:
-    """The files in the archive, in its order, written into the folder `into`, which is made if need be. Progress is in bytes.
+    """Write the files of the archive into the folder `into`, which is created. They keep their order. Progress is in bytes.
 
-    What systems add is left out. A member that cannot be read is in the list with its error. Where files are passed over, the
-    last one has the name of the archive, and a PassedOverError that names them. Errors of the whole archive are raised, and
-    nothing stays in `into`: UnsafeArchiveError, TooLargeError, EncryptedFileError, DamagedFileError, EmptyFileError; StoreError
-    where there is no room for them.
+    Files that operating systems add are omitted. A member that cannot be read has its error. If members are skipped, the last
+    item has the name of the archive and a PassedOverError that names them. An error of the whole archive is raised, and `into`
+    stays empty: UnsafeArchiveError, TooLargeError, EncryptedFileError, DamagedFileError, EmptyFileError, or StoreError if the
+    disk has no room.
     """
     into.mkdir(parents=True, exist_ok=True)
-    budget = _Budget(options)
-    found: list[Unpacked] = []
+    unpacker = _Unpacker(into, options)
     try:
-        for member in _members(path, into, "", 1, budget):
-            found.append(member)
-    except BaseException:  # whatever broke it off, nothing half unpacked stays; it goes on
+        members = list(unpacker.members(path, "", 1))
+    except BaseException:  # also an interruption: no half of an archive stays
         for file in into.glob("member-*"):
             file.unlink()
         raise
-    if not found:
+    if not members:
         raise EmptyFileError(f"{options.name} is an archive with no files in it.", hint="Make it again with the files in it.")
-    if left := passed_over_error(options.name, budget.passed_over):
-        found.append(Unpacked(options.name, path, left))
-    return found
+    if error := passed_over_error(options.name, unpacker.passed_over):
+        members.append(Unpacked(options.name, path, error))
+    return members
 
 
-def _members(path: Path, into: Path, prefix: str, depth: int, budget: _Budget) -> Iterator[Unpacked]:
-    name = budget.options.name
-    try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise DamagedFileError(
-            f"{prefix or name} could not be opened: it is damaged, or not a zip archive.",
-            hint="Copy or download it again.",
-        ) from error
-    with archive:
-        everything = archive.infolist()
-        named = [(each, member.replace("\\", "/")) for each, member in zip(everything, names_of(everything), strict=True)]
-        files = [(entry, member) for entry, member in named if not member.endswith("/")]
-        for entry, member in files:
-            _check_place(entry, member, name)
-        entries = [entry for entry, _ in files]
-        _check_sizes(entries, name)
-        budget.total = budget.total or sum(entry.file_size for entry in entries)
-        for entry, member in files:
-            place = PurePosixPath(member)
-            if "__MACOSX" in place.parts or place.name in SYSTEM_FILES:
-                continue
-            if kind := kind_passed_over(place):
-                budget.passed_over.setdefault(kind, []).append(_shown(f"{prefix}/{member}" if prefix else member))
-            else:
-                yield from _member(archive, entry, _shown(member), into, prefix, depth, budget)
+class _Unpacker:
+    """Unpacks an archive and the archives in it, with limits for all of them together."""
 
+    def __init__(self, into: Path, options: ReadOptions) -> None:
+        self.passed_over: dict[str, list[str]] = {}  # names of skipped members, by kind
+        self._into = into
+        self._options = options
+        self._files = 0
+        self._bytes = 0
+        self._total = 0  # bytes of the members, as the outer archive states them
 
-def _member(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: str, into: Path, prefix: str, depth: int, budget: _Budget
-) -> Iterator[Unpacked]:
-    shown = f"{prefix}/{member}" if prefix else member
-    budget.files += 1
-    if budget.files > MAX_FILES:
-        raise TooLargeError(
-            f"{budget.options.name} contains more than {MAX_FILES:,} files.", hint="Split it into several archives."
-        )
-    target = into / f"member-{budget.files:05d}{_safe_suffix(shown)}"
-    nested = suffix_of(shown) == ".zip"
-    error = _refusal(shown, entry, nested, depth)
-    if error is None:
+    def members(self, path: Path, prefix: str, depth: int) -> Iterator[Unpacked]:
+        """The members of the archive at `path`. `prefix` is its name if it is inside another one."""
+        name = self._options.name
         try:
-            _write(archive, entry, member, target, budget)
-            if not nested:
+            archive = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise DamagedFileError(
+                f"{prefix or name} could not be opened: it is damaged, or not a zip archive.",
+                hint="Copy or download it again.",
+            ) from error
+        with archive:
+            entries = archive.infolist()
+            names = [member.replace("\\", "/") for member in names_of(entries)]
+            files = [(entry, member) for entry, member in zip(entries, names, strict=True) if not member.endswith("/")]
+            for entry, member in files:
+                _check_place(entry, member, name)
+            _check_sizes([entry for entry, _ in files], name)
+            self._total = self._total or sum(entry.file_size for entry, _ in files)
+            for entry, member in files:
+                place = PurePosixPath(member)
+                if "__MACOSX" in place.parts or place.name in SYSTEM_FILES:
+                    continue
+                member = re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", member) or "a file without a name"
+                shown = f"{prefix}/{member}" if prefix else member
+                if kind := kind_passed_over(place):
+                    self.passed_over.setdefault(kind, []).append(shown)
+                else:
+                    yield from self._member(archive, entry, member, shown, depth)
+
+    def _member(
+        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, filename: str, shown: str, depth: int
+    ) -> Iterator[Unpacked]:
+        """The file, its error, or the members if it is an archive. `shown` is its name with those of the archives around it."""
+        self._files += 1
+        if self._files > MAX_FILES:
+            raise TooLargeError(
+                f"{self._options.name} contains more than {MAX_FILES:,} files.", hint="Split it into several archives."
+            )
+        suffix = suffix_of(shown)
+        target = self._into / f"member-{self._files:05d}{suffix if re.fullmatch(r'[.][a-z0-9]{1,10}', suffix) else ''}"
+        is_archive = suffix == ".zip"
+        try:
+            if is_archive and depth == MAX_DEPTH:
+                raise UnsupportedFileError(
+                    f"{shown} is an archive within an archive within an archive.", hint="Unpack it and add what is in it."
+                )
+            if not is_archive and entry.file_size == 0:
+                raise EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in the archive again.")
+            self._write(archive, entry, filename, target)
+            if is_archive:
+                yield from self.members(target, shown, depth + 1)
+            else:
                 check_readable(target, shown)
-        except UnreadableFileError as failure:
+                yield Unpacked(shown, target)
+        except UnreadableFileError as error:
             target.unlink(missing_ok=True)
-            if isinstance(failure, (TooLargeError, UnsafeArchiveError, EncryptedFileError)):
+            if isinstance(error, (TooLargeError, UnsafeArchiveError, EncryptedFileError)):
                 raise
-            error = failure
-    if error is not None:
-        yield Unpacked(shown, target, error)
-    elif nested:
-        yield from _nested(target, into, shown, depth, budget)
-    else:
-        yield Unpacked(shown, target)
+            yield Unpacked(shown, target, error)
+        finally:
+            if is_archive:
+                target.unlink(missing_ok=True)
 
-
-def _nested(path: Path, into: Path, shown: str, depth: int, budget: _Budget) -> Iterator[Unpacked]:
-    try:
-        yield from _members(path, into, shown, depth + 1, budget)
-    except DamagedFileError as error:
-        yield Unpacked(shown, path, error)
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _refusal(shown: str, entry: zipfile.ZipInfo, nested: bool, depth: int) -> RagError | None:
-    if nested:
-        if depth < MAX_DEPTH:
-            return None
-        return UnsupportedFileError(
-            f"{shown} is an archive within an archive within an archive.", hint="Unpack it and add what is in it."
-        )
-    return (
-        EmptyFileError(f"{shown} is empty.", hint="Save it again and put it in the archive again.")
-        if entry.file_size == 0
-        else None
-    )
+    def _write(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, filename: str, target: Path) -> None:
+        name, password = self._options.name, self._options.password
+        if entry.compress_type == AES:
+            raise _packing_error(filename)
+        if entry.flag_bits & 1 and password is None:
+            raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
+        try:
+            with archive.open(entry, pwd=password.encode() if password else None) as source, target.open("wb") as file:
+                written = 0
+                while block := source.read(BLOCK):
+                    written += len(block)
+                    self._bytes += len(block)
+                    self._options.progress(min(self._bytes, self._total), self._total)
+                    if self._bytes > MAX_BYTES:
+                        raise _bomb(name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
+                    if written > RATIO_FROM and written > MAX_RATIO * max(entry.compress_size, 1):
+                        raise _bomb(name, "holds a file that unpacks to many times its size")
+                    file.write(block)
+        except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
+                raise StoreError(
+                    f"The contents of {name} cannot be written to {target.parent}: {error.strerror}.",
+                    hint="Check that the disk has space and that you can write to this folder, then try again.",
+                ) from error
+            raise _translate(error, entry, filename, name) from error
 
 
 def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:
@@ -185,47 +188,23 @@ def _check_place(entry: zipfile.ZipInfo, filename: str, name: str) -> None:
 
 
 def _check_sizes(entries: list[zipfile.ZipInfo], name: str) -> None:
-    if sum(entry.file_size for entry in entries) > MAX_BYTES:
-        raise _bomb(name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
     packed = sum(entry.compress_size for entry in entries)
     unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > MAX_BYTES:
+        raise _bomb(name, f"would unpack to more than {MAX_BYTES // 1_000_000:,} MB")
     if unpacked > RATIO_FROM and unpacked > MAX_RATIO * max(packed, 1):
         raise _bomb(name, f"would unpack to {unpacked // max(packed, 1):,} times its size")
 
 
-def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: str, target: Path, budget: _Budget) -> None:
-    name, password = budget.options.name, budget.options.password
-    if entry.compress_type == AES:
-        raise _unreadable(member)
-    if entry.flag_bits & 1 and password is None:
-        raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
-    try:
-        with archive.open(entry, pwd=password.encode() if password else None) as source, target.open("wb") as file:
-            written = 0
-            while block := source.read(BLOCK):
-                written += len(block)
-                budget.take(len(block))
-                if written > RATIO_FROM and written > MAX_RATIO * max(entry.compress_size, 1):
-                    raise _bomb(name, "holds a file that unpacks to many times its size")
-                file.write(block)
-    except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in _NOT_WRITTEN:
-            raise StoreError(
-                f"The contents of {name} cannot be written to {target.parent}: {error.strerror}.",
-                hint="Check that the disk has space and that you can write to this folder, then try again.",
-            ) from error
-        raise _translated(error, entry, member, name) from error
-
-
-def _translated(error: Exception, entry: zipfile.ZipInfo, filename: str, name: str) -> RagError:
+def _translate(error: Exception, entry: zipfile.ZipInfo, filename: str, name: str) -> RagError:
     if isinstance(error, NotImplementedError):
-        return _unreadable(filename)
+        return _packing_error(filename)
     if isinstance(error, RuntimeError) or (entry.flag_bits & 1 and isinstance(error, zipfile.BadZipFile | zlib.error)):
         return EncryptedFileError(f"The password for {name} is not right.", hint="Enter the password again.")
     return DamagedFileError(f"{filename} is damaged inside {name}.", hint="Make the archive again.")
 
 
-def _unreadable(filename: str) -> UnsupportedFileError:
+def _packing_error(filename: str) -> UnsupportedFileError:
     return UnsupportedFileError(
         f"{filename} is packed or encrypted in a way that cannot be read here.",
         hint="Unpack the archive yourself and add the files in it.",
@@ -236,13 +215,3 @@ def _bomb(name: str, why: str) -> UnsafeArchiveError:
     return UnsafeArchiveError(
         f"{name} was not unpacked: it {why}.", hint="If you trust it, unpack it yourself and add the files in it."
     )
-
-
-def _shown(path: str) -> str:
-    """A member's name as a person may see it: no control characters."""
-    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "�", path) or "a file without a name"
-
-
-def _safe_suffix(name: str) -> str:
-    suffix = PurePosixPath(name).suffix.lower()
-    return suffix if re.fullmatch(r"\.[a-z0-9]{1,10}", suffix) else ""

@@ -1,8 +1,8 @@
-"""The names of a zip's members. Where the zip does not say how they are written (APPNOTE.TXT, appendix D), they are in the code
-page of the Windows that packed it, which is told from all the names together.
+"""The names of a zip's members. A zip that does not declare their encoding (APPNOTE.TXT, appendix D) uses the code page of the
+Windows that created it, which is guessed from all names together.
 
-A code page is taken for the right one when hardly anything that it makes of the names is unusual: a sign that is in no name, a
-rare character, an accent of another language, a capital in the middle of a word.
+The best code page gives the fewest unusual characters: signs that do not occur in names, rare characters, accents of another
+language, capitals in the middle of a word.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from ragcore.readers.guessed_encodings import ALPHABETS, HANGUL
+from ragcore.readers.guessed_encodings import ALPHABETS, HANGUL, RARE_SYLLABLES
 
-UTF8 = 1 << 11  # among a member's flags: its name is UTF-8
-UNICODE_PATH = 0x7075  # the extra field with the name in UTF-8 and a sum of the name that it stands for (4.6.9)
-UNUSUAL = 0.5  # of the characters beyond ASCII, from which on a code page is not the right one
-SELDOM = 0.7  # of the syllables of a Korean name may be such as are not often written
+UTF8 = 1 << 11  # the flag of a member with a name in UTF-8
+UNICODE_PATH = 0x7075  # the extra field with the name in UTF-8 and a checksum of the name that it replaces (4.6.9)
+UNUSUAL = 0.5  # of the characters beyond ASCII; with more a code page is wrong
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LONE = re.compile(r"(?<!\S)\w(?!\S)")
@@ -29,30 +28,24 @@ _PUNCTUATION = "[\u3000-\u303f\uff01-\uff5e·ー]"
 
 
 def names_of(entries: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """One for each member."""
-    said = [_said(entry) for entry in entries]
-    bare = [_bare(entry) for entry in entries]
-    page = _code_page([name for name, known in zip(bare, said, strict=True) if known is None])
-    return [known if known is not None else name.decode(page, "replace") for known, name in zip(said, bare, strict=True)]
+    """The name of each member."""
+    names = [_declared_name(entry) for entry in entries]
+    page = _code_page([name for name in names if isinstance(name, bytes)])
+    return [name.decode(page, "replace") if isinstance(name, bytes) else name for name in names]
 
 
-def _said(entry: zipfile.ZipInfo) -> str | None:
-    """What the member says that it is called. macOS writes UTF-8 without saying so."""
+def _declared_name(entry: zipfile.ZipInfo) -> str | bytes:
+    """The name, or its bytes if they are in an unknown encoding. macOS writes UTF-8 without declaring it."""
     if entry.flag_bits & UTF8:
         return entry.filename
-    bare = _bare(entry)
+    bare = entry.orig_filename.partition("\0")[0].encode("cp437", "replace")  # zipfile decodes every name as code page 437
     for kind, data in _extras(entry.extra):
         if kind == UNICODE_PATH and data[:5] == struct.pack("<BL", 1, zlib.crc32(bare)):
             return data[5:].decode("utf-8", "replace")
     try:
         return bare.decode("utf-8")
     except UnicodeDecodeError:
-        return None
-
-
-def _bare(entry: zipfile.ZipInfo) -> bytes:
-    """The name's bytes, which zipfile has taken for a text in code page 437."""
-    return entry.orig_filename.partition("\0")[0].encode("cp437", "replace")
+        return bare
 
 
 def _extras(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -63,7 +56,7 @@ def _extras(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _code_page(names: Sequence[bytes]) -> str:
-    """The one in which the names are least unusual; that of the format, 437, where none fits."""
+    """The code page in which the names are least unusual, or 437, the default of the format, if none fits."""
     shares: dict[str, float] = {}
     for page, unusual in _PAGES.items():
         try:
@@ -72,7 +65,7 @@ def _code_page(names: Sequence[bytes]) -> str:
             continue
         far = sum(len(_FAR.findall(text)) for text in texts)
         shares[page] = unusual(texts) / max(far, 1)
-    best = min(shares, key=lambda page: shares[page])  # the first of equal ones; every byte is something in 437
+    best = min(shares, key=lambda page: shares[page])  # the first of equal ones; 437 never fails to decode
     return best if shares[best] < UNUSUAL else "cp437"
 
 
@@ -99,7 +92,7 @@ def _strange_capitals(words: Iterable[str]) -> int:
 
 
 def _in_characters(page: str, rows: range) -> Callable[[Iterable[str]], float]:
-    """`rows`: the first bytes of those characters of the standard that are in daily use."""
+    """`rows` has the first bytes of the characters in daily use."""
 
     def unusual(texts: Iterable[str]) -> float:
         return sum(sign not in usual() and not re.match(_PUNCTUATION, sign) for sign in _FAR.findall("".join(texts)))
@@ -115,8 +108,8 @@ def _in_characters(page: str, rows: range) -> Callable[[Iterable[str]], float]:
 def _in_hangul(texts: Iterable[str]) -> float:
     signs = _FAR.findall("".join(texts))
     other = sum(not ("가" <= sign <= "힣" or re.match(_PUNCTUATION, sign)) for sign in signs)
-    seldom = sum(sign not in HANGUL for sign in signs)
-    return other + max(seldom - SELDOM * len(signs), 0)
+    rare = sum(sign not in HANGUL for sign in signs)
+    return other + max(rare - RARE_SYLLABLES * len(signs), 0)
 
 
 _CELLS = {"cp932": range(0x40, 0xFD), "gbk": range(0xA1, 0xFF), "big5": range(0x40, 0xFF)}

@@ -97,13 +97,13 @@ def theirs(given: Any) -> Any:
 
 
 def ours(given: Any) -> Any:
-    from ragcore.agent.react_reply import Act, UnreadableReplyError, read_reply
+    from ragcore.agent.react_reply import ActionReasoningStep, UnreadableReplyError, read_reply
 
     try:
         read = read_reply(given["reply"])
     except UnreadableReplyError:
         return ERROR
-    return [read.tool, dict(read.arguments)] if isinstance(read, Act) else read.text
+    return [read.action, dict(read.action_input)] if isinstance(read, ActionReasoningStep) else read.response
 
 
 def explain(given: Any, theirs: Any, ours: Any) -> str:

@@ -10,9 +10,9 @@ import pytest
 
 from lectern.ask.suggested_questions import (
     LONGEST,
+    MOST,
     NEAR,
     SAMPLE_QUESTIONS,
-    WANTED,
     Candidate,
     Suggested,
     candidates,
@@ -86,10 +86,10 @@ def test_each_question_finds_its_own_document_and_another_process_reads_them(ope
     ids = take_in(library, *(name for name in TEXTS if name[:-4] not in ("ferry-2", "ferry-3")))
     suggested = made(library)
     assert not suggested.pending
-    assert len(suggested.questions) == WANTED == len(set(suggested.questions))
-    again = {candidate.question: candidate.document_id for candidate in library.suggestions.made()}
+    assert len(suggested.questions) == MOST == len(set(suggested.questions))
+    again = {candidate.question: candidate.document_id for candidate in library.suggestions.generate()}
     assert tuple(again) == suggested.questions
-    assert len(set(again.values())) == WANTED  # of as many documents as can be
+    assert len(set(again.values())) == MOST  # of as many documents as can be
     assert set(again.values()) <= set(ids.values())
     for question, document in again.items():
         assert document in found_for(library, question)
@@ -157,7 +157,7 @@ def test_a_question_whose_own_document_is_not_found_for_it_is_dropped(open_libra
     library = open_library(ScriptedLLM([asked, "", "", ""]))
     ids = take_in(library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt")  # the model is asked about the newest first
     assert ids["rules.txt"] not in found_for(library, asked)
-    questions = [candidate.question for candidate in library.suggestions.made()]
+    questions = [candidate.question for candidate in library.suggestions.generate()]
     assert questions
     assert asked not in questions
 
@@ -168,7 +168,7 @@ def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., L
 
     with_model, alone = open_library(ScriptedLLM(fail)), open_library()
     take_in(alone, "tower.txt", "rules.txt")
-    assert with_model.suggestions.made() == alone.suggestions.made() != []
+    assert with_model.suggestions.generate() == alone.suggestions.generate() != []
 
 
 def asked_of(text: str) -> list[str]:
@@ -203,7 +203,7 @@ def test_a_document_that_answers_no_question_of_its_own_is_offered_as_a_summary_
         "Miete.txt": "Die Miete beträgt 980 Euro und ist am ersten Tag fällig.",
     }
     ids = take_in(library, *names, texts=names)
-    made = {one.document_id: one.question for one in library.suggestions.made()}
+    made = {one.document_id: one.question for one in library.suggestions.generate()}
     assert made == {ids["Lease.txt"]: "Summarise Lease", ids["Miete.txt"]: "Worum geht es in Miete?"}
     for document, question in made.items():
         assert {hit.node.ref_doc_id for hit in library.answer(Ask(question=question)).source_nodes} == {document}
@@ -212,8 +212,8 @@ def test_a_document_that_answers_no_question_of_its_own_is_offered_as_a_summary_
 def test_the_newest_documents_have_one_each(open_library: Callable[..., Library]) -> None:
     library = open_library()
     ids = take_in(library, *TEXTS)
-    newest = [ids[name] for name in reversed(TEXTS)][:WANTED]
-    assert [one.document_id for one in library.suggestions.made()] == newest
+    newest = [ids[name] for name in reversed(TEXTS)][:MOST]
+    assert [one.document_id for one in library.suggestions.generate()] == newest
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_p
         asked["question"] for asked in map(json.loads, SAMPLE_QUESTIONS.read_text("utf-8").splitlines()) if "suggested" in asked
     ]
     assert list(dict.fromkeys(one.question for one in of_the_sample(library.store))) == own
-    made = [one.question for one in library.suggestions.made()]
+    made = [one.question for one in library.suggestions.generate()]
     found = [question for question in own if question in made]
     assert made[: len(found)] == found != []
     library.delete_file(next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx"))

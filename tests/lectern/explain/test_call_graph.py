@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import asdict
 from itertools import count, pairwise
 
 import pytest
@@ -113,7 +114,7 @@ def test_every_call_is_there_once_and_in_order_whatever_became_of_the_answer(
         assert all(source < call.number for source in call.inputs)
     assert Span.from_dict(json.loads(json.dumps(trace.to_dict()))) is not trace
     assert build_call_graph(Span.from_dict(json.loads(json.dumps(trace.to_dict())))) == shown  # as it is stored
-    assert json.loads(json.dumps(shown.to_dict()))["shape"] == shown.shape
+    assert json.loads(json.dumps(asdict(shown)))["shape"] == shown.shape
 
 
 @example(mode="simple_summarize", number=11, window=340, silent=frozenset())

@@ -230,8 +230,8 @@ def test_no_vectors_are_kept_for_a_file_that_was_read_before_they_came(
     other = open_library("other")
     add = other.intake.add
 
-    def read_at_once(source: Path, name: str, *, origin: str = "", beside: bool = False) -> Added:
-        added = add(source, name, origin=origin, beside=beside)
+    def read_at_once(source: Path, name: str, *, origin: str = "", keep_both: bool = False) -> Added:
+        added = add(source, name, origin=origin, keep_both=keep_both)
         work(other)
         return added
 
@@ -285,7 +285,7 @@ def test_a_file_that_comes_while_a_copy_is_taken_in_is_not_replaced(
             give(other, "Another tower.", "the tower.txt", link)
             give(other, "Another cellar.", "cellar.txt", "")
 
-    read_copy(other, tmp_path / "copy.lectern", told=meanwhile)
+    read_copy(other, tmp_path / "copy.lectern", on_progress=meanwhile)
     there = {file.name: (other.files.location(file).read_text("utf-8"), file.origin) for file in other.files.all()}
     assert there == {
         "tower.txt": (TOWER, ""),

@@ -42,7 +42,7 @@ def test_the_first_document_decides(library: Library, first: str, chosen: str) -
     read(library, first, ENGLISH if first == GERMAN else GERMAN)
     assert embed_model(library) == chosen
     assert [hit.node.text for hit in library.retriever(1).retrieve("heron fish" if chosen else "Reiher")]
-    assert library.rebuilds.made_with().chunk_size == library.settings.ingest.chunk_size
+    assert library.rebuilds.current_settings().chunk_size == library.settings.ingest.chunk_size
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_sizes_are_those_of_the_first_passages(library: Library) -> None:
     library.update_settings(library.settings.model_copy(update={"ingest": ingest}))
     read(library, GERMAN)
     library.update_settings(library.settings.model_copy(update={"ingest": ingest.model_copy(update={"chunk_size": 300})}))
-    assert library.rebuilds.made_with().chunk_size == 100
+    assert library.rebuilds.current_settings().chunk_size == 100
     assert embed_model(library) == MULTILINGUAL
 
 

@@ -28,7 +28,7 @@ def advance(
     fraction: float = 0.5,
     left: float | None = None,
 ) -> bool:
-    return files.claimed.advance(file_id, worker, stage, done, total, fraction=fraction, left=left)
+    return files.claimed.advance(file_id, worker, stage, done, total, fraction=fraction, seconds_left=left)
 
 
 def test_files_are_claimed_in_the_order_they_came_and_by_one_worker_only(files: Files, tmp_path: Path) -> None:
@@ -44,10 +44,10 @@ def test_a_file_whose_worker_fell_silent_is_claimed_again_and_the_old_worker_is_
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("dead")
     clock.now += 9
-    assert not files.queue.waiting()
+    assert not files.queue.has_waiting()
     assert files.queue.claim("alive") is None
     clock.now += 2
-    assert files.queue.waiting()
+    assert files.queue.has_waiting()
     again = files.queue.claim("alive")
     assert again is not None
     assert again.id == file.id

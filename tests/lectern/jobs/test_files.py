@@ -100,7 +100,7 @@ def test_bytes_that_were_given_under_two_names_stay_when_one_of_them_gets_others
 def test_a_copy_of_the_library_itself_gives_none_of_its_files_another_name(files: Files, tmp_path: Path) -> None:
     for text, name, beside in (("two", "a.txt", False), ("two", "a (2).txt", True), ("three", "a.txt", False)):
         files.add(given(tmp_path, "one"), "a.txt")
-        files.add(given(tmp_path, text), name, origin="/folder/a.txt", beside=beside)
+        files.add(given(tmp_path, text), name, origin="/folder/a.txt", keep_both=beside)
     kept = {file.name: files.location(file).read_text("utf-8") for file in files.all()}
     assert kept == {"a.txt": "one", "a (2).txt": "three"}
 
@@ -187,7 +187,7 @@ def test_a_failed_file_given_under_another_name_is_tried_again_and_not_doubled_u
 ) -> None:
     file = files.add(given(tmp_path), "locked.pdf").file
     files.queue.claim("w")
-    files.claimed.advance(file.id, "w", Stage.READING, 1, 2, fraction=0.5, left=None)
+    files.claimed.advance(file.id, "w", Stage.READING, 1, 2, fraction=0.5, seconds_left=None)
     files.claimed.fail(file.id, "w", EncryptedFileError("locked.pdf is protected with a password."))
     again = files.add(given(tmp_path), "copy.PDF")
     assert (again.outcome, again.file.id, again.file.stage) == ("duplicate", file.id, Stage.QUEUED)

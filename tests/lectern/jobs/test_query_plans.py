@@ -54,7 +54,7 @@ def move(library: Library) -> None:
     assert library.files.queue.move(file.id, "w", Lane.LARGE)
     library.files.queue.stop(file.id)
     library.files.queue.retry(file.id)
-    assert library.files.queue.waiting()
+    assert library.files.queue.has_waiting()
 
 
 def refuse(library: Library) -> None:

@@ -118,10 +118,10 @@ def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library
     assert plan.changes == ("passage length: 16 → 200 tokens", "cut at: sentences → headings")
     library.rebuilds.start(chunk_size=200, splitter="section")
     assert texts() == whole  # the old index answers until then
-    assert library.store.versions.splitter() == "sentence"
+    assert library.rebuilds.current_settings().splitter == "sentence"
     run(library)
     assert texts() == ["# One\n\nA short one.", "# Two\n\nA short two."]
-    assert library.store.versions.splitter() == library.settings.ingest.splitter == "section"
+    assert library.rebuilds.current_settings().splitter == library.settings.ingest.splitter == "section"
     assert library.rebuilds.plan().changes == ()
     add(library, "# Three\n\nA.\n\n# Four\n\nB.\n", "later.md")
     run(library)
@@ -131,7 +131,7 @@ def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library
     library.store.versions.give_up()
     run(library)
     assert library.rebuilds.plan().changes == ("cut at: headings → even lengths",)  # what is asked for, and not yet made
-    assert library.store.versions.splitter() == "section"
+    assert library.rebuilds.current_settings().splitter == "section"
 
 
 def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Library) -> None:

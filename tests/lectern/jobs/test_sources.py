@@ -212,7 +212,7 @@ def test_a_query_that_writes_in_disguise_writes_nothing(library: Library, tmp_pa
 def test_a_kind_of_database_that_reads_any_file_is_refused() -> None:
     sqlalchemy = pytest.importorskip("sqlalchemy")
     with pytest.raises(InputError, match="type duckdb cannot be read"):
-        sources._place(sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True))
+        sources._check_server(sqlalchemy.make_url("duckdb://8.8.8.8/:memory:"), AllowedSources(private_network=True))
 
 
 def test_a_query_without_end_is_ended(monkeypatch: pytest.MonkeyPatch, library: Library, tmp_path: Path, database: str) -> None:

@@ -47,13 +47,13 @@ def replay(costs: Costs) -> list[tuple[float, float, float]]:
     seen, before, last, all_characters = [], 0, 0.0, RECORDED["characters"]
     for clock.now, stage, done, total in RECORDED["moments"]:
         if stage == "reading":
-            estimate.reading(done, total)
+            estimate.report_reading(done, total)
         elif stage == "embedding":
             if done:
                 costs = costs.add("embed", clock.now - last, all_characters * (done - before) / total)
-            estimate.embedding(round(all_characters * (1 - done / total)), costs.of("embed"))
+            estimate.report_embedding(round(all_characters * (1 - done / total)), costs.of("embed"))
             before, last = done, clock.now
-        seen.append((clock.now, estimate.left, estimate.fraction))
+        seen.append((clock.now, estimate.seconds_left, estimate.fraction))
     return seen
 
 
@@ -77,44 +77,44 @@ def test_pages_that_take_much_longer_than_usual_are_told_by_the_pace_so_far(cloc
     estimate = TimeLeft(costs_of(read_pdf=1e-6, text_pdf=0.01, embed=1e-4), "a.pdf", 1_000_000, clock=clock)
     for page in range(1, 101):
         clock.now += 4.0
-        estimate.reading(page, 100)
+        estimate.report_reading(page, 100)
         if page > 10:
             true = 400.0 - clock.now
-            assert true / 2 <= estimate.left <= 2 * true + 2  # 10,000 characters are left to embed
+            assert true / 2 <= estimate.seconds_left <= 2 * true + 2  # 10,000 characters are left to embed
             assert estimate.fraction == pytest.approx(page / 100, abs=0.05)
 
 
 def test_while_there_is_no_progress_the_time_goes_by_and_a_step_that_is_overdue_takes_longer(clock: Clock) -> None:
     estimate, told = TimeLeft(costs_of(read_doc=1e-5, text_doc=1.0, embed=2e-5), "a.doc", 1_000_000, clock=clock), []
     for clock.now in (0.0, 4.0, 8.0, 12.0):  # 10.1 seconds for reading, which says nothing of its progress, and 20 after it
-        told.append(estimate.left)
+        told.append(estimate.seconds_left)
     assert told == pytest.approx([30.1, 26.1, 24.0, 26.0])
-    estimate.embedding(1_000_000, 2e-5)
+    estimate.report_embedding(1_000_000, 2e-5)
     for clock.now in (12.0, 18.0, 28.0, 36.0):
-        told.append(estimate.left)
+        told.append(estimate.seconds_left)
     assert told[4:] == pytest.approx([20.0, 14.0, 8.0, 12.0])
 
 
 def test_a_file_that_is_fetched_is_told_by_the_bytes_that_have_come(clock: Clock) -> None:
     estimate = TimeLeft(Costs(), "https://example.org/a.pdf", 0, clock=clock)
-    estimate.reading(0, 0)
-    estimate.reading(0, 100)
+    estimate.report_reading(0, 0)
+    estimate.report_reading(0, 100)
     clock.now = 5.0
-    estimate.reading(10, 100)
-    assert estimate.left == pytest.approx(45.0)
+    estimate.report_reading(10, 100)
+    assert estimate.seconds_left == pytest.approx(45.0)
     clock.now = 6.0
-    assert estimate.left == pytest.approx(44.0)
+    assert estimate.seconds_left == pytest.approx(44.0)
 
 
 def test_passages_that_are_known_from_an_earlier_worker_are_done_and_its_bar_goes_on(clock: Clock) -> None:
     estimate = TimeLeft(Costs(), "a.txt", 100_000, 0.5, clock=clock)
-    estimate.reading(1, 1)
-    estimate.embedding(100_000, 1e-4)
-    assert (estimate.fraction, estimate.left) == pytest.approx((0.5, 10.0))
-    estimate.embedding(40_000, 1e-4)
-    assert (estimate.fraction, estimate.left) == pytest.approx((0.8, 4.0))
-    estimate.embedding(0, 1e-4)
-    assert (estimate.fraction, estimate.left) == (0.99, 0.0)
+    estimate.report_reading(1, 1)
+    estimate.report_embedding(100_000, 1e-4)
+    assert (estimate.fraction, estimate.seconds_left) == pytest.approx((0.5, 10.0))
+    estimate.report_embedding(40_000, 1e-4)
+    assert (estimate.fraction, estimate.seconds_left) == pytest.approx((0.8, 4.0))
+    estimate.report_embedding(0, 1e-4)
+    assert (estimate.fraction, estimate.seconds_left) == (0.99, 0.0)
 
 
 @given(
@@ -131,13 +131,13 @@ def test_the_bar_only_grows_and_the_time_is_never_negative_whatever_is_told(
     for reading, done, total, seconds in steps:
         clock.now += seconds
         if reading:
-            estimate.reading(min(done, total), total)
+            estimate.report_reading(min(done, total), total)
         else:
-            estimate.embedding(done, each)
+            estimate.report_embedding(done, each)
         bar.append(estimate.fraction)
-        assert estimate.left >= 0
+        assert estimate.seconds_left >= 0
         clock.now += seconds
-        assert estimate.left >= 0
+        assert estimate.seconds_left >= 0
     assert bar == sorted(bar)
     assert 0.3 <= bar[-1] <= 0.99
 

@@ -19,6 +19,7 @@ from lectern.jobs.embedders import Embedders
 from lectern.jobs.embedding_drafts import Drafts
 from lectern.jobs.file_rows import FileRow, Stage, seconds_left
 from lectern.jobs.files import Added, Files
+from lectern.jobs.index_versions import IndexSettings
 from lectern.jobs.open_library import open_parts
 from lectern.jobs.rebuild import Rebuilder
 from lectern.jobs.sandbox import end_readers, start_reader
@@ -91,7 +92,7 @@ def test_the_age_of_a_signature_goes_by_the_clock_that_all_machines_share(
     path = tmp_path / "given"
     path.write_text("Notes.", "utf-8")
     file = here.files.add(path, "notes.txt").file
-    here.store.versions.begin(embed_model="", chunk_size=40, chunk_overlap=0)
+    here.store.versions.begin(IndexSettings(40, 0, "sentence", ""))
     assert here.files.queue.claim("one") is not None
     assert here.store.versions.claim("one") is not None
     assert there.files.queue.claim("two") is None
@@ -389,7 +390,7 @@ def test_making_damaged_vectors_anew_gives_way_to_a_file_that_waits_and_goes_on_
     assert worker_of(library, second).heal() == 1
     assert sorted(first.texts + second.texts) == sorted(node.text for node in library.store.passages(file.id))
     assert drafts_of(library, file.id) == 0
-    assert worker_of(library).damaged() == []
+    assert worker_of(library).find_damaged() == []
 
 
 def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_in_the_second_half(

@@ -23,9 +23,9 @@ from lectern.runs.recorded_demo import (
     PlayedRun,
     RecordedOrLiveRuns,
     Recording,
-    located,
-    paced,
-    recorded,
+    find_recording,
+    map_sources,
+    play,
     recorded_price,
     recordings,
     to_ask,
@@ -42,7 +42,7 @@ from sample.record import CHAT, QUERY, write
 
 SOURCE = Source(1, "n1", "recorded-there", "tower.txt", 0, 9, "The tower")
 MADE = Recording(
-    made=1_700_000_000.0,
+    created=1_700_000_000.0,
     before=(),
     ask=Ask("Who built it?"),
     pieces=((0.02, "Ada "), (0.05, "Penrose. [1]"), (0.08, "")),
@@ -101,7 +101,7 @@ def test_a_recorded_question_gives_the_recorded_answer_and_all_that_belongs_to_i
     message = library.conversations.message(run.message_id)
     assert message is not None
     assert (message.text, message.state, message.sources, message.ask) == ("Ada Penrose. [1]", "done", (SOURCE,), MADE.ask)
-    assert message.facts == replace(MADE.facts, recorded=MADE.made)
+    assert message.facts == replace(MADE.facts, recorded=MADE.created)
     trace = library.conversations.trace(run.message_id)
     assert trace is not None
     assert trace.to_dict() == MADE.trace.to_dict()
@@ -111,7 +111,7 @@ def test_a_recorded_question_gives_the_recorded_answer_and_all_that_belongs_to_i
     told = library.conversations.message(follow_up.message_id)
     assert told is not None
     assert told.text == "In 1871. [1]"
-    assert told.facts == replace(FOLLOW_UP.facts, recorded=MADE.made, expected=expected)
+    assert told.facts == replace(FOLLOW_UP.facts, recorded=MADE.created, expected=expected)
     assert library.checks.of(talk) == {follow_up.message_id: [WHEN]}
 
 
@@ -127,7 +127,7 @@ def test_any_other_question_is_answered_as_usual(library: Library, folder: Path)
         (Ask("Who built it?", file_ids=("f1",)), []),
         (Ask("Who built it?", chat_mode=None, reading="everything"), []),
     ]:
-        assert recorded(ask, asked, among) is None, (ask, asked, before)
+        assert find_recording(ask, asked, among) is None, (ask, asked, before)
     runs = RecordedOrLiveRuns(library, folder)
     other = ended(runs.start(library.conversations.create().id, Ask("Hello", chat_mode="simple")))
     assert not isinstance(other, PlayedRun)
@@ -182,7 +182,7 @@ def test_each_piece_comes_at_its_time_and_never_before(times: list[float], delay
     """`delays` are what the reader takes over each piece; one that is late by then comes at once."""
     clock = Clock()
     came, due = [], []
-    for number, piece in enumerate(paced([(at, str(at)) for at in times], clock, clock.pause)):
+    for number, piece in enumerate(play([(at, str(at)) for at in times], clock, clock.pause)):
         came.append(clock.moment - 1000.0)
         due.append(max(times[number], came[-2] + delays[number - 1] if number else 0.0))
         assert piece == str(times[number])
@@ -194,10 +194,10 @@ def test_sources_are_those_of_the_documents_that_are_here(library: Library) -> N
     path = library.incoming / "given"
     path.write_text("The tower", "utf-8")
     file = library.intake.add(path, "tower.txt").file
-    assert located([SOURCE], library) == (SOURCE,)  # it is not read yet
+    assert map_sources([SOURCE], library) == (SOURCE,)  # it is not read yet
     with library.database.transaction() as db:
         db.execute("UPDATE files SET stage = 'ready' WHERE id = ?", (file.id,))
-    assert located([SOURCE], library) == (replace(SOURCE, file_id=file.id),)
+    assert map_sources([SOURCE], library) == (replace(SOURCE, file_id=file.id),)
 
 
 def test_what_can_be_asked_next_depends_on_what_was_asked() -> None:
@@ -228,7 +228,7 @@ def test_the_shipped_recordings_cover_the_chat_with_its_follow_up_and_every_resp
         assert to_ask(SHIPPED, [], chat=True, mode=mode) == [CHAT[0]]
         assert to_ask(SHIPPED, [CHAT[0]], chat=True, mode=mode) == [CHAT[1]]
     for response_mode in get_args(ResponseMode):
-        found = recorded(Ask(QUERY, chat_mode=None, response_mode=response_mode), [], SHIPPED)
+        found = find_recording(Ask(QUERY, chat_mode=None, response_mode=response_mode), [], SHIPPED)
         assert found is not None, response_mode
 
 
@@ -259,9 +259,9 @@ def test_the_shipped_recordings_show_what_each_response_mode_does_and_take_as_lo
 
 
 def test_a_newer_recording_is_played_in_place_of_an_older_one(tmp_path: Path) -> None:
-    newer = replace(MADE, made=MADE.made + 9, facts=replace(MADE.facts, model="larger"))
+    newer = replace(MADE, created=MADE.created + 9, facts=replace(MADE.facts, model="larger"))
     write([newer, MADE], tmp_path)
-    found = recorded(MADE.ask, [], recordings(tmp_path))
+    found = find_recording(MADE.ask, [], recordings(tmp_path))
     assert found is not None
     assert found.facts.model == "larger"
 

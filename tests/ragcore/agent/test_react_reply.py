@@ -8,10 +8,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragcore.agent.react_reply import Act, Answer, UnreadableReplyError, answer_so_far, read_reply
+from ragcore.agent.react_reply import (
+    ActionReasoningStep,
+    ResponseReasoningStep,
+    UnreadableReplyError,
+    answer_so_far,
+    read_reply,
+)
 
 ARGUMENTS = {"a": 1, "b": 2}
-ADD = Act("I add.", "add", ARGUMENTS)
+ADD = ActionReasoningStep("I add.", "add", ARGUMENTS)
 
 ACTIONS = {
     "plain": 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}',
@@ -51,62 +57,68 @@ def test_an_action_is_read(reply: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "act"),
     [
-        ('Action: add\nAction Input: {"a": 1}', Act("", "add", {"a": 1})),
-        ('Sure.\nAction: add\nAction Input: {"a": 1}', Act("Sure.", "add", {"a": 1})),
-        ('Thought: x\nAction: my-tool\nAction Input: {"a": 1}', Act("x", "my-tool", {"a": 1})),
-        ('Thought: 好\nAction: 搜索文档\nAction Input: {"query": "猫"}', Act("好", "搜索文档", {"query": "猫"})),
+        ('Action: add\nAction Input: {"a": 1}', ActionReasoningStep("", "add", {"a": 1})),
+        ('Sure.\nAction: add\nAction Input: {"a": 1}', ActionReasoningStep("Sure.", "add", {"a": 1})),
+        ('Thought: x\nAction: my-tool\nAction Input: {"a": 1}', ActionReasoningStep("x", "my-tool", {"a": 1})),
+        (
+            'Thought: 好\nAction: 搜索文档\nAction Input: {"query": "猫"}',
+            ActionReasoningStep("好", "搜索文档", {"query": "猫"}),
+        ),
         (
             'Thought: x\nAction: add\nAction Input: {"l": [1, {"m": [2, 3]}], "t": true, "n": null, "p": None}',
-            Act("x", "add", {"l": [1, {"m": [2, 3]}], "t": True, "n": None, "p": None}),
+            ActionReasoningStep("x", "add", {"l": [1, {"m": [2, 3]}], "t": True, "n": None, "p": None}),
         ),
-        ('Thought: x\nAction: add\nAction Input: {"text": "one\ntwo"}', Act("x", "add", {"text": "one\ntwo"})),
-        ('Thought: the Answer: is near.\nAction: add\nAction Input: {"a": 1}', Act("the Answer: is near.", "add", {"a": 1})),
-        ("Thought: x\nAction: add\nAction Input: {}", Act("x", "add", {})),
+        ('Thought: x\nAction: add\nAction Input: {"text": "one\ntwo"}', ActionReasoningStep("x", "add", {"text": "one\ntwo"})),
+        (
+            'Thought: the Answer: is near.\nAction: add\nAction Input: {"a": 1}',
+            ActionReasoningStep("the Answer: is near.", "add", {"a": 1}),
+        ),
+        ("Thought: x\nAction: add\nAction Input: {}", ActionReasoningStep("x", "add", {})),
         (
             'Thought: x\nAction: say\nAction Input: {"text": "one\nAnswer: two"}',
-            Act("x", "say", {"text": "one\nAnswer: two"}),
+            ActionReasoningStep("x", "say", {"text": "one\nAnswer: two"}),
         ),
         (
             'Thought: x\nAction: say\nAction Input: {"text": "Answer: {b}\\nAction: no"}',
-            Act("x", "say", {"text": "Answer: {b}\nAction: no"}),
+            ActionReasoningStep("x", "say", {"text": "Answer: {b}\nAction: no"}),
         ),
     ],
 )
-def test_an_action_of_another_kind_is_read(reply: str, act: Act) -> None:
+def test_an_action_of_another_kind_is_read(reply: str, act: ActionReasoningStep) -> None:
     assert read_reply(reply) == act
 
 
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("Paris is the capital.", Answer("", "Paris is the capital.")),
-        ("Answer: 42", Answer("", "42")),
-        ("answer: 42", Answer("", "42")),
-        ("**Answer:** 42", Answer("", "42")),
-        ("Thought: done\nAnswer: 42\n\nand more", Answer("done", "42\n\nand more")),
-        ("Thought: done\nFinal Answer: 42", Answer("done", "42")),
-        ("Thought: done. Answer: 42", Answer("done.", "42")),
-        ("Thought: ok\nAnswer: The Action: field names it.", Answer("ok", "The Action: field names it.")),
-        ("Thought: ok\nAnswer: First.\nAction: is a word.", Answer("ok", "First.\nAction: is a word.")),
-        ("thought: done. answer: 42", Answer("done.", "42")),
-        ("Thought: done. **Answer: 42**", Answer("done.", "42")),
-        ("**Answer: 42**", Answer("", "42")),
-        ("**Answer: 42**\nand more", Answer("", "42\nand more")),
-        ("__Final Answer: 42__.", Answer("", "42.")),
-        ("`Answer: 42`", Answer("", "42")),
-        ("**Answer: 2**3 is 8**", Answer("", "2**3 is 8**")),
-        ("**Answer:** It is **42**", Answer("", "It is **42**")),
-        ("```\nThought: done\nAnswer: 42\n```", Answer("done", "42")),
-        ("```text\nThought: done. Answer: 42\n```\n", Answer("done.", "42")),
-        ("```\n**Answer: 42**\n```", Answer("", "42")),
-        ("```\nAnswer: So:\n```python\nf()\n```\n```", Answer("", "So:\n```python\nf()\n```")),
-        ("```\nAnswer: So:\n```python\nf()\n```", Answer("", "So:\n```python\nf()\n```")),
-        ("Answer: So:\n```\nf()\n```", Answer("", "So:\n```\nf()\n```")),
-        ("The Action: field names the tool.", Answer("", "The Action: field names the tool.")),
-        ("Thought: ok\nAnswer: {not json", Answer("ok", "{not json")),
+        ("Paris is the capital.", ResponseReasoningStep("", "Paris is the capital.")),
+        ("Answer: 42", ResponseReasoningStep("", "42")),
+        ("answer: 42", ResponseReasoningStep("", "42")),
+        ("**Answer:** 42", ResponseReasoningStep("", "42")),
+        ("Thought: done\nAnswer: 42\n\nand more", ResponseReasoningStep("done", "42\n\nand more")),
+        ("Thought: done\nFinal Answer: 42", ResponseReasoningStep("done", "42")),
+        ("Thought: done. Answer: 42", ResponseReasoningStep("done.", "42")),
+        ("Thought: ok\nAnswer: The Action: field names it.", ResponseReasoningStep("ok", "The Action: field names it.")),
+        ("Thought: ok\nAnswer: First.\nAction: is a word.", ResponseReasoningStep("ok", "First.\nAction: is a word.")),
+        ("thought: done. answer: 42", ResponseReasoningStep("done.", "42")),
+        ("Thought: done. **Answer: 42**", ResponseReasoningStep("done.", "42")),
+        ("**Answer: 42**", ResponseReasoningStep("", "42")),
+        ("**Answer: 42**\nand more", ResponseReasoningStep("", "42\nand more")),
+        ("__Final Answer: 42__.", ResponseReasoningStep("", "42.")),
+        ("`Answer: 42`", ResponseReasoningStep("", "42")),
+        ("**Answer: 2**3 is 8**", ResponseReasoningStep("", "2**3 is 8**")),
+        ("**Answer:** It is **42**", ResponseReasoningStep("", "It is **42**")),
+        ("```\nThought: done\nAnswer: 42\n```", ResponseReasoningStep("done", "42")),
+        ("```text\nThought: done. Answer: 42\n```\n", ResponseReasoningStep("done.", "42")),
+        ("```\n**Answer: 42**\n```", ResponseReasoningStep("", "42")),
+        ("```\nAnswer: So:\n```python\nf()\n```\n```", ResponseReasoningStep("", "So:\n```python\nf()\n```")),
+        ("```\nAnswer: So:\n```python\nf()\n```", ResponseReasoningStep("", "So:\n```python\nf()\n```")),
+        ("Answer: So:\n```\nf()\n```", ResponseReasoningStep("", "So:\n```\nf()\n```")),
+        ("The Action: field names the tool.", ResponseReasoningStep("", "The Action: field names the tool.")),
+        ("Thought: ok\nAnswer: {not json", ResponseReasoningStep("ok", "{not json")),
     ],
 )
-def test_an_answer_is_read(reply: str, answer: Answer) -> None:
+def test_an_answer_is_read(reply: str, answer: ResponseReasoningStep) -> None:
     assert read_reply(reply) == answer
 
 
@@ -127,9 +139,9 @@ def test_an_answer_is_read(reply: str, answer: Answer) -> None:
 )
 def test_marks_that_belong_to_a_tool_s_name_stay(written: str, name: str) -> None:
     tools = ("_lookup", "lookup_", "lookup", "__call__", "-x", "add")
-    assert read_reply(f"Action: {written}\nAction Input: {{}}", tools) == Act("", name, {})
+    assert read_reply(f"Action: {written}\nAction Input: {{}}", tools) == ActionReasoningStep("", name, {})
     if name != "__call__":  # in bold, as far as can be told without the tools
-        assert read_reply(f"Action: {written}\nAction Input: {{}}") == Act("", name, {})
+        assert read_reply(f"Action: {written}\nAction Input: {{}}") == ActionReasoningStep("", name, {})
 
 
 @pytest.mark.parametrize(
@@ -149,7 +161,7 @@ def test_marks_that_belong_to_a_tool_s_name_stay(written: str, name: str) -> Non
 )
 def test_words_behind_a_tool_s_name_are_no_part_of_it(written: str, name: str) -> None:
     tools = ("search_docs", "add", "add two", "_lookup", "lookup")
-    assert read_reply(f"Action: {written}\nAction Input: {{}}", tools) == Act("", name, {})
+    assert read_reply(f"Action: {written}\nAction Input: {{}}", tools) == ActionReasoningStep("", name, {})
 
 
 @pytest.mark.parametrize(
@@ -197,10 +209,10 @@ def test_nothing_of_an_action_is_ever_shown(reply: str) -> None:
 )
 def test_an_answer_grows_to_what_is_read(reply: str) -> None:
     answer = read_reply(reply)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ResponseReasoningStep)
     shown = [answer_so_far(reply[:end]) for end in range(len(reply) + 1)]
     assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
-    assert answer.text.startswith(shown[-1])
+    assert answer.response.startswith(shown[-1])
     assert shown[-1].startswith("It is")
 
 
@@ -215,8 +227,8 @@ def test_what_is_shown_of_an_answer_is_its_beginning(reply: str) -> None:
         read = read_reply(reply)
     except UnreadableReplyError:
         return
-    if isinstance(read, Answer):
-        assert read.text.startswith(answer_so_far(reply))
+    if isinstance(read, ResponseReasoningStep):
+        assert read.response.startswith(answer_so_far(reply))
 
 
 @example("x**")

@@ -137,6 +137,21 @@ def test_a_react_agent_writes_its_calls_and_remembers_only_the_answer() -> None:
     assert "Observation: 3" in [message.content for message in llm.calls[1].messages]
 
 
+def test_the_prompts_of_agents_are_those_of_a_script() -> None:
+    first = ReActAgent(name="first", llm=ScriptedLLM(["Answer: Yes."]), tools=[abs], system_prompt="Be kind.")
+    assert list(first.get_prompts()) == ["react_header"]
+    workflow = AgentWorkflow([first], initial_state={"n": 1}, state_prompt="{msg} in {state}")
+    names = ["handoff_prompt", "handoff_output_prompt", "state_prompt", "first:react_header"]
+    assert list(workflow.get_prompts()) == names
+    workflow.update_prompts({"first:react_header": "Tools: {tool_desc}, {tool_names}", "state_prompt": "{state}: {msg}"})
+    answer(workflow, "Is it?")
+    system, user = first.llm.calls[0].messages  # type: ignore[attr-defined]
+    assert system.role.value == "system"
+    assert system.content.startswith("Be kind.\n\nTools: > Tool Name: abs")
+    assert system.content.endswith(", abs")
+    assert user.content == "{'n': 1}: Is it?"
+
+
 def test_a_run_that_finds_no_end_is_an_error_or_ends_with_what_it_has() -> None:
     with pytest.raises(RagError, match="after 2 rounds"):
         answer(FunctionAgent(tools=[add], llm=calling(ADD, ADD, ADD)), "Go", max_iterations=2)

@@ -288,8 +288,18 @@ def test_what_is_said_of_the_passages_may_be_worded_otherwise() -> None:
         assert second == [["Be brief."], [OPENING, "[1] book.pdf, page 1"]]
 
 
+def test_an_index_gives_its_chat_engine_the_prompts_of_a_script() -> None:
+    llm = word_llm(lambda call: "Ada.")
+    index = SummaryIndex([hit.node for hit in TWO], llm=llm)
+    index.as_chat_engine("context", context_template="With {context_str}", streaming=True).chat("Who?")
+    index.as_chat_engine(context_prompt="By {context_str}", condense_prompt="{question}").chat("Who?")
+    assert [call.messages[-1].content.split()[0] for call in llm.calls] == ["With", "By"]
+    with pytest.raises(ValueError, match=r"ContextChatEngine has no prompt \['condense_prompt'\]"):
+        index.as_chat_engine("context", condense_prompt="{question}")
+
+
 def test_verbose_logs_the_trace_of_each_turn(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "ragcore.query_engine")
+    caplog.set_level(logging.INFO, "ragcore")
     llm = word_llm(writing)
     queries = RetrieverQueryEngine(ListRetriever(TWO), Synthesizer(llm))
     for verbose in (False, True):

@@ -91,6 +91,7 @@ def test_what_is_asked_of_ollama(server: ScriptedServer) -> None:
 
 def test_the_length_of_a_known_models_vectors_needs_no_server() -> None:
     assert OpenAIEmbedding("text-embedding-3-large", api_key="sk").dimension == 3072
+    assert OpenAIEmbedding(model_name="text-embedding-3-large", api_key="sk").name == "text-embedding-3-large"
 
 
 def test_an_unknown_length_is_asked_for_once(opened: Open, server: ScriptedServer) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 
@@ -8,7 +9,13 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import LLMServerError, LLMUnavailableError
-from ragcore.evaluation import BatchEvalRunner, CorrectnessEvaluator, FaithfulnessEvaluator, SemanticSimilarityEvaluator
+from ragcore.evaluation import (
+    AnswerRelevancyEvaluator,
+    BatchEvalRunner,
+    CorrectnessEvaluator,
+    FaithfulnessEvaluator,
+    SemanticSimilarityEvaluator,
+)
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.schema import NodeWithScore, Response, TextNode
@@ -37,6 +44,14 @@ def test_results_are_under_the_evaluators_names_in_the_order_of_the_questions() 
     assert [result.passing for result in results["faithful"]] == [True, False, True]
     assert [result.passing for result in results["alike"]] == [True, False, True]
     assert [result.query for result in results["alike"]] == QUESTIONS
+
+
+def test_each_judgement_is_logged_where_progress_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.evaluation")
+    for show_progress in (False, True):
+        runner = BatchEvalRunner({"relevancy": AnswerRelevancyEvaluator(ScriptedLLM(["YES"]))}, show_progress=show_progress)
+        runner.evaluate_response_strs(["Who?"], ["Ada."])
+    assert [record.getMessage() for record in caplog.records] == ["relevancy: 1.0"]
 
 
 def test_judgements_run_at_the_same_time() -> None:

@@ -145,6 +145,12 @@ def test_only_an_answer_that_wins_in_both_orders_is_better(prefers: str, score: 
     assert {logged.variables["reference"] for logged in llm.calls} == {"right"}
 
 
+def test_one_order_alone_may_decide() -> None:
+    llm = ScriptedLLM(["B"])
+    result = PairwiseComparisonEvaluator(llm, enforce_consensus=False).evaluate("Which?", "bad", second_response="good")
+    assert (result.score, result.passing, len(llm.calls)) == (0.0, False, 1)
+
+
 def test_a_preference_in_one_order_alone_is_a_tie_and_a_reply_without_one_is_invalid() -> None:
     def once(call: LLMCall) -> str:
         return "A" if call.variables["response"] == "x" else "TIE"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.extractive.contradictions import opposed
+from ragcore.extractive.contradictions import contradict
 from ragcore.text.quotable_sentences import Quote
 
 
 def says_something_else(question: str, *sentences: str, at: int = 0, document: str = "plan.pdf", lead: str = "") -> bool:
     quotes = [Quote(sentence, (), 0, document, lead=lead) for sentence in sentences]
-    return opposed(question, quotes)[at]
+    return contradict(question, quotes)[at]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_a_time_may_stand_anywhere_in_the_passage_or_in_the_name_of_its_document
 def test_a_long_passage_is_searched_once_and_not_for_each_of_its_sentences(question: str) -> None:
     sentences = [f"In April 2018 mill {number} was sold to Muslims." for number in range(8000)]  # minutes, if for each
     quotes = [Quote(sentence, (), 0, "plan.pdf") for sentence in sentences]
-    assert all(opposed(question, quotes))
-    assert not any(opposed(question, [*quotes, Quote("Some were sold to non-Muslims in March 2019.", (), 0, "plan.pdf")]))
+    assert all(contradict(question, quotes))
+    assert not any(contradict(question, [*quotes, Quote("Some were sold to non-Muslims in March 2019.", (), 0, "plan.pdf")]))
 
 
 def test_of_years_that_the_question_names_it_may_ask_for_one() -> None:
@@ -132,4 +132,4 @@ def test_nothing_is_held_against_a_sentence_in_a_script_whose_words_are_not_know
 
 
 def test_without_sentences_there_is_none() -> None:
-    assert opposed("What is not covered?", []) == []
+    assert contradict("What is not covered?", []) == []

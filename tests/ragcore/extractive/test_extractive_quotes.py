@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.quotable_sentences import Quote, distinct, joined, quotes_in, with_lists
+from ragcore.text.quotable_sentences import Quote, distinct, join_quotes, quotes_in, with_lists
 from ragcore.text.quote_places import first_place, list_at_start, place_of, quoted_from, quoted_places
 
 
@@ -176,7 +176,7 @@ def test_a_table_below_another_has_columns_of_its_own() -> None:
 
 def test_rows_of_two_cells_are_listed_too() -> None:
     quotes = quotes_in("Weight | 13 kg\nHeight | 92 cm", number=1)
-    assert joined(quotes) == "- Weight | 13 kg [1]\n- Height | 92 cm [1]"
+    assert join_quotes(quotes) == "- Weight | 13 kg [1]\n- Height | 92 cm [1]"
 
 
 def test_rows_are_listed_and_read_back_and_one_stands_alone() -> None:
@@ -184,20 +184,20 @@ def test_rows_are_listed_and_read_back_and_one_stands_alone() -> None:
         "Prices hold in May.\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
     )
     quotes = quotes_in(prices, number=1, source="menu.md")
-    answer = joined(with_lists(range(len(quotes)), quotes))
+    answer = join_quotes(with_lists(range(len(quotes)), quotes))
     assert answer == (
         "Prices hold in May. [1]\n- Item: Tea; 2024: £1; 2025: £2 [1]\n- Item: Ale; 2024: £3; 2025: £4 [1]\n\nNo cards. [1]"
     )
     assert [quote.text for quote in quotes_in(answer, number=None)] == [quote.text for quote in quotes]
-    assert joined(with_lists([1], quotes)) == "Item: Tea; 2024: £1; 2025: £2 [1]"
+    assert join_quotes(with_lists([1], quotes)) == "Item: Tea; 2024: £1; 2025: £2 [1]"
 
 
 def test_rows_below_what_introduces_them_are_its_list() -> None:
     text = "We sell these:\n\nItem | 2024 | 2025\nItem: Tea; 2024: £1; 2025: £2\nItem: Ale; 2024: £3; 2025: £4\n\nNo cards."
     quotes = quotes_in(text, number=1)
     whole = "We sell these:\n- Item: Tea; 2024: £1; 2025: £2\n- Item: Ale; 2024: £3; 2025: £4 [1]"
-    assert joined(with_lists([0, 1], quotes)) == whole
-    assert joined(with_lists([2], quotes)) == "We sell these:\n- Item: Ale; 2024: £3; 2025: £4 [1]"
+    assert join_quotes(with_lists([0, 1], quotes)) == whole
+    assert join_quotes(with_lists([2], quotes)) == "We sell these:\n- Item: Ale; 2024: £3; 2025: £4 [1]"
 
 
 def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_them() -> None:
@@ -299,14 +299,14 @@ def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
     text = "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n1. Write why.\n2. Send it."
     quotes = quotes_in(text, number=7, source="a.txt")
     rows = [row for row, quote in enumerate(quotes) if quote.bullet is None]
-    answer = joined(with_lists(rows, quotes))
+    answer = join_quotes(with_lists(rows, quotes))
     assert answer == (
         "We pay for these:\n- Boats. Small ones.\n- Carts [7]\n\nWe pay for no horses. [7] "
         "Ask first:\n1. Write why.\n2. Send it. [7]"
     )
     again = quotes_in(answer, number=None, source="a.txt")
     assert [str(quote) for quote in again] == [str(quote) for quote in quotes]
-    assert joined(with_lists(rows, again)) == answer
+    assert join_quotes(with_lists(rows, again)) == answer
     assert distinct([*again, *quotes]) == again
     assert quoted_from(answer)[7] == [quote.text for quote in quotes]
     assert [text[slice(*place)] for place in quoted_places(answer, 7, text)] == [
@@ -357,8 +357,8 @@ def test_a_list_item_ends_before_the_headings_below_it_and_not_where_its_line_is
 
 def test_documents_are_parted_by_paragraphs() -> None:
     quotes = [Quote("A.", (1,), 0, "x"), Quote("B.", (1,), 0, "x"), Quote("C.", (2,), 1, "y")]
-    assert joined(quotes) == "A. [1] B. [1]\n\nC. [2]"
-    assert joined([]) == ""
+    assert join_quotes(quotes) == "A. [1] B. [1]\n\nC. [2]"
+    assert join_quotes([]) == ""
 
 
 PRICES = "Tickets\nAdults £12.50\nChildren under 14 free\nFamily ticket £30"
@@ -435,7 +435,7 @@ def test_a_heading_right_above_a_list_introduces_it() -> None:
         ("Method", "Fry it.", ()),
     ]
     assert said(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
-    assert joined([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
+    assert join_quotes([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
 
 
 def test_a_heading_right_above_numbered_steps_introduces_them() -> None:
@@ -511,8 +511,8 @@ def test_a_line_of_a_list_may_say_what_its_heading_says() -> None:
 def test_several_prices_are_listed_and_one_is_not() -> None:
     one, two = (Quote(text, (1,), 0, "a", bullet="=") for text in ("Adults £12", "Children £6"))
     sentence = Quote("It is open.", (1,), 0, "a")
-    assert joined([one, two]) == "- Adults £12 [1]\n- Children £6 [1]"
-    assert joined([one, sentence]) == "Adults £12 [1] It is open. [1]"
+    assert join_quotes([one, two]) == "- Adults £12 [1]\n- Children £6 [1]"
+    assert join_quotes([one, sentence]) == "Adults £12 [1] It is open. [1]"
 
 
 @pytest.mark.timeout(60)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import NO_MODEL, ExtractiveLLM
-from ragcore.extractive.choices import NO_TOOL
-from ragcore.extractive.fixed_replies import is_refusal, nothing_about
+from ragcore.extractive.fixed_replies import NO_TOOL, is_refusal, nothing_about
 from ragcore.llms.base import Generation, LLMCall
 from ragcore.prompts import wording
 from ragcore.prompts.prompt import Choice, Passage, Prompt, Task, ToolCard, Variable
@@ -261,14 +260,14 @@ def test_a_number_is_read_with_its_thousands_and_decimals(query: str, numbers: t
 
 @pytest.mark.parametrize("query", ["Multiply 1,5 please", "Multiply 1,5 by 2", "Multiply 0,125 by 8", "Multiply 3.5km by 2"])
 def test_a_number_that_may_be_another_is_given_to_no_tool(query: str) -> None:
-    assert react(query, CARDS[:1]).endswith(f"Answer: {NO_TOOL}")
+    assert react(query, CARDS[:1]).endswith(f"Answer: {NO_TOOL['en']}")
 
 
 def test_a_tool_whose_text_is_no_question_is_not_called_by_chance() -> None:
     search = card("search", "Finds things", input="string")
     assert action(react("What is 12 by 34?", (search, CARDS[0])))[0] == "multiply"
-    assert react("Who is chair?", CARDS[2:]).endswith(f"Answer: {NO_TOOL}")
-    assert react("Who is chair?", CARDS[:1]).endswith(f"Answer: {NO_TOOL}")
+    assert react("Who is chair?", CARDS[2:]).endswith(f"Answer: {NO_TOOL['en']}")
+    assert react("Who is chair?", CARDS[:1]).endswith(f"Answer: {NO_TOOL['en']}")
 
 
 def test_what_tools_gave_becomes_the_answer_short_results_whole() -> None:
@@ -303,7 +302,7 @@ def test_a_call_with_tools_gives_a_tool_call_and_then_the_answer(prompt: Prompt)
 
 def test_without_a_tool_that_fits_no_call_is_made() -> None:
     odd = {"type": "function", "function": {"name": "delete", "parameters": schema(path="string", force="boolean")}}
-    assert generate(wording.AGENT, [USER], [odd], system_prompt="").text == NO_TOOL
+    assert generate(wording.AGENT, [USER], [odd], system_prompt="").text == NO_TOOL["en"]
     assert generate(wording.AGENT, [USER], system_prompt="").text == NO_MODEL
     call = LLMCall(wording.AGENT, {"system_prompt": ""}, (USER,), (SEARCH,), "none")
     assert ExtractiveLLM(HashEmbedding()).generate(call).tool_calls == ()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.extractive.question_generation import questions_in, questions_of_sentences
-from ragcore.extractive.question_patterns import asked_by
+from ragcore.extractive.question_patterns import question_for
 from ragcore.text.key_phrases import in_ordinary_case
 
 
@@ -32,7 +32,7 @@ from ragcore.text.key_phrases import in_ordinary_case
     ],
 )
 def test_a_sentence_gives_the_question_that_it_answers(sentence: str, question: str) -> None:
-    assert asked_by(sentence, {"lost", "employees"}) == question
+    assert question_for(sentence, {"lost", "employees"}) == question
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_sentence_gives_the_question_that_it_answers(sentence: str, question: 
     ],
 )
 def test_what_would_not_say_what_it_is_about_is_not_asked(sentence: str) -> None:
-    assert asked_by(sentence) == ""
+    assert question_for(sentence) == ""
 
 
 def test_a_question_is_taken_from_the_head_of_its_answer_and_not_out_of_a_paragraph() -> None:

@@ -21,7 +21,7 @@ from ragcore.extractive.sentence_vectors import UNRELATED
 from ragcore.observe import Span
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND
 from ragcore.text.language import language_of
-from ragcore.text.quotable_sentences import joined, quotes_in
+from ragcore.text.quotable_sentences import join_quotes, quotes_in
 from tests.lectern.test_library import finished, take_in
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def test_claims_and_passages_are_embedded_in_one_call_however_many_there_are() -
 def test_every_quote_of_the_reader_is_supported_with_its_passage(passage: str) -> None:
     number = PASSAGES.index(passage) + 1
     quotes = quotes_in(passage, number=number, source="a.txt")
-    found = SentenceCheck(HashEmbedding()).check(joined(quotes), PASSAGES)
+    found = SentenceCheck(HashEmbedding()).check(join_quotes(quotes), PASSAGES)
     judged = [sentence for sentence in found if sentence.verdict is not None]
     assert len(judged) >= len([quote for quote in quotes if quote.text.endswith((".", "。"))])
     assert {(sentence.verdict, sentence.passage) for sentence in judged} == {("supported", number - 1)}

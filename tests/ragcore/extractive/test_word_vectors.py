@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcore.embeddings.base import Tokens
-from ragcore.extractive.word_vectors import Words, exact_words, mean_cosine, words_of
+from ragcore.extractive.sentence_vectors import Words, exact_words, mean_cosine, words_of
 
 
 def test_a_word_is_the_mean_of_its_tokens_and_words_without_meaning_are_left_out() -> None:

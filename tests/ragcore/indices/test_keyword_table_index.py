@@ -13,6 +13,7 @@ from ragcore.indices.keyword_table.index import (
 )
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
+from ragcore.retrievers import KeywordTableSimpleRetriever
 from tests.ragcore.indices.doubles import by_line, document, found
 
 
@@ -69,6 +70,7 @@ def test_passages_are_ranked_by_the_words_they_share_with_the_question(lines: li
 def test_ten_passages_at_most_unless_told_otherwise() -> None:
     index = index_of(SimpleKeywordTableIndex, *(f"cats {number}" for number in range(15)))
     assert len(index.as_retriever().retrieve("cats")) == 10
+    assert len(KeywordTableSimpleRetriever(index, num_chunks_per_query=3).retrieve("cats")) == 3
     assert len(index.as_retriever(num_chunks_per_query=12).retrieve("cats")) == 12
 
 

@@ -239,7 +239,7 @@ def test_as_many_slots_as_memory_allows_each_with_the_whole_context(
         assert llm.metadata.context_window == CONTEXT
         llm.complete("Hello")
         assert llm.runtime._running is not None
-        with llm.runtime.in_use() as server, server._sent("GET", server.url.replace("/v1", "/props"), None) as response:
+        with llm.runtime.in_use() as server, server._send("GET", server.url.replace("/v1", "/props"), None) as response:
             response.read()
             props = response.json()
         assert props["total_slots"] == slots

@@ -17,7 +17,7 @@ from ragcore.postprocessor import (
     LongContextReorder,
     TimeWeightedPostprocessor,
 )
-from ragcore.postprocessor.dates import written
+from ragcore.postprocessor.recency import written_at
 from ragcore.schema import NodeWithScore, TextNode
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def dated(*dates: object) -> list[NodeWithScore]:
     ],
 )
 def test_dates_are_read_in_the_forms_that_files_and_mails_have(value: str | int, expected: datetime) -> None:
-    assert written({"date": value}, "date") == expected.timestamp()
+    assert written_at({"date": value}, "date") == expected.timestamp()
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_dates_are_read_in_the_forms_that_files_and_mails_have(value: str | int,
     ids=lambda value: str(value)[:20],
 )
 def test_what_is_no_date_is_older_than_everything(value: str | float | None) -> None:
-    assert written({"date": value}, "date") == float("-inf")
-    assert written({}, "date") == float("-inf")
+    assert written_at({"date": value}, "date") == float("-inf")
+    assert written_at({}, "date") == float("-inf")
 
 
 def test_the_newest_stay() -> None:

@@ -181,6 +181,9 @@ def test_a_cross_encoder_ranks_by_its_own_scores(cross_encoder: Path, device: st
     assert [id_ for id_, _ in ranked(found)] == [str(i) for i in best]
     assert [score for _, score in ranked(found)] == pytest.approx([scores[i] for i in best], abs=1e-5)
     assert best != [0, 1, 2]
+    keeping = SentenceTransformerRerank(model=str(cross_encoder), device="cpu", keep_retrieval_score=True)
+    for hit in keeping.postprocess_nodes(hits(8), query_str="why ?"):
+        assert hit.metadata["retrieval_score"] == hits(8)[int(hit.node_id)].score != hit.score
     assert reranker.postprocess_nodes([], query_str="why ?") == []
 
 

@@ -11,7 +11,9 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.node_parser.sentence import SentenceSplitter
+from ragcore.prompts.templates import PromptTemplate
 from ragcore.query_engine import CitationQueryEngine
+from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import Document, MetadataMode, NodeWithScore, QueryBundle, Template, TextNode
 from tests.ragcore.response_synthesizers.doubles import ListRetriever
@@ -49,6 +51,23 @@ def test_the_model_sees_each_small_passage_below_its_number() -> None:
     sent = llm.calls[0].messages[-1].content
     for number, hit in enumerate(response.source_nodes, 1):
         assert f"[{number}] book.txt\n{hit.text}" in sent
+
+
+def test_templates_and_mode_are_those_of_its_synthesizer() -> None:
+    llm = ScriptedLLM(["first", "second"])
+    engine = CitationQueryEngine.from_args(
+        retriever=ListRetriever([NodeWithScore(TextNode("One."), 1.0), NodeWithScore(TextNode("Two."), 0.9)]),
+        llm=llm,
+        citation_qa_template=PromptTemplate("{query_str} from {context_str}"),
+        citation_refine_template=PromptTemplate("{existing_answer} with {context_str}"),
+        response_mode="refine",
+        streaming=True,
+    )
+    answer = engine.query("Is it?")
+    assert isinstance(answer, AnswerStream)
+    assert "".join(answer) == "second"
+    first, second = (call.messages[-1].content for call in llm.calls)
+    assert (first[:11], second[:10], "Two." in second) == ("Is it? from", "first with", True)
 
 
 def test_without_overlap_nothing_is_lost_or_repeated_and_the_order_of_the_passages_stays() -> None:

@@ -159,7 +159,7 @@ def test_engines_are_asked_at_the_same_time() -> None:
 
 
 def test_verbose_logs_the_trace_of_each_question(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "ragcore.query_engine")
+    caplog.set_level(logging.INFO, "ragcore")
     llm = ScriptedLLM(lambda call: "1" if call.prompt.name == "select_single" else "Which?")
     chosen = LLMSingleSelector(llm, embed_model=HashEmbedding())
     for verbose in (False, True):

@@ -9,7 +9,7 @@ import pytest
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.answerer import ExtractiveLLM
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.query_engine import SubQuestionAnswerPair, SubQuestionQueryEngine
+from ragcore.query_engine import LLMQuestionGenerator, SubQuestionAnswerPair, SubQuestionQueryEngine
 from ragcore.query_engine.sub_question import SubQuestion, read_sub_questions
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from tests.ragcore.query_engine.engines import FixedEngine, tool
@@ -123,9 +123,10 @@ def test_many_forms_of_reply_are_understood(reply: str, expected: list[str]) -> 
 
 def test_a_question_is_divided_in_words_of_its_own() -> None:
     llm = ScriptedLLM([json.dumps(PARTS), "Both."])
-    own = SubQuestionQueryEngine([tool("rome", rome()), tool("paris", paris())], llm, prompt="Divide {query_str}!")
+    generator = LLMQuestionGenerator.from_defaults(llm, prompt_template_str="Divide {query_str} for {tools_str}!")
+    own = SubQuestionQueryEngine([tool("rome", rome()), tool("paris", paris())], llm, question_gen=generator)
     own.query("Who?")
-    assert llm.calls[0].messages[-1].content == "Divide Who?!"
+    assert llm.calls[0].messages[-1].content == "Divide Who? for (1) rome: about rome\n\n(2) paris: about paris!"
 
 
 def test_a_stream_has_asked_the_parts_before_its_first_piece() -> None:

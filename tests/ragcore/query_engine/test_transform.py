@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
@@ -47,6 +49,14 @@ def test_a_question_is_decomposed_by_what_the_index_holds_and_stays_where_nothin
     assert inner.asked == [becomes]
 
 
+def test_a_verbose_transform_logs_what_a_question_becomes(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.retrievers")
+    for verbose in (False, True):
+        StepDecomposeQueryTransform(ScriptedLLM(["Which year?"]), verbose=verbose).run("Why?")
+    (message,) = caplog.messages
+    assert message.startswith("transform_query: ")
+
+
 def test_a_passage_is_imagined_in_words_of_its_own() -> None:
     llm = ScriptedLLM(["Rain."])
     assert HyDEQueryTransform(llm, "Imagine {query_str}").run("Why?").custom_embedding_strs == ("Rain.", "Why?")
@@ -69,6 +79,8 @@ def test_each_step_knows_the_answers_before_it_and_none_ends_them() -> None:
     assert known == ["", "- A?\n- A is known [1].", "- A?\n- A is known [1].\n- B?\n- B is known [1]."]
     assert {logged.variables["context_str"] for logged in llm.calls[:3]} == {"all of it"}
     assert [pair.sub_q.sub_question for pair in response.metadata["sub_questions"]] == ["A?", "B?"]
+    answers = [(question, str(answer)) for question, answer in response.metadata["sub_qa"]]
+    assert answers == [("A?", "A is known [1]."), ("B?", "B is known [1].")]
     assert [hit.node.id_ for hit in response.source_nodes] == ["x"]
 
 

@@ -25,7 +25,7 @@ from ragcore.errors import (
     UnsupportedFileError,
 )
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.pdf.line_joining import Line, paragraphs, plain, without_running_lines
+from ragcore.readers.pdf.line_joining import Line, paragraphs, text_lines, without_running_lines
 from ragcore.readers.registry import read_file
 from ragcore.schema import Document
 from tests import making
@@ -108,7 +108,7 @@ def test_a_line_of_thousands_of_digits_on_every_page_stays() -> None:
 
 def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
     page = "Contents of the box:\n1. a lamp\n2. a rope\nStation 1871 84\nHarbour 1872 3"
-    assert paragraphs(plain(page)) == page
+    assert paragraphs(text_lines(page)) == page
 
 
 def test_the_title_of_the_next_list_is_no_part_of_the_item_above_it() -> None:
@@ -116,7 +116,7 @@ def test_the_title_of_the_next_list_is_no_part_of_the_item_above_it() -> None:
         "• Assess and update sales policies and procedures as needed\nQualifications:\n"
         "• Five years of sales, of which three in a team\n• Knowledge of contracts with vendors, and of\nMicrosoft Office"
     )
-    assert paragraphs(plain(page)).splitlines() == [
+    assert paragraphs(text_lines(page)).splitlines() == [
         "• Assess and update sales policies and procedures as needed",
         "Qualifications:",
         "• Five years of sales, of which three in a team",
@@ -127,11 +127,11 @@ def test_the_title_of_the_next_list_is_no_part_of_the_item_above_it() -> None:
 
 def test_signs_that_stand_one_below_the_other_are_a_line() -> None:
     page = ["第", "二", "十", "六", "条", "を", "含", "む。）", "", "備", "考", "頻度", "時間", "A", "B"]
-    assert paragraphs(plain("\n".join(page))) == "第二十六条を含む。）\n\n備考\n\n頻度\n時間\nA\nB"
+    assert paragraphs(text_lines("\n".join(page))) == "第二十六条を含む。）\n\n備考\n\n頻度\n時間\nA\nB"
 
 
 def test_a_hyphen_that_belongs_to_a_word_is_kept_where_the_document_shows_it() -> None:
-    page = plain("a well-\nknown and impor-\ntant thing")
+    page = text_lines("a well-\nknown and impor-\ntant thing")
     assert paragraphs(page, frozenset({"well-known"})) == "a well-known and important thing"
 
 

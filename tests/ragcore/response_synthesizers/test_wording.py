@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
@@ -13,7 +15,7 @@ from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate
 from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE
 from ragcore.query_engine import RetrieverQueryEngine
-from ragcore.response_synthesizers import ResponseMode, Synthesizer, get_response_synthesizer
+from ragcore.response_synthesizers import ResponseMode, Synthesizer, TreeSummarize, get_response_synthesizer
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, passages_from
 from ragcore.schema import MessageRole, NodeWithScore, Template, TextNode
 from ragcore.settings import Settings
@@ -148,6 +150,14 @@ def test_an_answer_goes_on_from_an_earlier_one() -> None:
     assert get_response_synthesizer(llm).synthesize("What?", [], prev_response="before").response == "before"
     with pytest.raises(ValueError, match="accumulate"):
         get_response_synthesizer(llm, "accumulate").synthesize("What?", nodes("a"), prev_response="before")
+
+
+def test_a_verbose_synthesizer_logs_each_trace(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ragcore.response_synthesizers")
+    for verbose in (False, True):
+        TreeSummarize(word_llm(counting()), verbose=verbose).get_response("What?", ["a"])
+        get_response_synthesizer(word_llm(counting()), verbose=verbose).synthesize("What?", nodes("a"))
+    assert [message.split()[0].rstrip(":") for message in caplog.messages] == ["synthesize", "synthesize"]
 
 
 async def _asked(synthesizer: Synthesizer) -> str:

@@ -12,8 +12,8 @@ from ragcore.retrievers.query_transforms import (
     DecomposeQueryTransform,
     HyDEQueryTransform,
     StepDecomposeQueryTransform,
+    TransformRetriever,
 )
-from ragcore.retrievers.transform import TransformRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 
 

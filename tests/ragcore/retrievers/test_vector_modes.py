@@ -238,6 +238,8 @@ def test_words_alone_words_and_vectors_and_their_shares() -> None:
     assert found(vector_store_query_mode="sparse", sparse_top_k=1) == words[:1]
     both = [(hit.node.id_, hit.score) for hit in HybridRetriever(store, embedder, 3, cosine_share=0.25).retrieve("red boats")]
     assert found(vector_store_query_mode="hybrid", alpha=0.25) == both
+    assert found(vector_store_query_mode="hybrid", alpha=0.25, hybrid_top_k=2) == both[:2] != both
+    assert len(found(hybrid_top_k=2)) == 3, "for the mode hybrid alone"
     nearest = [hit.node.id_ for hit in store.search(embedder.embed_query("red boats"), 3)]
     assert [id_ for id_, _ in found(vector_store_query_mode="hybrid", alpha=1.0)] == nearest
 

@@ -344,6 +344,6 @@ def test_a_file_that_lacks_what_cannot_be_added_says_which_version_opens_it(tmp_
 
 
 def test_a_folder_that_is_gone_is_said_and_not_taken_for_a_full_disk(database: SQLiteDatabase) -> None:
-    with pytest.raises(StoreError, match="cannot be opened or written"), database._in_words():
+    with pytest.raises(StoreError, match="cannot be opened or written"), database._translate_errors():
         raise sqlite3.OperationalError("disk I/O error")  # what SQLite says when its folder is deleted under it
     assert not database.path.parent.exists()

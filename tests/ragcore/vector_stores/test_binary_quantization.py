@@ -12,7 +12,7 @@ from ragcore.schema import Document, TextNode
 from ragcore.sql.sqlite import SQLiteDatabase
 from ragcore.vector_stores import disk, disk_vectors, search
 from ragcore.vector_stores.base import EVERYTHING, Scope
-from ragcore.vector_stores.binary_quantization import CHUNK, Signs, packed
+from ragcore.vector_stores.binary_quantization import CHUNK, Signs, sign_bits
 from ragcore.vector_stores.disk import SCHEMA, DiskStore
 from ragcore.vector_stores.search import nearest, nearest_by_signs
 
@@ -29,7 +29,7 @@ def clustered(count: int, width: int = WIDTH, seed: int = 0) -> Any:
 
 def signs_of(rows: Any) -> Signs:
     mean = rows.mean(axis=0)
-    chunks = [packed(rows[start : start + CHUNK], mean) for start in range(0, len(rows) // CHUNK * CHUNK, CHUNK)]
+    chunks = [sign_bits(rows[start : start + CHUNK], mean) for start in range(0, len(rows) // CHUNK * CHUNK, CHUNK)]
     return Signs(mean, np.stack(chunks))
 
 
@@ -38,7 +38,7 @@ def signs_of(rows: Any) -> Signs:
 def test_a_bit_says_whether_a_number_is_above_the_mean(count: int, width: int, seed: int) -> None:
     rows = np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
     mean = rows.mean(axis=0)
-    words = packed(rows, mean)
+    words = sign_bits(rows, mean)
     assert words.shape == (-(-width // 64), count)
     for row in range(count):
         for number in range(width):
@@ -49,7 +49,7 @@ def test_the_differing_signs_are_those_of_a_plain_count() -> None:
     rows = clustered(2 * CHUNK, 100)
     signs = signs_of(rows)
     query = clustered(1, 100, seed=5)[0]
-    assert signs.differing(query).tolist() == ((rows > signs.mean) != (query > signs.mean)).sum(axis=1).tolist()
+    assert signs.count_differing_bits(query).tolist() == ((rows > signs.mean) != (query > signs.mean)).sum(axis=1).tolist()
 
 
 def in_any_direction(count: int, width: int = WIDTH, seed: int = 0) -> Any:

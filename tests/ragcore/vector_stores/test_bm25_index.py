@@ -95,9 +95,9 @@ def test_any_sequence_of_changes_gives_the_scores_of_a_plain_count(
     for module, name, small in (
         (postings_codec, "BLOCK", 3),
         (postings_codec, "BATCH", 4),
-        (bm25_index, "ASKED", 2),
+        (bm25_index, "BLOCKS_PER_STATEMENT", 2),
         (bm25_index, "FEW", 2),
-        (bm25_index, "CACHED", 2000),
+        (bm25_index, "CACHE_BYTES", 2000),
     ):
         monkeypatch.setattr(module, name, small)
     index, known = Postings(), dict[int, list[str]]()

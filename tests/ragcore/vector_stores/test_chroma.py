@@ -25,7 +25,7 @@ from ragcore.storage.storage_context import StorageContext
 from ragcore.vector_stores import chroma
 from ragcore.vector_stores.base import Scope
 from ragcore.vector_stores.chroma import ChromaVectorStore
-from ragcore.vector_stores.chroma_where import where_of
+from ragcore.vector_stores.chroma_records import where_of
 from ragcore.vector_stores.filters import MetadataFilter, MetadataFilters
 from tests.chroma import close_clients
 from tests.chroma import server as chroma_server
@@ -44,7 +44,7 @@ def closed() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def with_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few passages there are."""
-    monkeypatch.setattr(chroma, "LOOKED_AT", 0)
+    monkeypatch.setattr(chroma, "EXACT", 0)
 
 
 def client(folder: Path) -> Any:
@@ -126,7 +126,7 @@ class _Forgetful:
 def test_a_change_in_the_middle_of_a_search_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int, when: str
 ) -> None:
-    monkeypatch.setattr(chroma, "LOOKED_AT", looked_at)
+    monkeypatch.setattr(chroma, "EXACT", looked_at)
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     writer.put(*item("a", "old"))

@@ -84,7 +84,7 @@ def test_many_passages_are_found_by_the_vector_index_and_new_ones_at_once(
         assert waiting(database) == 30
     assert waiting(database) == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_module, "TAKEN_IN", 0)
+        patch.setattr(store_module, "HNSW_STEPS", 0)
         put(store, range(230, 540))
     assert waiting(database) == 310
     right = [len({*found(store, query)} & {*nearest(query, 10, range(540))}) for query in UNIT[540:]]

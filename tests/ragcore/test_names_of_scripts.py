@@ -1,0 +1,213 @@
+"""Names and habits of scripts written for LlamaIndex, beyond the tutorials."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from ragcore.agent.structured_response import messages_to_xml_format
+from ragcore.callbacks import CallbackManager, CBEventType, LlamaDebugHandler, TokenCountingHandler
+from ragcore.chat_engine import SimpleChatEngine
+from ragcore.content_blocks import ImageBlock, VideoBlock
+from ragcore.embeddings.base import mean_agg
+from ragcore.errors import DamagedStoreError
+from ragcore.evaluation.base import BaseEvaluator, EvaluationResult
+from ragcore.indices.document_summary.index import DocumentSummaryIndex
+from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex
+from ragcore.indices.summary.index import SummaryIndex
+from ragcore.llms import MockLLM, ScriptedLLM
+from ragcore.llms.tool_call import ToolCall
+from ragcore.node_parser import SentenceSplitter
+from ragcore.node_parser.text_splitter import truncate_text
+from ragcore.objects import ObjectIndex, SimpleObjectNodeMapping
+from ragcore.program import FunctionCallingProgram, num_valid_fields, process_streaming_content_incremental
+from ragcore.prompts import RichPromptTemplate
+from ragcore.response_synthesizers import TreeSummarize
+from ragcore.schema import ChatMessage, ChatResponse, Document, NodeWithScore, ObjectType, QueryBundle, Response, TextNode
+from ragcore.selectors import SelectionOutputParser
+from ragcore.storage.chat_store import SimpleChatStore
+from ragcore.storage.docstore import SimpleDocumentStore
+from ragcore.text.rake import extract_keywords_given_response
+
+
+class Lines(SentenceSplitter):
+    def split_text(self, text: str) -> list[str]:
+        return text.split("\n")
+
+
+class Loud(SentenceSplitter):
+    def split_text(self, text: str) -> list[str]:
+        return [text.upper()]
+
+
+class Album(BaseModel):
+    title: str
+    year: int
+
+
+def test_a_splitter_of_ones_own_gives_the_texts_of_the_nodes() -> None:
+    nodes = Lines().get_nodes_from_documents([Document("One.\nOne.\nTwo.")])
+    assert [(node.text, node.start_char_idx) for node in nodes] == [("One.", 0), ("One.", 5), ("Two.", 10)]
+    assert truncate_text("One.\nTwo.", Lines()) == "One."
+    with pytest.raises(ValueError, match="not in the text"):
+        Loud().get_nodes_from_documents([Document("One.")])
+
+
+def test_an_index_names_its_passages_in_order() -> None:
+    index = SummaryIndex.from_documents([Document("One.\nTwo.", "d")], transformations=[Lines()], use_async=True)
+    index.summary = "Numbers"
+    struct = index.index_struct
+    assert (struct.index_id, struct.summary) == (index.index_id, "Numbers")
+    assert [node.text for node in index.docstore.get_nodes(struct.nodes)] == ["One.", "Two."]
+    assert (struct.node_ids, struct.nodes_dict) == (set(struct.nodes), {id_: id_ for id_ in struct.nodes})
+    table = SimpleKeywordTableIndex([TextNode("herons fish", "a"), TextNode("owls fish", "b")]).index_struct.table
+    assert table["fish"] == {"a", "b"}
+
+
+def test_objects_are_found_through_any_index_and_mapping() -> None:
+    mapping = SimpleObjectNodeMapping.from_objects(["a", "b"])
+    index = ObjectIndex.from_objects(["a", "b"], mapping, index_cls=SummaryIndex)
+    index.insert_object("c")
+    assert index.as_retriever().retrieve("anything") == ["a", "b", "c"]
+    named = ObjectIndex.from_objects(
+        ["x"], index_cls=SummaryIndex, to_node_fn=lambda obj: TextNode(obj, obj), from_node_fn=lambda node: node.id_ * 2
+    )
+    assert named.as_retriever().retrieve("anything") == ["xx"]
+
+
+def test_a_program_calls_the_form_as_a_function() -> None:
+    rain, sun = (ToolCall.of("1", "Album", json) for json in ('{"title": "Rain", "year": 1}', '{"title": "Sun", "year": 2}'))
+    llm = ScriptedLLM([rain], is_function_calling_model=True)
+    program = FunctionCallingProgram.from_defaults(output_cls=Album, prompt_template_str="About {topic}", llm=llm)
+    assert program(topic="weather") == Album(title="Rain", year=1)
+    several = FunctionCallingProgram.from_defaults(
+        output_cls=Album,
+        prompt_template_str="About {topic}",
+        llm=ScriptedLLM([sun], is_function_calling_model=True),
+        allow_parallel_tool_calls=True,
+    )
+    assert several(topic="weather") == [Album(title="Sun", year=2)]
+
+
+def test_an_object_grows_with_its_json() -> None:
+    def read(text: str, before: Album | None = None) -> BaseModel:
+        return process_streaming_content_incremental(ChatResponse(ChatMessage("assistant", text)), Album, before)
+
+    assert read('{"title": "Rain", "year": 1}') == Album(title="Rain", year=1)
+    partial = read('{"title": "Ra')
+    assert (partial.title, num_valid_fields(partial)) == ("Ra", 1)  # type: ignore[attr-defined]
+    known = Album(title="Sun", year=2)
+    assert read("Well,", known) is known
+    assert num_valid_fields(read("")) == 0
+
+
+def test_handlers_hear_of_events_of_a_scripts_own() -> None:
+    debug, counter = LlamaDebugHandler(event_starts_to_ignore=[CBEventType.CHUNKING]), TokenCountingHandler()
+    manager = CallbackManager([debug, counter])
+    manager.on_event_end(CBEventType.CHUNKING, {"chunks": ["one"]}, manager.on_event_start(CBEventType.CHUNKING))
+    manager.on_event_end(CBEventType.LLM, {"formatted_prompt": "one", "response": "two"}, "mine")
+    manager.on_event_end(CBEventType.EMBEDDING, {"chunks": ["one", "two"]})
+    assert [event.event_type.value for event in debug.sequential_events] == ["chunking", "llm", "embedding"]
+    assert debug.event_pairs_by_type[CBEventType.LLM][0].id_ == "mine"
+    assert (counter.total_llm_token_count, counter.total_embedding_token_count) == (2, 2)
+
+
+def test_an_evaluator_of_ones_own_may_be_async_alone() -> None:
+    class Always(BaseEvaluator):
+        async def aevaluate(self, query: str | None = None, response: str | None = None) -> EvaluationResult:  # type: ignore[override]
+            return EvaluationResult(query=query, response=response, score=1.0)
+
+    assert Always().evaluate("Who?", "Ada").score == 1.0
+    assert asyncio.run(Always().aevaluate_response("Who?")).response is None
+    with pytest.raises(NotImplementedError, match="_judge or aevaluate"):
+        BaseEvaluator().evaluate("Who?")
+
+
+def test_a_reply_is_read_as_choices() -> None:
+    reply = 'Here: [{"choice": 2, "reason": "newer"}, {"choice": 1}]'
+    assert [(each.choice, each.reason) for each in SelectionOutputParser().parse(reply).parsed_output] == [
+        (2, "newer"),
+        (1, ""),
+    ]
+    with pytest.raises(ValueError, match="names no choice"):
+        SelectionOutputParser().parse("I cannot say.")
+
+
+def test_a_mock_that_overrides_chat_answers_with_it() -> None:
+    class Fixed(MockLLM):
+        def chat(self, messages: Sequence[ChatMessage], **kwargs: object) -> ChatResponse:  # type: ignore[override]
+            return ChatResponse(ChatMessage("assistant", f"{len(messages)} messages"))
+
+    engine = SimpleChatEngine.from_defaults(llm=Fixed())
+    assert str(engine.chat(QueryBundle("Hello"))) == "2 messages"  # the system's and the user's
+    assert engine.chat_history[0].content == "Hello"
+
+
+def test_messages_of_a_store_come_and_go_one_by_one() -> None:
+    store = SimpleChatStore()
+    for text in ("one", "three"):
+        store.add_message("ada", ChatMessage.from_str(text))
+    store.add_message("ada", ChatMessage.from_str("two"), idx=1)
+    assert store.delete_message("ada", 0) == ChatMessage.from_str("one")
+    assert store.delete_last_message("ada") == ChatMessage.from_str("three")
+    assert (store.get_messages("ada"), store.delete_message("ada", 1)) == ([ChatMessage.from_str("two")], None)
+
+
+def test_blocks_take_buffers_and_urls_of_data() -> None:
+    assert ImageBlock(image=BytesIO(b"abc")).resolve_image().read() == b"abc"
+    assert VideoBlock(url="data:text/plain,a%20b").resolve_video().read() == b"a b"
+    with pytest.raises(ValueError, match="missing comma"):
+        ImageBlock(url="data:image/png;base64").resolve_image()
+    with pytest.raises(ValueError, match="needs its data"):
+        ImageBlock(image=b"").resolve_image()
+
+
+def test_nodes_name_their_kind_and_vector() -> None:
+    document, node = Document("Boats.", "d"), TextNode("Boats.", embedding=[1.0])
+    assert (document.ref_doc_id, document.get_type(), node.get_type()) == ("d", ObjectType.DOCUMENT, ObjectType.TEXT)
+    assert (document.as_related_node_info().node_type, TextNode.class_name()) == (ObjectType.DOCUMENT, "TextNode")
+    assert NodeWithScore(node).get_embedding() == NodeWithScore(node).embedding == [1.0]
+
+
+def test_a_document_store_is_kept_in_a_file(tmp_path: Path) -> None:
+    store, path = SimpleDocumentStore(), tmp_path / "docstore.json"
+    store.add_documents([Document("Boats.", "d"), TextNode("Red.", "n", ref_doc_id="d")])
+    store.persist(path)
+    loaded = SimpleDocumentStore.from_persist_path(path)
+    assert (loaded.docs, loaded.get_all_document_hashes()) == (store.docs, store.get_all_document_hashes())
+    assert loaded.get_ref_doc_info("d") == store.get_ref_doc_info("d")
+    path.write_text('{"docs": 1}')
+    with pytest.raises(DamagedStoreError, match="does not hold documents"):
+        SimpleDocumentStore.from_persist_path(path)
+
+
+def test_summaries_of_documents_are_written_by_a_synthesizer_of_ones_own() -> None:
+    class Title(TreeSummarize):
+        def synthesize(self, query: str, nodes: Sequence[NodeWithScore]) -> Response:  # type: ignore[override]
+            return Response(f"{query}: {nodes[0].text}")
+
+    index = DocumentSummaryIndex([TextNode("Boats.", ref_doc_id="d")], response_synthesizer=Title(), summary_query="About")
+    assert index.get_document_summary("d") == "About: Boats."
+
+
+def test_vectors_have_a_mean_and_templates_a_kind() -> None:
+    assert mean_agg([[3.0, 4.0], [0.0, 1.0]]) == [1.5, 2.5]
+    with pytest.raises(ValueError, match="No embeddings"):
+        mean_agg([])
+    assert RichPromptTemplate("{% chat role='user' %}Hi{% endchat %}").is_chat_template
+    assert not RichPromptTemplate("Hi {{ name }}").is_chat_template
+
+
+def test_keywords_of_a_reply_come_with_their_words() -> None:
+    assert extract_keywords_given_response("red boat, The Sail") == {"red boat", "red", "boat", "the sail", "sail"}
+
+
+def test_a_conversation_is_one_message_of_xml_below_the_systems() -> None:
+    system, talk = messages_to_xml_format([ChatMessage("system", "Be brief."), ChatMessage("user", "Hello")])
+    assert (system.content, talk.role.value) == ("Be brief.", "user")
+    assert "\t<user>\n\t\t<message>Hello</message>\n\t</user>" in talk.content
