@@ -1,5 +1,5 @@
-"""Starts Lectern: `python app.py`, which `lectern` does too, or `streamlit run app.py`, for those who change the screens, which
-waits without end for the header of a request. The screens begin in lectern/ui/shell.py."""
+"""Starts Lectern with `python app.py`, as `lectern` does. For work on the screens use `streamlit run app.py`, which has no time
+limit for request headers. The screens begin in lectern/ui/shell.py."""
 
 import sys
 from pathlib import Path
@@ -10,8 +10,8 @@ from lectern.ui.server import header_deadline
 from lectern.ui.server.app import MIDDLEWARE, ROUTES, lifespan, on_script_error
 
 SCREENS = Path(__file__).resolve().parent / "lectern" / "ui"
-# Else Streamlit puts it there for each run and takes it away again, and a thread that imports something just then, such as the
-# embedder's libraries, passes over the folder behind it.
+# Otherwise Streamlit adds and removes it in every run, and an import in another thread at that moment, such as the
+# embedder's libraries, would miss the folder after it.
 sys.path.append(str(SCREENS))
 
 header_deadline.install()

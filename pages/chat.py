@@ -1,4 +1,4 @@
-"""Chat: a conversation with the documents. Its id is in the address, so that a reload shows the same."""
+"""Chat: a conversation with the documents. Its id is in the address for reloads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lectern.ui.widgets.chat_options import mode_menu, scope_menu
 from lectern.ui.widgets.model_offer import model_offer, offered_below
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import problem, session_problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.reading import reading_line
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
@@ -24,7 +24,7 @@ from lectern.ui.widgets.suggested import suggested_questions
 from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
 from ragcore.errors import Problem
 
-WINDOW = 20  # messages drawn at once
+WINDOW = 20  # messages at first
 
 library, runs, state = resources.library(), resources.current_index().runs, session()
 
@@ -50,7 +50,7 @@ def show_earlier() -> None:
 
 
 def continue_as_asked() -> None:
-    """A conversation that is opened goes on in the way, and with the documents, of its last question."""
+    """An opened conversation continues with the mode and documents of its last question."""
     if state.chat.conversation == state.chat.options_of:
         return
     state.chat.options_of = state.chat.conversation
@@ -100,7 +100,7 @@ if undrawn > 0:
         on_click=show_earlier,
     )
 
-growing = None  # the message that is being written, and its place
+growing = None  # the growing message, and its place
 offered = None if answering else offered_below(messages)
 for message in messages:
     if message.role == "user":
@@ -113,11 +113,7 @@ for message in messages:
         if message is offered:
             model_offer(message)
 
-if state.problem is not None:
-    pressed = problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="chat")
-    if pressed:
-        state.problem = None
-        st.rerun()
+session_problem("chat")
 
 if not answering:
     before = [message.text for message in messages if message.role == "user"]

@@ -1,4 +1,4 @@
-"""Document: one document as it is, with a search in it. Its id is in the address, so that a reload shows the same."""
+"""Document: one document with a search. Its id is in the address for reloads."""
 
 from __future__ import annotations
 

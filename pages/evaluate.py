@@ -1,4 +1,4 @@
-"""Evaluate: questions whose answers are known, and how well each way of finding and answering does on them."""
+"""Evaluate: questions with known answers, and how well each setting finds and answers them."""
 
 from __future__ import annotations
 

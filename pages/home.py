@@ -49,7 +49,7 @@ with st.container(key="hero"):
     if not files:
         st.markdown(_("Drop in files, ask a question, and get an answer that shows the page it came from."))
 
-# Each part has its place, drawn or not: what moves by itself further down would otherwise land in another's.
+# Each part has its own container, even if empty. Otherwise a fragment further down could land in another's place.
 with st.container():
     if state.problem is not None:
         problem(state.problem, key="home")
@@ -58,7 +58,7 @@ with st.container():
     offer(recorded_questions(chat=True), ask_recorded, key="home")
 
 with st.container():
-    # From the beginning, so that the list below stays where it is when the first is ready.
+    # Drawn early, so that the list below does not move when the first file is ready.
     if ready or reading:
         with st.container(key="ask_here"):
             st.chat_input(_("Ask your documents"), key="home_ask", on_submit=ask, disabled=not ready)

@@ -1,4 +1,4 @@
-"""Indexes: one for each pile of documents, what is in it, and how it is cut into passages."""
+"""Indexes: one per collection of documents, with its content and its passages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ state.viewer.document = places.from_address("d", state.viewer.document or None) 
 places.to_address("d", state.viewer.document or None, "")
 
 st.title(_("Indexes"), anchor=False)
-# Each part has its place, drawn or not: what moves by itself would otherwise land in another's.
+# Each part has its own container, even if empty. Otherwise a fragment could land in another's place.
 with st.container():
     index_list()
 with st.container():

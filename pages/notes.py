@@ -1,4 +1,4 @@
-"""Notes: answers and quotes that were kept, with the passages that they cite."""
+"""Notes: saved answers and quotes with the passages that they cite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare: one question, answered in one way or in several side by side, from passages that are listed with their scores."""
+"""Compare: one question in one or several response modes, with the list of passages and their scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lectern.ui.widgets.differences import pinned_line, pins
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import address, citation_clicks
 from lectern.ui.widgets.price import price_tag, total_tag
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import session_problem
 from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
 from lectern.ui.widgets.recorded_demo import offer, recorded_questions
 from lectern.ui.widgets.search_options import chosen_ask, put_settings, search_options
@@ -29,7 +29,12 @@ from lectern.ui.widgets.typed import follow_typing
 
 SNIPPET = 160  # characters of a passage in the list
 RECENT = 12
-QUOTING_ALIKE = {"compact", "refine", "tree_summarize", "simple_summarize"}  # without a language model, for most questions
+QUOTING_ALIKE = {
+    "compact",
+    "refine",
+    "tree_summarize",
+    "simple_summarize",
+}  # these modes often quote the same, without a language model
 
 library, runs, state = resources.library(), resources.current_index().runs, session()
 
@@ -51,7 +56,7 @@ def asks_of(answers: list[Message]) -> list[Ask]:
 
 
 def take_up(asks: list[Ask], fill: Callable[[str, object], None]) -> None:
-    """A result that is opened brings its question and its settings with it."""
+    """Fills the form with the question and settings of a result."""
     if asks:
         fill("query_text", asks[0].question)
         fill("query_modes", [ask.response_mode for ask in asks])
@@ -70,7 +75,7 @@ def chosen_asks() -> list[Ask]:
 
 
 def chosen_reading() -> Reading:
-    """What the next question is put to. The chosen ways are those of the best passages."""
+    """What the next question reads. The chosen response modes apply to the best passages only."""
     return state.ask.to_read.get("query_reading", "best")
 
 
@@ -81,13 +86,12 @@ def ask() -> None:
 
 
 def earlier(one: Conversation) -> str:
-    """The question and the ways it was answered, which tell the same question asked twice apart."""
+    """The question and its response modes, which tell repeated questions apart."""
     ways = [labels.mode_label(ask.response_mode) for ask in asks_of(library.conversations.messages(one.id))]
     return label(" · ".join([one.title, ", ".join(ways)]))
 
 
 def open_query(query_id: str) -> None:
-    """Show an earlier result with the question and the settings it had."""
     state.query.conversation, state.panel, state.problem = query_id, "", None
     take_up(asks_of(library.conversations.messages(query_id)), fill_widget)
 
@@ -121,9 +125,9 @@ def earlier_questions() -> None:
     conversations = [*library.conversations.all("query"), *library.conversations.all("compare")]
     if not conversations:
         return
-    # A key of its own for each result: choosing one closes the list, which would cover it.
+    # A new key closes the list after a choice.
     key = f"earlier_{state.query.conversation}"
-    # Not on_change="rerun": a click on another page closes the list, too, and that run would lead back to this page.
+    # Not on_change="rerun": a click on another page closes the list too, and that run would lead back to this page.
     with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key):
         for number, one in enumerate(sorted(conversations, key=lambda one: -one.updated)[:RECENT]):
             with st.container(key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"):
@@ -131,7 +135,7 @@ def earlier_questions() -> None:
 
 
 def ways_of_answering() -> list[Ask]:
-    """The chips, what the chosen ways do, and what they take; or what is read instead, which has its own price and way."""
+    """The choice of response modes with their descriptions and prices, or what is read instead."""
     st.pills(
         _("Response modes"),
         list(labels.response_modes()),
@@ -190,13 +194,11 @@ def form() -> None:
         )
         choose_reading("query_reading", disabled=answering)
         search_options(files)
-        if answering:  # last, so that it moves none of the others
+        if answering:  # last, so that it does not move the others
             stop = _("Stop") if len(answers) == 1 else _("Stop all")
             st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))
     offer_here(chat=False)
-    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="query"):
-        state.problem = None
-        st.rerun()
+    session_problem("query")
 
 
 def passages(message: Message) -> None:
@@ -206,10 +208,8 @@ def passages(message: Message) -> None:
         with st.container(key=f"hit_{message.id}_{source.number}", border=True):
             st.markdown(f"[{source.number} · {label(labels.place(source))}]({address(message, source)})")
             text = " ".join(source.text.split())
-            if len(text) <= SNIPPET:
-                st.markdown(label(text))
-            else:
-                st.markdown(label(text[:SNIPPET].rsplit(" ", 1)[0]) + " …")
+            st.markdown(label(labels.cut_at_word(text, SNIPPET)))
+            if len(text) > SNIPPET:
                 with st.expander(_("The whole passage"), type="compact"):
                     st.markdown(plain_md(source.text))
             facts = [labels.count(len(source.text), "character")]

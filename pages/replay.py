@@ -1,4 +1,4 @@
-"""Modes: a conversation asked in every chat mode, side by side. Its id is in the address, so that a reload shows it."""
+"""Modes: the questions of a conversation in every chat mode, side by side. Its id is in the address for reloads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lectern.ui.state import Confirm, fill_new_widget, session, widget
 from lectern.ui.widgets.chat_mode_replay import needs, table
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import session_problem
 from ragcore.errors import Problem, RagError
 
 LISTED = 200  # conversations, the latest
-LOOK_SECONDS = 0.6  # between two looks at answers that grow
-LOOKS = ("passage", "calls")  # the closer looks at an answer that change nothing: it is one of a row
+LOOK_SECONDS = 0.6  # between two updates of growing answers
+LOOKS = ("passage", "calls")  # the side panels that change nothing
 
 library, replays, state = resources.library(), resources.current_index().replays, session()
 
@@ -44,13 +44,13 @@ def start() -> None:
 
 
 def again(mode: str) -> None:
-    """Go on in this way of answering, from the answer that was not finished."""
+    """Repeats the unfinished answer in this mode and goes on."""
     replayed = str(state.replay.conversation)
     replay_in([mode], lambda: replays.go_on(replayed, mode))
 
 
 def replay_in(modes: list[str], begin: Callable[[], None]) -> None:
-    """`begin`, where it takes much once the person has agreed."""
+    """Runs `begin`; a high price needs the person's consent."""
 
     def begun() -> None:
         try:
@@ -79,7 +79,7 @@ def conversation_picker() -> None:
     repeated: Counter[str] = Counter()
     for one in library.conversations.all("chat", limit=LISTED):
         title = one.title or _("New conversation")
-        repeated[title] += 1  # the field knows its entries by their words
+        repeated[title] += 1  # options need different texts
         titles[one.id] = title if repeated[title] == 1 else f"{title} ({repeated[title]})"
     if not titles:
         st.page_link(places.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:")
@@ -88,7 +88,7 @@ def conversation_picker() -> None:
     chosen = st.selectbox(
         _("Conversation"),
         list(titles),
-        key=f"replayed_{now}",  # a field of its own for each, so that one that is opened from a chat is the chosen one
+        key=f"replayed_{now}",  # a new key for each, so that a conversation opened from a chat is selected
         index=list(titles).index(now) if now in titles else None,
         format_func=lambda one: titles.get(one, ""),
         placeholder=_("Choose a conversation"),
@@ -99,7 +99,6 @@ def conversation_picker() -> None:
 
 
 def choices() -> None:
-    """Which ways to ask in, and what that takes."""
     model = library.llm().metadata
     able = [mode for mode in labels.chat_modes() if mode in MODES and lacking(mode, model) is None]
     fill_new_widget("replay_modes", able)
@@ -135,8 +134,8 @@ def price(chosen: list[str]) -> str:
 
 
 def grid(before: Replay, drawn: tuple[Problem | None, Confirm | None]) -> None:
-    """The answers as far as they have come; the screen is drawn anew when they are whole, when one is given once more, and
-    when there is something else to say than what is `said`."""
+    """The answers so far. Reruns the page when they are complete, when one is repeated, or when an error or a price
+    confirmation has changed."""
     now = replays.get(str(state.replay.conversation))
     if now is None or before.running != now.running or (state.problem, state.confirm) != drawn:
         st.rerun()
@@ -159,9 +158,7 @@ if conversation is not None and not replays.questions(conversation.id):
     st.markdown(_("Nothing has been asked in this conversation yet."))
 elif conversation is not None:
     st.caption(_("The same questions in the same order; each mode keeps its own history."))
-    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key="replay"):
-        state.problem = None
-        st.rerun()
+    session_problem("replay")
     if replay is None or (state.replay.choosing and not replay.running):
         choices()
     if replay is not None:

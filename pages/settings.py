@@ -1,4 +1,4 @@
-"""Settings: five short pages, of which the chosen one is drawn, and named in the address."""
+"""Settings: five short pages. The address names the open one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lectern.ui.widgets.settings_privacy import details, library_place, what_lea
 from lectern.ui.widgets.settings_prompts import is_prompt_unsaved, prompt_settings
 
 _UNSAVED = component("unsaved", "<span hidden></span>")
-MOVED = {  # sections of the former long page, by which old links name them
+MOVED = {  # sections of the former single page, in old links
     "answers": "answers",
     "price": "answers",
     "demonstrations": "answers",
@@ -72,7 +72,7 @@ def choose() -> None:
 
 
 def open_prompt(name: str) -> None:
-    """A callback; "" leads back to the list."""
+    """A callback; "" opens the list."""
     settings = session().settings
     settings.page, settings.prompt_problem = f"prompts.{name}" if name else "prompts", None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lectern.runs.answer_runs import check_question
-from lectern.schema import Ask, Price, Retrieval
+from lectern.schema import Ask, Kind, Price, Retrieval
 from lectern.ui import resources
 from lectern.ui.i18n import _
 from lectern.ui.pricing import run_within_limits
@@ -45,16 +45,13 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
             state.problem = Problem(hindrance, _("Choose another way to answer."))
             fill_widget(box, question)
             return
-        conversation = opened or conversations.create()
         try:
-            resources.current_index().runs.start(conversation.id, ask, expected=expected[0])
+            state.chat.conversation = start_answer(opened.id if opened else None, ask, expected[0])
         except RagError as error:
-            if opened is None:
-                conversations.delete(conversation.id)
             state.problem = Problem.of(error)
             fill_widget(box, question)
             return
-        state.chat.conversation, state.problem, state.panel, begun = conversation.id, None, "", True
+        state.problem, state.panel, begun = None, "", True
         state.chat.go_to_chat = new and later
 
     history = resources.current_index().runs.history(opened.id) if opened else []
@@ -71,7 +68,11 @@ def ask_once(asks: Sequence[Ask]) -> bool:
     def run(expected: Sequence[Price | None]) -> None:
         nonlocal begun
         try:
-            state.query.conversation = runs.compare(asks, expected=expected) if len(asks) > 1 else _alone(asks[0], expected[0])
+            state.query.conversation = (
+                runs.compare(asks, expected=expected)
+                if len(asks) > 1
+                else start_answer(None, asks[0], expected[0], kind="query")
+            )
         except RagError as error:
             state.problem = Problem.of(error)
             return
@@ -81,16 +82,17 @@ def ask_once(asks: Sequence[Ask]) -> bool:
     return begun
 
 
-def _alone(ask: Ask, expected: Price | None) -> str:
-    """Starts one answer. Returns the id of its new conversation."""
+def start_answer(conversation_id: str | None, ask: Ask, expected: Price | None, *, kind: Kind = "chat") -> str:
+    """Starts an answer in this conversation, or in a new one of this kind, which an error deletes again. Returns its id."""
     conversations = resources.library().conversations
-    conversation = conversations.create("query")
+    id_ = conversation_id or conversations.create(kind).id
     try:
-        resources.current_index().runs.start(conversation.id, ask, expected=expected)
+        resources.current_index().runs.start(id_, ask, expected=expected)
     except RagError:
-        conversations.delete(conversation.id)
+        if conversation_id is None:
+            conversations.delete(id_)
         raise
-    return conversation.id
+    return id_
 
 
 def ask_in_branch(message_id: str, ask: Ask) -> None:

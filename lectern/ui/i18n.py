@@ -124,7 +124,6 @@ def entries(catalogue: Catalog) -> Iterator[Message]:
 
 
 def read(code: str) -> Catalog:
-    """The catalogue of a supported language other than English."""
     with (LOCALES / f"{code}.po").open("rb") as file:
         return read_po(file, locale=code)
 
@@ -176,6 +175,15 @@ class Template:
     translated: str
 
 
+def _fill_first(templates: Iterable[Template], code: str, text: str) -> str:
+    """Translates with the first matching template; an unknown text stays as it is."""
+    for template in templates:
+        if match := template.pattern.fullmatch(text):
+            values = [_translate_part(code, value) for value in match.groups()]
+            return template.translated.format(**dict(zip(template.names, values, strict=True)))
+    return text
+
+
 @lru_cache(maxsize=2000)
 def _translate(code: str, text: str) -> str:
     if code not in LANGUAGES or code == "en" or not text.strip():
@@ -187,22 +195,12 @@ def _translate(code: str, text: str) -> str:
     translations = [_translate(code, part) for part in parts] if len(parts) > 1 else parts
     if all(one != part for one, part in zip(translations, parts, strict=True)):
         return " ".join(translations)
-    for template in _templates(code):
-        if match := template.pattern.fullmatch(text):
-            values = [_translate_part(code, value) for value in match.groups()]
-            return template.translated.format(**dict(zip(template.names, values, strict=True)))
-    return text
+    return _fill_first(_templates(code), code, text)
 
 
 def _translate_part(code: str, value: str) -> str:
     """Translates a value that fills the braces of a text, if it is known. Names and numbers stay as they are."""
-    if value in _fragments(code):
-        return _fragments(code)[value]
-    for template in _parts(code):
-        if match := template.pattern.fullmatch(value):
-            values = [_translate_part(code, part) for part in match.groups()]
-            return template.translated.format(**dict(zip(template.names, values, strict=True)))
-    return value
+    return _fragments(code).get(value) or _fill_first(_parts(code), code, value)
 
 
 @cache

@@ -166,9 +166,14 @@ def count(number: int, thing: str) -> str:
     return words.get(thing, lambda: ngettext("{number} part", "{number} parts", number))().format(number=numeral(number))
 
 
-def excerpt(text: str) -> str:
+def excerpt(text: str, chars: int = EXCERPT_CHARS) -> str:
     """The start of a question, for a line about it. A pasted question can be pages long."""
-    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS].rstrip()}…"
+    return text if len(text) <= chars else f"{text[:chars].rstrip()}…"
+
+
+def cut_at_word(text: str, chars: int) -> str:
+    """The whole words in the first `chars` characters."""
+    return text if len(text) <= chars else f"{text[:chars].rsplit(' ', 1)[0]} …"
 
 
 def duplicate_name(added: Added) -> str:
@@ -310,7 +315,6 @@ def coverage(facts: AnswerFacts) -> str:
 
 
 def end_message(states: Sequence[State]) -> str:
-    """The message when answers have ended."""
     if set(states) == {"stopped"}:
         return _("Stopped.")
     if set(states) == {"failed"}:
@@ -341,7 +345,6 @@ def cost_facts(facts: AnswerFacts) -> list[str]:
 
 
 def answer_facts(facts: AnswerFacts) -> str:
-    """The line below an answer."""
     parts = recording_note(facts)
     if facts.reading != "best":
         parts.append(readings()[facts.reading].label)

@@ -36,7 +36,7 @@ def draw_anew() -> None:
 def be_still() -> None:
     """Stops the timer of the current fragment until the next run of the whole page.
 
-    Otherwise an idle tab would load the server forever.
+    Without this an idle tab would load the server forever.
     """
     part = ThreadState.get().fragment_id
     if part is not None:

@@ -106,7 +106,6 @@ class OpenIndexes:
             return self.all.delete(id_)
 
     def close_idle(self, now: float | None = None) -> None:
-        """Closes idle indexes."""
         if self.making.busy:
             return  # an index may be created from one of them
         moment = time.monotonic() if now is None else now

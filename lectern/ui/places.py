@@ -45,14 +45,12 @@ def go_to_settings(page: str = "") -> NoReturn:
 def go_onward() -> None:
     """Goes to the page that a callback has chosen: a callback cannot switch pages itself."""
     state = session()
-    if state.address.onward == "replay" and state.replay.conversation:
+    targets = {"replay": (REPLAY, "r", state.replay.conversation), "document": (DOCUMENT, "d", state.documents.opened)}
+    page, letter, id_ = targets.get(state.address.onward, (None, "", ""))
+    if page is not None and id_:
         state.address.onward, state.panel, state.problem = "", "", None
         state.address.changed_at = time.monotonic()
-        st.switch_page(REPLAY, query_params={**_index(), "r": state.replay.conversation})
-    if state.address.onward == "document" and state.documents.opened:
-        state.address.onward, state.panel, state.problem = "", "", None
-        state.address.changed_at = time.monotonic()
-        st.switch_page(DOCUMENT, query_params={**_index(), "d": state.documents.opened})
+        st.switch_page(page, query_params={**_index(), letter: id_})
 
 
 def open_document(file_id: str, start: int = 0, end: int = 0) -> None:
@@ -62,7 +60,6 @@ def open_document(file_id: str, start: int = 0, end: int = 0) -> None:
 
 
 def title_tab(name: str) -> None:
-    """Sets the title of the browser tab."""
     st.set_page_config(page_title=f"{name} · Lectern")
 
 

@@ -93,9 +93,8 @@ def run_within_limits(
             run(_known(asks, history))
             return
         # If even long passages are within the limits, skip the search and do not wait for the embedder.
-        if not any(map(_names_passages, asks)) and not is_over(
-            all_at_once([at_most(library, ask, history) for ask in asks]), settings
-        ):
+        reads_top_k = all(ask.node_ids is None and ask.reading == "best" for ask in asks)
+        if reads_top_k and not is_over(all_at_once([at_most(library, ask, history) for ask in asks]), settings):
             run(_known(asks, history))
             return
         prices = [price_of(ask, history).result() for ask in asks]
@@ -130,8 +129,3 @@ def _known(asks: Sequence[Ask], history: Sequence[ChatMessage]) -> Sequence[Pric
     prices = [price_of(ask, history) for ask in asks]
     known = [price.result() for price in prices if price.done() and price.exception() is None]
     return at_once(known, _full_speed()) if len(known) == len(asks) else [None] * len(asks)
-
-
-def _names_passages(ask: Ask) -> bool:
-    """Whether it reads another number of passages than `top_k`."""
-    return ask.node_ids is not None or ask.reading != "best"

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from lectern.ui.state import session
+from lectern.ui.widgets.problem import problem, try_again
+from ragcore.errors import Problem, RagError
 
 T = TypeVar("T")
 
@@ -35,14 +37,20 @@ def begin_look(key: str, work: Callable[[], T]) -> Future[T]:
     return looks[key]
 
 
-def look_result(key: str, work: Callable[[], T], waiting: str) -> T | None:
-    """The result of `work`. Until it is ready, returns None and draws `waiting`. Raises the error of `work`."""
+def look_result(key: str, work: Callable[[], T], waiting: str, *, name: str) -> T | None:
+    """The result of `work`. Until it is ready, returns None and draws `waiting`. An error is drawn under this name."""
     look = begin_look(key, work)
     wait([look], AT_LEAST)
-    if look.done():
+    if not look.done():
+        _wait(key, waiting)
+        return None
+    try:
         return look.result()
-    _wait(key, waiting)
-    return None
+    except RagError as error:
+        if problem(Problem.of(error), [try_again()], key=name):
+            look_again(key)
+            st.rerun()
+        return None
 
 
 def look_again(key: str) -> None:

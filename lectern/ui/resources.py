@@ -45,12 +45,10 @@ def get_index(index_id: str = MAIN) -> OpenIndex:
 
 
 def current_index() -> OpenIndex:
-    """The open index of this browser tab."""
     return get_index(session().index)
 
 
 def library() -> Library:
-    """The library of the current index."""
     return current_index().library
 
 

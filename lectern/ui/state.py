@@ -189,7 +189,6 @@ class Session:
 
 
 def open_index(index_id: str) -> None:
-    """Opens another index with a fresh session."""
     before = session()
     anew = Session(
         language=before.language,
@@ -216,7 +215,6 @@ _run = _Run()
 
 
 def session() -> Session:
-    """This tab's session."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or _run.context is not context:
         _run.session = _without_interruption(lambda: st.session_state.setdefault("_session", Session()))
@@ -230,7 +228,6 @@ def widget(key: str) -> Any:
 
 
 def fill_widget(key: str, value: object) -> None:
-    """Sets the value of a widget before it is drawn."""
     _without_interruption(lambda: st.session_state.update({key: value}))
 
 
@@ -240,7 +237,6 @@ def fill_new_widget(key: str, value: object) -> None:
 
 
 def forget_widgets(*keys: str) -> None:
-    """Resets widgets."""
     for key in keys:
         _without_interruption(partial(st.session_state.pop, key, None))
 

@@ -47,7 +47,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing_and_can_be_given_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
-    monkeypatch.setattr(resources, "opened", lambda _index: SimpleNamespace(library=library))
+    monkeypatch.setattr(resources, "get_index", lambda _index: SimpleNamespace(library=library))
     monkeypatch.setattr(library.worker, "start", lambda: None)
     assert uploaded(library, PART, {"type": "http.disconnect"}).status_code == 499
     assert library.files.all() == []
@@ -60,7 +60,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing_and_can_be_given_again(
 
 def test_an_upload_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
-    monkeypatch.setattr(resources, "opened", lambda _index: SimpleNamespace(library=library))
+    monkeypatch.setattr(resources, "get_index", lambda _index: SimpleNamespace(library=library))
     library.incoming.rmdir()
     library.incoming.write_text("a file where the folder should be")
     answer = uploaded(library, PART, REST)

@@ -88,7 +88,7 @@ def test_files_of_one_name_in_two_archives_are_both_kept(add: Add, tmp_path: Pat
 
 def test_files_of_one_name_in_a_folder_that_is_dropped_are_both_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Library(tmp_path, embedder=HashEmbedding())) as library:
-        monkeypatch.setattr(resources, "opened", lambda _index: SimpleNamespace(library=library))
+        monkeypatch.setattr(resources, "get_index", lambda _index: SimpleNamespace(library=library))
         monkeypatch.setattr(library.worker, "start", lambda: None)
 
         def put(place: str, text: bytes) -> dict[str, str]:

@@ -37,10 +37,7 @@ class Access:
         self._token = cache(token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket"):
-            await self.app(scope, receive, send)
-            return
-        token = self._token()
+        token = self._token() if scope["type"] in ("http", "websocket") else None
         if token is None or (scope["type"] == "http" and scope["path"] in OPEN):
             await self.app(scope, receive, send)
             return

@@ -38,9 +38,9 @@ async def make_copy(request: Request) -> Response:
     return JSONResponse({"id": copy_id})
 
 
-async def send_copy(request: Request) -> Response:
+def send_copy(request: Request) -> Response:
     """Sends a copy once. Only the page that requested it knows its id."""
-    path = await anyio.to_thread.run_sync(_copy_of, request.path_params["id"].hex)
+    path = _copy_of(request.path_params["id"].hex)
     if not path.exists():
         return PlainTextResponse(_("This copy has already been downloaded. Make another one in Settings."), status_code=404)
     return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
@@ -61,12 +61,11 @@ class _Once(FileResponse):
             Path(self.path).unlink(missing_ok=True)
 
 
-async def run_card(request: Request) -> Response:
+def run_card(request: Request) -> Response:
     """The run card of an answer, or of all answers of its comparison."""
     message_id = str(request.path_params["message_id"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
-        card = await anyio.to_thread.run_sync(_card, opened.library, message_id)
+        card = _card(resources.get_index(asked_index(request)).library, message_id)
     except RagError as error:
         return PlainTextResponse(f"{translate(error.what)} {translate(error.hint)}", status_code=404)
     saved = {"Content-Disposition": f'attachment; filename="run-card-{message_id[:8]}.html"'}
@@ -94,33 +93,27 @@ def card_address(message_id: str) -> str:
     return in_open_index(f"/api/card/{message_id}")
 
 
-async def page_image(request: Request) -> Response:
+def page_image(request: Request) -> Response:
     """A page of a PDF as an image. The address has the file's version, so that browsers may cache it."""
     file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
-        data = await anyio.to_thread.run_sync(draw_page, opened.library, file_id, index)
+        data = draw_page(resources.get_index(asked_index(request)).library, file_id, index)
     except RagError as error:
         return refusal(404, error.what, error.hint)
     return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})
 
 
-async def original(request: Request) -> Response:
+def original(request: Request) -> Response:
     """The original file of a document. A browser only saves it and never shows it."""
     try:
-        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
-        name, path = await anyio.to_thread.run_sync(_original, opened.library, str(request.path_params["file_id"]))
+        files, file_id = resources.get_index(asked_index(request)).library.files, str(request.path_params["file_id"])
+        file = files.get(file_id)
+        if file is None or not file.path or not (path := files.location(file)).is_file():
+            raise UnknownDocumentError(file_id)
     except RagError as error:
         return refusal(404, error.what, error.hint)
     headers = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
-    return FileResponse(path, filename=name, media_type="application/octet-stream", headers=headers)
-
-
-def _original(library: Library, file_id: str) -> tuple[str, Path]:
-    file = library.files.get(file_id)
-    if file is None or not file.path or not (path := library.files.location(file)).is_file():
-        raise UnknownDocumentError(file_id)
-    return file.name, path
+    return FileResponse(path, filename=file.name, media_type="application/octet-stream", headers=headers)
 
 
 def original_address(file_id: str) -> str:

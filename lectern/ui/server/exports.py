@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
@@ -24,24 +23,21 @@ def export_address(conversation_id: str, form: str) -> str:
     return in_open_index(f"/api/conversation/{conversation_id}/{form}")
 
 
-async def conversation_file(request: Request) -> Response:
+def conversation_file(request: Request) -> Response:
     """A conversation as a file named after its title, or as a page to print. Only its own pages know its id."""
     conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
-        transcript = await anyio.to_thread.run_sync(_transcript, opened.library, conversation_id)
+        transcript = _transcript(resources.get_index(asked_index(request)).library, conversation_id)
     except RagError as error:
         return PlainTextResponse(f"{translate(error.what)} {translate(error.hint)}", status_code=404)
     if transcript is not None and form == PRINT:
-        page = await anyio.to_thread.run_sync(as_html, transcript, labels())
-        return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+        return HTMLResponse(as_html(transcript, labels()), headers={"Cache-Control": "no-store"})
     if transcript is None or form not in FORMS:
         return PlainTextResponse(_("This conversation no longer exists."), status_code=404)
     write, media_type = FORMS[form]
     name = file_name(transcript, form)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "Cache-Control": "no-store"}
-    content = await anyio.to_thread.run_sync(write, transcript, labels())
-    return Response(content, media_type=media_type, headers=headers)
+    return Response(write(transcript, labels()), media_type=media_type, headers=headers)
 
 
 def _transcript(library: Library, conversation_id: str) -> Transcript | None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import streamlit as st
+from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,7 +23,8 @@ class FirstFrame:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(OTHER_HTML) or not _wants_html(scope):
+        wants_html = scope["type"] == "http" and "text/html" in ",".join(Headers(scope=scope).getlist("accept"))
+        if not wants_html or scope["path"].startswith(OTHER_HTML):
             await self.app(scope, receive, send)
             return
         is_page = False
@@ -38,10 +40,6 @@ class FirstFrame:
         await self.app(whole, receive, all_but_the_page)
         if is_page:
             await HTMLResponse(page(), headers={"Cache-Control": "no-cache"})(scope, receive, send)
-
-
-def _wants_html(scope: Scope) -> bool:
-    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
 def page() -> str:

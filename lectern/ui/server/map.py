@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import anyio
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,10 +15,10 @@ from ragcore.errors import RagError
 MAP_CHARS = 600  # of a passage, in the tooltip of its point
 
 
-async def map_points(request: Request) -> Response:
+def map_points(request: Request) -> Response:
     """The places of all passages and their documents: n as uint32, then n times x and y as float32, from -1 to 1,
     then n times the document's number as uint32; little-endian. The address has the map's version."""
-    survey = await _survey(request)
+    survey = _survey(request)
     if isinstance(survey, Response):
         return survey
     parts = (np.array(len(survey.ids), "<u4"), survey.points.astype("<f4"), survey.owners.astype("<u4"))
@@ -27,15 +26,13 @@ async def map_points(request: Request) -> Response:
     return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "private, max-age=3600"})
 
 
-async def map_passage(request: Request) -> Response:
-    """The text and document of one passage."""
-    survey = await _survey(request)
+def map_passage(request: Request) -> Response:
+    survey = _survey(request)
     if isinstance(survey, Response):
         return survey
     row = int(request.path_params["row"])
     try:
-        opened = await anyio.to_thread.run_sync(resources.get_index, asked_index(request))
-        nodes = await anyio.to_thread.run_sync(opened.library.store.nodes, list(survey.ids[row : row + 1]))
+        nodes = resources.get_index(asked_index(request)).library.store.nodes(list(survey.ids[row : row + 1]))
     except RagError as error:
         return refusal(503, error.what, error.hint)
     if not nodes:
@@ -45,10 +42,9 @@ async def map_passage(request: Request) -> Response:
     return JSONResponse({"name": name, "page": page, "text": node.text[:MAP_CHARS]})
 
 
-async def _survey(request: Request) -> Survey | Response:
+def _survey(request: Request) -> Survey | Response:
     try:
-        surveys = (await anyio.to_thread.run_sync(resources.get_index, asked_index(request))).surveys
-        survey = await anyio.to_thread.run_sync(surveys.latest)
+        survey = resources.get_index(asked_index(request)).surveys.latest()
     except RagError as error:
         return refusal(404, error.what, error.hint)
     if survey is None or _edition(survey) != request.query_params.get("v"):

@@ -36,7 +36,7 @@ class KnownHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not known_host(Headers(scope=scope).get("host", "")):
-            await _refuse(PlainTextResponse("This server does not answer to that name.", status_code=421), scope, receive, send)
+            await _refuse(421, "This server does not answer to that name.", scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -55,12 +55,7 @@ class SameOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not is_own_origin(scope):
-            await _refuse(
-                PlainTextResponse("Pages from other addresses are not allowed to do this.", status_code=403),
-                scope,
-                receive,
-                send,
-            )
+            await _refuse(403, "Pages from other addresses are not allowed to do this.", scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -99,11 +94,11 @@ def _split_host(text: str, encrypted: bool) -> tuple[str, int]:
     return match[1].lower(), int(match[2] or (443 if encrypted else 80))
 
 
-async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(status: int, text: str, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
     else:
-        await answer(scope, receive, send)
+        await PlainTextResponse(text, status_code=status)(scope, receive, send)
 
 
 def known_host(host: str) -> bool:

@@ -11,14 +11,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.replaceChildren();
   const act = (action) => setTriggerValue("act", { do: action.do, at: Date.now() });
 
-  const button = (inside, label, onclick) => {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.className = "icon";
+  const iconButton = (inside, label, onclick) => {
+    const made = button("", "icon", () => onclick(made), label);
     made.innerHTML = drawing(inside);
     made.title = label;
-    made.setAttribute("aria-label", label);
-    made.onclick = () => onclick(made);
     root.append(made);
     return made;
   };
@@ -28,7 +24,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return drawn.outerHTML;
   };
 
-  if (data.text) button(COPY, data.words.copy, async (made) => {
+  if (data.text) iconButton(COPY, data.words.copy, async (made) => {
     try {
       await navigator.clipboard.writeText(data.text);
       made.innerHTML = drawing(DONE);
@@ -39,7 +35,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
   });
   for (const action of data.actions.filter((one) => !one.menu)) {
-    const made = button(path(action), action.label, () => act(action));
+    const made = iconButton(path(action), action.label, () => act(action));
     made.dataset.do = action.do;
     if (action.spelled) { made.classList.add("spelled"); made.append(action.label); }
     if (action.do === held) made.focus();
@@ -47,13 +43,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   const rare = data.actions.filter((one) => one.menu);
   if (!rare.length) return;
-  const more = button(MORE, data.words.more, () => (menu.hidden ? open() : close()));
+  const more = iconButton(MORE, data.words.more, () => (menu.hidden ? open() : close()));
   more.dataset.do = "more";
   if (held === "more") more.focus();
   more.setAttribute("aria-haspopup", "menu");
   more.setAttribute("aria-expanded", "false");
-  const menu = document.createElement("div");
-  menu.className = "menu";
+  const menu = element("div", "menu");
   menu.setAttribute("role", "menu");
   menu.hidden = true;
   const items = rare.map((action, at) => {

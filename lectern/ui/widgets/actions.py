@@ -26,22 +26,6 @@ from ragcore.extractive.summary_requests import is_summary_request
 _ACTIONS = component("actions", '<div class="root"></div>')
 
 
-def _always(message: Message) -> bool:
-    return True
-
-
-def _never(message: Message) -> bool:
-    return False
-
-
-def _quotes_nothing(message: Message) -> bool:
-    return bool(message.text) and (not message.cited or is_refusal(message.text))
-
-
-def _sums_up_a_part(message: Message) -> bool:
-    return message.ask is not None and message.ask.reading == "best" and is_summary_request(message.ask.question)
-
-
 def _replay(message: Message) -> None:
     session().replay.conversation, session().address.onward = message.conversation_id, "replay"
 
@@ -55,11 +39,11 @@ class Action:
     label: Callable[[], str]
     icon: str
     run: Callable[[Message], None]
-    fits: Callable[[Message], bool] = _always
+    fits: Callable[[Message], bool] = lambda message: True
     only_last: bool = False
     in_menu: bool = False
     group: int = 0  # in the menu, with a line between groups, from everyday use to how it works
-    spelled: Callable[[Message], bool] = _never  # draws its label next to the icon instead of in the menu
+    spelled: Callable[[Message], bool] = lambda message: False  # draws its label next to the icon instead of in the menu
     pressed: Callable[[Message], bool] | None = None  # for a toggle
     download: Callable[[Message], str] | None = None  # the address of a file to save, instead of `run`
 
@@ -124,7 +108,7 @@ ACTIONS: tuple[Action, ...] = (
         fits=can_miss,
         in_menu=True,
         group=1,
-        spelled=_quotes_nothing,
+        spelled=lambda message: bool(message.text) and (not message.cited or is_refusal(message.text)),
     ),
     Action(
         "check",
@@ -143,7 +127,9 @@ ACTIONS: tuple[Action, ...] = (
         fits=reads_more,
         in_menu=True,
         group=1,
-        spelled=_sums_up_a_part,
+        spelled=lambda message: (
+            message.ask is not None and message.ask.reading == "best" and is_summary_request(message.ask.question)
+        ),
     ),
     Action(
         "each_file",

@@ -25,7 +25,7 @@ from lectern.ui.widgets.ask_otherwise import is_chat
 from lectern.ui.widgets.file_table import file_table, growing_table
 from lectern.ui.widgets.growing import GrowingText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.passage import address, calls_address
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import Choice, problem, try_again
 from lectern.ui.widgets.read_everything import draw_progress
 from lectern.ui.widgets.reading import move_reading_bar
 from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
@@ -40,18 +40,6 @@ MOST_ADDRESSES = 20  # of one answer
 FIRST = 2  # visible paragraphs of closest passages: what they are, and the closest sentences
 FOLDED_CHARS = 700  # further paragraphs are folded
 LOOK_SECONDS = 1.0  # between two checks of an answer from another server
-
-
-def _again() -> Choice:
-    return Choice(_("Try again"), "again", primary=True)
-
-
-def _quote() -> Choice:
-    return Choice(_("Answer without a model"), "quote")
-
-
-def _change() -> Choice:
-    return Choice(_("Open settings"), "settings")
 
 
 def question(message: Message) -> None:
@@ -77,7 +65,7 @@ def answer(message: Message, *, last: bool) -> None:
             unsaved_line(message.id)
         if message.state == "interrupted":
             text = _("The text so far has been kept.") if message.text else ""
-            _retry(message, Problem(_("This answer was interrupted."), text), [_again()])
+            _retry(message, Problem(_("This answer was interrupted."), text), [try_again()])
             return
         if message.state == "failed":
             _draw_failure(message)
@@ -289,21 +277,20 @@ def _unread(message: Message) -> None:
 
 
 def _draw_failure(message: Message) -> None:
-    error = message.problem or Problem(_("The answer could not be finished."))
-    if error.needs_reading:
-        _retry(message, error, [_again()])
-        return
-    model = resources.library().settings.llm.provider != "none"
-    choices = [_again(), _quote(), _change()] if model else [_again()]
-    _retry(message, error, choices if error.retryable or not model else [_quote(), _change(), _again()])
+    error, again = message.problem or Problem(_("The answer could not be finished.")), try_again()
+    quote, settings = Choice(_("Answer without a model"), "quote"), Choice(_("Open settings"), "settings")
+    if error.needs_reading or resources.library().settings.llm.provider == "none":
+        _retry(message, error, [again])
+    else:
+        _retry(message, error, [again, quote, settings] if error.retryable else [quote, settings, again])
 
 
 def _retry(message: Message, error: Problem, choices: Sequence[Choice]) -> None:
     pressed = problem(error, choices, key=message.id)
-    if pressed == _change().label:
+    if pressed == "settings":
         go_to_settings()
     if pressed is not None:
-        answer_again(message.id, extractive=True if pressed == _quote().label else None)
+        answer_again(message.id, extractive=True if pressed == "quote" else None)
         st.rerun()
 
 

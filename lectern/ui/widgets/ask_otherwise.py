@@ -32,7 +32,8 @@ def open_edit(message: Message) -> None:
 def open_ways(message: Message) -> None:
     if message.ask is not None:
         fill_widget("other_chat_mode", message.ask.chat_mode)
-        fill_widget("other_response_mode", _usual(message.ask.response_mode))
+        mode = message.ask.response_mode
+        fill_widget("other_response_mode", mode if mode in RESPONSE_MODES else RESPONSE_MODES[0])
         session().answers.form = f"ways.{message.id}"
 
 
@@ -116,10 +117,6 @@ def _ask_in_branch(message: Message, ask: Ask) -> None:
 def _ask_from_form(ask: Ask) -> Ask:
     mode = str(widget("other_chat_mode") or ask.chat_mode)
     return replace(ask, chat_mode=mode, response_mode=str(widget("other_response_mode") or ask.response_mode))
-
-
-def _usual(response_mode: str) -> str:
-    return response_mode if response_mode in RESPONSE_MODES else RESPONSE_MODES[0]
 
 
 def _close() -> None:

@@ -3,13 +3,11 @@ const views = new WeakMap();
 const STEP = 82, ROW = 84, NODE = 66, HIGH = 46;
 
 function nodeButton(view, number, className) {
-  const made = element("button", className);
+  const made = button("", className, () => view.send("open", { number, at: Date.now() }));
   const open = view.data.opened?.number === number;
-  made.type = "button";
   made.dataset.number = number;
   made.setAttribute("aria-expanded", String(open));
   if (open) made.classList.add("open");
-  made.onclick = () => view.send("open", { number, at: Date.now() });
   return made;
 }
 

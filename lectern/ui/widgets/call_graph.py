@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -39,11 +39,16 @@ def draw_call_graph(message: Message, opened: int) -> None:
     call = graph.call(opened)
     longest = max((call.milliseconds for call in graph.calls), default=0.0)
     data = {
-        "shape": graph.shape,
         "items": _items(graph, longest),
         "tree": _tree(graph),
         "opened": _whole(call) if call else None,
-        "origins": _origins(),
+        "origins": {
+            "instructions": _("Instructions"),
+            "documents": _("Documents"),
+            "question": _("Question"),
+            "history": _("Conversation"),
+            "answer": _("Earlier answer"),
+        },
         "words": {
             "reply": _("Reply"),
             "prompt": _("Prompt"),
@@ -64,7 +69,9 @@ def what_happened(message: Message) -> str:
 
 
 def summary(graph: CallGraph) -> str:
-    """>>> summary(CallGraph("none", "no_text", "", (), (), 0.1))
+    """What the response mode did for the question, in one sentence.
+
+    >>> summary(CallGraph("none", "no_text", "", (), (), 0.1))
     'Found the passages; no answer was written.'
     """
     number = len(graph.calls)
@@ -161,7 +168,7 @@ def _call_item(graph: CallGraph, call: Call, longest: float) -> dict[str, object
         "sub": _sub(call),
         "share": call.milliseconds / longest if longest else 0.0,
         "changes": [[change.kind, change.text] for change in changed] if len(call.reply) <= TEXT_CHARS else [],
-        "text": _cut(call.reply),
+        "text": labels.cut_at_word(call.reply, TEXT_CHARS),
         "tools": list(call.tools),
         "error": call.error,
         "inTree": graph.shape == "tree" and call.kind == "summarize" and len(graph.calls) > 1,
@@ -180,7 +187,7 @@ def _step_item(step: Step) -> dict[str, object]:
         case _:
             title = _choices().get(step.text) or _("Chooses among the passages")
             sub = _("{number} kept").format(number=numeral(step.found or 0)) + f" · {took}"
-    text = step.text if step.kind == "retrieve" else _cut(step.result)
+    text = step.text if step.kind == "retrieve" else labels.cut_at_word(step.result, TEXT_CHARS)
     return {"title": title, "sub": sub, "text": text, "error": step.error}
 
 
@@ -225,6 +232,7 @@ def _sub(call: Call) -> str:
 
 
 def _whole(call: Call) -> dict[str, object]:
+    roles = {"system": _("System"), "user": _("User"), "assistant": _("Assistant"), "tool": _("Tool")}
     figures = [
         _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
         _("{number} written").format(number=numeral(call.completion_tokens)),
@@ -237,7 +245,7 @@ def _whole(call: Call) -> dict[str, object]:
         "number": call.number,
         "figures": " · ".join(figures),
         "messages": [
-            {"role": _roles().get(message.role, message.role), "parts": [list(part) for part in message.parts]}
+            {"role": roles.get(message.role, message.role), "parts": [list(part) for part in message.parts]}
             for message in call.messages
         ],
         "reply": call.reply,
@@ -266,39 +274,13 @@ def _node(call: Call) -> dict[str, object]:
     }
 
 
-def _origins() -> dict[str, str]:
-    return {
-        "instructions": _("Instructions"),
-        "documents": _("Documents"),
-        "question": _("Question"),
-        "history": _("Conversation"),
-        "answer": _("Earlier answer"),
-    }
-
-
-def _roles() -> Mapping[str, str]:
-    return {"system": _("System"), "user": _("User"), "assistant": _("Assistant"), "tool": _("Tool")}
-
-
 def _time(milliseconds: float) -> str:
     return _("{number} ms").format(number=numeral(milliseconds)) if milliseconds < 100 else labels.seconds(milliseconds / 1000)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS].rsplit(' ', 1)[0]} …"
-
-
 def _ranges(numbers: Sequence[int]) -> str:
     """[1, 2, 3, 7] as "1–3, 7" """
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in _runs(sorted(set(numbers))))
-
-
-def _runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Groups consecutive numbers."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
+    # Consecutive numbers have the same difference to their position.
+    runs = groupby(enumerate(sorted(set(numbers))), key=lambda item: item[1] - item[0])
+    ends = [[number for _place, number in run] for _difference, run in runs]
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in ends)

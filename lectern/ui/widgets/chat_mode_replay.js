@@ -94,15 +94,13 @@ function drawCell(td, cell, words, open, again) {
     written(answer, cell.text, cell.sources);
     box.append(answer);
     if (cell.text.length > TALL && cell.state !== "writing") {
-      const more = element("button", "more");
-      more.type = "button";
+      const more = button("", "more", () => show(answer.classList.contains("cut")));
       const show = (whole) => {
         answer.classList.toggle("cut", !whole);
         more.textContent = whole ? words.less : words.more;
         more.setAttribute("aria-expanded", String(whole));
         whole ? open.add(cell.id) : open.delete(cell.id);
       };
-      more.onclick = () => show(answer.classList.contains("cut"));
       show(open.has(cell.id));
       box.append(more);
     }
@@ -137,10 +135,8 @@ function frame(state, data) {
     for (const cell of table.querySelectorAll("[data-mode]")) cell.classList.toggle("chosen", cell.dataset.mode === mode);
   };
   for (const column of data.columns) {
-    const chip = element("button", "", column.label);
-    chip.type = "button";
+    const chip = button(column.label, "", () => choose(column.mode));
     chip.dataset.mode = column.mode;
-    chip.onclick = () => choose(column.mode);
     chips.append(chip);
     const th = element("th");
     th.scope = "col";

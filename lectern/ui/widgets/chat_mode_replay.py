@@ -121,31 +121,21 @@ def _note(cell: Cell) -> str:
 
 def _marks(steps: Steps) -> list[dict[str, object]]:
     """Three facts about each answer in a fixed order, for comparison between columns."""
-    rewritten = {"icon": "rewritten", "on": bool(steps.rewritten)}
-    rewritten["text"] = _("Rewritten") if steps.rewritten else _("As typed")
-    searched = {"icon": "searched", "on": steps.passages is not None}
-    searched["text"] = (
-        _("No search")
-        if steps.passages is None
-        else ngettext("{number} passage", "{number} passages", steps.passages).format(number=steps.passages)
-    )
-    tools = {"icon": "tool", "on": bool(steps.tools)}
-    tools["text"] = (
-        ngettext("{number} tool call", "{number} tool calls", len(steps.tools)).format(number=len(steps.tools))
-        if steps.tools
-        else _("No tool")
-    )
-    return [rewritten, searched, tools]
+    passages = _("No search") if steps.passages is None else labels.count(steps.passages, "passage")
+    calls = ngettext("{number} tool call", "{number} tool calls", len(steps.tools)).format(number=len(steps.tools))
+    return [
+        {"icon": "rewritten", "on": bool(steps.rewritten), "text": _("Rewritten") if steps.rewritten else _("As typed")},
+        {"icon": "searched", "on": steps.passages is not None, "text": passages},
+        {"icon": "tool", "on": bool(steps.tools), "text": calls if steps.tools else _("No tool")},
+    ]
 
 
 def _lookups(steps: Steps) -> list[dict[str, str]]:
     """The search text, if it differs from the question, and each tool call."""
-    rewritten = [{"what": _("Searched for"), "text": labels.excerpt(steps.rewritten)}] if steps.rewritten else []
-    return [*rewritten, *({"what": _tool_caption(use), "text": labels.excerpt(_argument(use))} for use in steps.tools)]
-
-
-def _tool_caption(use: ToolUse) -> str:
-    return _("Called {tool} with").format(tool=use.tool.replace("_", " "))
+    lookups = [(_("Called {tool} with").format(tool=use.tool.replace("_", " ")), _argument(use)) for use in steps.tools]
+    if steps.rewritten:
+        lookups.insert(0, (_("Searched for"), steps.rewritten))
+    return [{"what": what, "text": labels.excerpt(text)} for what, text in lookups]
 
 
 def _argument(use: ToolUse) -> str:

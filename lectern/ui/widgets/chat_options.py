@@ -27,9 +27,9 @@ def scope_menu(*, disabled: bool) -> None:
     groups = {name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()}
     scope = _("All documents")
     if group := next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None):
-        scope = _shorten(group)
+        scope = labels.excerpt(group, NAME_CHARS)
     elif len(chosen) == 1:
-        scope = _shorten(ready[chosen[0]])
+        scope = labels.excerpt(ready[chosen[0]], NAME_CHARS)
     elif chosen:
         scope = labels.count(len(chosen), "document")
     with st.popover(label(scope), type="tertiary", icon=":material/description:", key="scope_popover", disabled=disabled):
@@ -51,10 +51,6 @@ def scope_menu(*, disabled: bool) -> None:
             placeholder=_("All documents"),
             persist_state="session",
         )
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= NAME_CHARS else f"{name[:NAME_CHARS].rstrip()}…"
 
 
 def mode_menu(*, disabled: bool) -> None:

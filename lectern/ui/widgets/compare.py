@@ -30,8 +30,6 @@ ROUND_SECONDS = 0.1  # between two checks of all growing answers
 
 
 class Growing:
-    """A growing answer in its column. It reads an answer of another server from the library."""
-
     def __init__(self, message: Message, run: Run | None, place: DeltaGenerator) -> None:
         self._message = message
         self._run = run

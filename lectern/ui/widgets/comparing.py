@@ -9,7 +9,7 @@ import streamlit as st
 
 from lectern.db.evaluation_scores import FINDING, METRICS, Found, Result
 from lectern.db.evaluations import Scored
-from lectern.ui import resources
+from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral, translate
 from lectern.ui.safetext import answer_md, label, plain_md
 from lectern.ui.state import fill_widget, session, widget
@@ -30,22 +30,43 @@ class Pair:
     second: float
 
 
-def comparison(
-    runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Scored]], names: Mapping[str, tuple[str, str]]
-) -> None:
-    """`runs` are ids and names, newest first. `names` are titles and descriptions of the metrics."""
+def metric_names() -> Mapping[str, tuple[str, str]]:
+    """The title and description of each metric."""
+    return {
+        "hit_rate": (_("Hit rate"), _("Hit rate: the share of questions for which at least one right passage was found.")),
+        "mrr": (_("MRR"), _(
+            "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and "
+            "so on.")),
+        "ndcg": (_("nDCG"), _("nDCG: how close the order is to the ideal one, with all right passages first; 1 is ideal.")),
+        "answered": (_("Answered"), _(
+            "The share of questions that got an answer; the others got the closest passages or "
+            "nothing.")),
+        "recall": (_("Word recall"), _(
+            "The share of the right answer’s words that appear in the answer, where the right "
+            "answer is known.")),
+        "faithfulness": (_("Faithfulness"), _("Faithfulness: the share of answers that say only what their passages say.")),
+        "relevancy": (
+            _("Relevancy"), _("Relevancy: the share of answers that answer the question and are backed by the passages."),
+        ),
+    }  # fmt: skip
+
+
+def comparison(runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Scored]]) -> None:
+    """`runs` are ids and names, newest first."""
     if len(runs) < 2:
         if runs:
             st.caption(_("Measure a second setting to compare the two question by question."))
         return
     st.header(_("Compare two settings"), anchor=False)
-    labels = dict(runs)
-    one, other, opened = _chosen_runs(list(labels))
+    run_names = dict(runs)
+    one, other, opened = _chosen_runs(list(run_names))
     fill_widget("compare_first", one)
     fill_widget("compare_second", other)
     with st.container(key="compare_row", horizontal=True):
         for key, title in (("compare_first", _("First")), ("compare_second", _("Second"))):
-            st.selectbox(title, list(labels), key=key, format_func=labels.__getitem__, on_change=_choose, width=300)
+            st.selectbox(
+                title, list(run_names), key=key, format_func=run_names.__getitem__, on_change=_open, args=("",), width=300
+            )
     if one == other:
         st.caption(_("Choose two different ones."))
         return
@@ -54,8 +75,8 @@ def comparison(
     if not used:
         st.caption(_("No question has been measured with both."))
         return
-    _differences(used, pairs, names)
-    _questions(used, pairs, names, (one, labels[one]), (other, labels[other]), opened)
+    _differences(used, pairs)
+    _questions(used, pairs, (one, run_names[one]), (other, run_names[other]), opened)
 
 
 def _chosen_runs(ids: Sequence[str]) -> tuple[str, str, str]:
@@ -64,10 +85,6 @@ def _chosen_runs(ids: Sequence[str]) -> tuple[str, str, str]:
     if kind == "compare" and len(chosen) == 3 and chosen[0] in ids and chosen[1] in ids:
         return chosen[0], chosen[1], chosen[2]
     return ids[1], ids[0], ""
-
-
-def _choose() -> None:
-    _open("")
 
 
 def _open(question_id: str) -> None:
@@ -83,7 +100,7 @@ def _pairs(first: Sequence[Scored], second: Sequence[Scored], metric: str) -> li
     ]
 
 
-def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names: Mapping[str, tuple[str, str]]) -> None:
+def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]]) -> None:
     heads = [_("Figure"), _("First"), _("Second"), _("Difference"), _("Better on"), _("Worse on"), _("Verdict")]
     rows = []
     for metric in used:
@@ -92,7 +109,7 @@ def _differences(used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], names
         assert result is not None  # there are pairs
         span = f"{_with_sign(result.value)} ({_with_sign(result.low)} … {_with_sign(result.high)})"
         cells = [numeral(sum(first) / len(first), 2), numeral(sum(second) / len(second), 2), span]
-        rows.append([names[metric][0], *cells, str(result.higher), str(result.lower), _verdict(result)])
+        rows.append([metric_names()[metric][0], *cells, str(result.higher), str(result.lower), _verdict(result)])
     wide_table(heads, rows, key="differences")
     number = len(pairs[used[0]])
     count = ngettext("Over {number} question measured with both.", "Over {number} questions measured with both.", number)
@@ -124,7 +141,6 @@ def _verdict(result: Difference) -> str:
 def _questions(
     used: Sequence[str],
     pairs: Mapping[str, Sequence[Pair]],
-    names: Mapping[str, tuple[str, str]],
     first: tuple[str, str],
     second: tuple[str, str],
     opened: str,
@@ -133,7 +149,7 @@ def _questions(
     usual = next((metric for metric in ("ndcg", *used) if metric in used), used[0])
     with st.container(key="compare_filter", horizontal=True, vertical_alignment="bottom"):
         metric = st.selectbox(
-            _("By"), used, used.index(usual), format_func=lambda name: names[name][0], key="compare_metric", width=180
+            _("By"), used, used.index(usual), format_func=lambda name: metric_names()[name][0], key="compare_metric", width=180
         )
         kinds = {"better": _("Better"), "worse": _("Worse"), "same": _("Same")}
         counts = {kind: sum(_kind(pair) == kind for pair in pairs[metric]) for kind in kinds}
@@ -209,4 +225,4 @@ def _passage(number: int, passage: Found) -> None:
     mark = f" :green-badge[:material/check: {_('right')}]" if passage.right else ""
     st.markdown(f"{number} · {label(where)}{mark}")
     text = " ".join(passage.text.split())
-    st.caption(label(text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"))
+    st.caption(label(labels.cut_at_word(text, SNIPPET)))

@@ -58,57 +58,48 @@ function draw(list) {
     } else if (list.deleting === item.id) {
       const sure = element("div", "sure");
       sure.append(element("span", "", words.sure));
-      const yes = element("button", "danger", words.delete);
-      yes.onclick = () => {
+      const yes = button(words.delete, "danger", () => {
         const all = [...root.querySelectorAll("li")];
         const beside = all[all.indexOf(row) + 1] || all[all.indexOf(row) - 1];
         list.deleting = null;
         row.remove();
         beside?.querySelector("button").focus();
         send("delete", item.id);
-      };
-      const no = element("button", "plain", words.keep);
-      no.onclick = () => { list.deleting = null; back(); };
+      });
+      const no = button(words.keep, "plain", () => { list.deleting = null; back(); });
       sure.onkeydown = (event) => { if (event.key === "Escape") no.click(); };
       sure.append(yes, no);
       row.append(sure);
       setTimeout(() => yes.focus(), 0);
     } else {
-      const open = element("button", "title");
+      const open = button("", "title", () => send("open", item.id));
       const [, name, number] = item.title.match(/^(.*?)( \(\d+\))?$/s); // a copy's number is seen however long its name is
       open.append(element("span", "name", name), element("span", "", number || ""));
       open.title = item.title;
       if (item.id === data.open) open.setAttribute("aria-current", "page");
-      open.onclick = () => send("open", item.id);
-      const more = element("button", "more", "⋯");
-      more.setAttribute("aria-label", words.more.replace("{title}", () => item.title));
+      const unfold = (event) => { event.stopPropagation(); list.menu = list.menu === item.id ? null : item.id; back(); };
+      const more = button("⋯", "more", unfold, words.more.replace("{title}", () => item.title));
       more.setAttribute("aria-expanded", String(list.menu === item.id));
       more.dataset.at = `more ${item.id}`;
-      more.onclick = (event) => { event.stopPropagation(); list.menu = list.menu === item.id ? null : item.id; back(); };
       row.append(open, more);
       if (list.menu === item.id) {
         const menu = element("div", "menu");
-        const pin = element("button", "", item.pinned ? words.unpin : words.pin);
-        pin.onclick = () => { list.menu = null; back(); send("pin", item.id, { pinned: !item.pinned }); };
-        const rename = element("button", "", words.rename);
-        rename.onclick = () => { list.menu = null; list.editing = item.id; draw(list); };
-        const duplicate = element("button", "", words.duplicate);
-        duplicate.onclick = () => { list.menu = null; back(); send("duplicate", item.id); };
-        const remove = element("button", "", words.delete);
-        remove.onclick = () => { list.menu = null; list.deleting = item.id; draw(list); };
-        const files = Object.entries(data.files).map(([name, address]) => {
+        const entry = (text, act) => button(text, "", () => { list.menu = null; act(); });
+        const pin = entry(item.pinned ? words.unpin : words.pin, () => { back(); send("pin", item.id, { pinned: !item.pinned }); });
+        const rename = entry(words.rename, () => { list.editing = item.id; draw(list); });
+        const duplicate = entry(words.duplicate, () => { back(); send("duplicate", item.id); });
+        const remove = entry(words.delete, () => { list.deleting = item.id; draw(list); });
+        const file = (name, address, title) => {
           const link = element("a", "", name);
           link.href = address.replace("ID", item.id);
-          link.download = "";
-          link.setAttribute("aria-label", words.export.replace("{form}", name));
-          link.title = link.getAttribute("aria-label");
+          link.title = title;
+          link.setAttribute("aria-label", title);
           return link;
-        });
-        const print = element("a", "", "PDF");
-        print.href = data.print.replace("ID", item.id);
+        };
+        const files = Object.entries(data.files).map(([name, address]) => file(name, address, words.export.replace("{form}", name)));
+        for (const link of files) link.download = "";
+        const print = file("PDF", data.print, words.print);
         print.target = "_blank";
-        print.title = words.print;
-        print.setAttribute("aria-label", words.print);
         print.onclick = printPage;
         menu.append(pin, rename, duplicate, remove, element("span", "", words.exports), print, ...files);
         row.append(menu);
@@ -118,9 +109,7 @@ function draw(list) {
     rows.append(row);
   }
   if (data.more) {
-    const show = element("button", "plain", words.show);
-    show.onclick = () => { list.longer = data.items.length; send("more", ""); };
-    root.append(show);
+    root.append(button(words.show, "plain", () => { list.longer = data.items.length; send("more", ""); }));
   }
   if (list.longer < data.items.length) {
     root.querySelectorAll("button.title")[list.longer].focus(); // the first of those that were asked for

@@ -68,7 +68,6 @@ def search_field() -> None:
 
 
 def groups_menu(file: FileRow) -> None:
-    """The groups of the document, to change and create."""
     chosen = resources.library().groups.of(file.id)
     with st.popover(label(", ".join(chosen)) or _("Groups"), icon=":material/label:", key="groups_popover"):
         groups_form([file.id])

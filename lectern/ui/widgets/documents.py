@@ -23,7 +23,6 @@ _TABLE = component("documents", '<div class="root"></div>')
 
 
 def documents() -> None:
-    """The table, with updates while files are read."""
     busy = bool(resources.library().files.all(*ACTIVE, limit=1))
     st.fragment(_documents, run_every=1.0 if busy else None)(busy)
 

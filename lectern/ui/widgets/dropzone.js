@@ -113,10 +113,7 @@ function send(zone, upload) {
     upload.bar.remove();
     upload.row.className = "failed";
     upload.state.textContent = `${zone.words.lost} `;
-    const again = element("button", "plain", zone.words.again);
-    again.type = "button";
-    again.onclick = () => { upload.row.remove(); add(zone, [upload.file]); };
-    upload.row.append(again);
+    upload.row.append(button(zone.words.again, "plain", () => { upload.row.remove(); add(zone, [upload.file]); }));
     ended(zone);
   };
   request.send(upload.file);
@@ -128,21 +125,20 @@ function drawWays(zone, place, data) {
   if (zone.told === told) return;
   zone.told = told;
   place.replaceChildren();
-  const button = (name, label) => {
-    const made = element("button", "plain way", label);
-    made.type = "button";
+  const wayButton = (name, label) => {
+    const made = button(label, "plain way", null);
     made.dataset.name = name;
     place.append(made);
     return made;
   };
-  for (const way of data.ways) button(way.name, way.label);
+  for (const way of data.ways) wayButton(way.name, way.label);
   if (!data.more.length) return;
-  const more = button("", data.words.more);
+  const more = wayButton("", data.words.more);
   more.setAttribute("aria-expanded", "false");
   more.onclick = (event) => {
     event.stopPropagation();
     more.remove();
-    const made = data.more.map((way) => button(way.name, way.label));
+    const made = data.more.map((way) => wayButton(way.name, way.label));
     made[0].focus();
   };
 }

@@ -10,7 +10,7 @@ from lectern.jobs.embedders import BUILT_IN, HASHING
 from lectern.jobs.file_rows import ACTIVE
 from lectern.settings import SplitterName
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext, numeral, translate
+from lectern.ui.i18n import _, numeral, translate
 from lectern.ui.live_fragments import draw_anew
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_new_widget, session, widget
@@ -71,11 +71,10 @@ def rebuild() -> None:
         st.caption(_("Change a setting to see what a rebuild involves."))
         return
     changes = "; ".join(map(translate, plan.changes))
-    passages = ngettext("{number} passage", "{number} passages", plan.passages).format(number=numeral(plan.passages))
     st.markdown(
         _("{changes}. That makes about {passages} instead of {now}, and takes {time}.").format(
             changes=label(changes[:1].upper() + changes[1:]),
-            passages=passages,
+            passages=labels.count(plan.passages, "passage"),
             now=numeral(plan.passages_now),
             time=labels.duration(plan.seconds),
         )
@@ -120,7 +119,11 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
             help=_("How much of a passage the next one repeats."),
             width=180,
         )
-        splitters = _splitters()
+        splitters: dict[SplitterName, str] = {
+            "sentence": _("After whole sentences"),
+            "token": _("At equal lengths"),
+            "section": _("At headings, then sentences"),
+        }
         splitter = st.selectbox(
             _("Where to split"),
             list(splitters),
@@ -147,10 +150,6 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
     return library.rebuilds.plan(
         chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
     )
-
-
-def _splitters() -> dict[SplitterName, str]:
-    return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
 
 
 def _rebuild(index: str) -> None:

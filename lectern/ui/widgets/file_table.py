@@ -44,7 +44,6 @@ def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
 
 
 def growing_table(run: Run, message: Message) -> None:
-    """Draws the newest rows until the table is complete."""
     bar, table, drawn = st.empty(), st.empty(), -1
     for _piece in run.follow(HZ):
         interruptible()

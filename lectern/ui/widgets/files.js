@@ -29,8 +29,7 @@ function buildRow(list, id) {
   const view = { row, signature: "", mode: "" };
   view.kind = element("span", "kind");
   view.kind.setAttribute("aria-hidden", "true");
-  view.name = element("button", "name");
-  view.name.type = "button";
+  view.name = button("", "name", null);
   view.facts = element("span", "facts");
   view.groups = element("span", "groups");
   view.tick = element("input", "tick");
@@ -109,13 +108,11 @@ function update(list, view, file) {
     const [label, labelOf] = file.state === "stopped" ? [list.words.resume, list.words.resume_of] : [list.words.retry, list.words.retry_of];
     view.actions.append(button(label, "plain", () => act("retry"), filled(labelOf, file)));
   }
-  if (file.problem && file.problem.left_out?.length) {
+  const isPartial = file.problem?.left_out.length;
+  if (isPartial || file.problem?.details) {
     const details = element("details");
-    details.append(element("summary", "", list.words.details), leftOut(file.problem.left_out));
-    view.extra.append(details);
-  } else if (file.problem && file.problem.details) {
-    const details = element("details");
-    details.append(element("summary", "", list.words.details), element("code", "", file.problem.details));
+    const more = isPartial ? leftOut(file.problem.left_out) : element("code", "", file.problem.details);
+    details.append(element("summary", "", list.words.details), more);
     view.extra.append(details);
   }
   if (file.state === "active") {

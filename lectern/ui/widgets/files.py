@@ -1,4 +1,4 @@
-"""The files of the library: a row for each with how far reading it has come."""
+"""The files of the library, in rows with their progress."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from lectern.ui.widgets.groups import groups_form
 from lectern.ui.widgets.viewer import close_viewer
 from ragcore.errors import RagError, UnknownDocumentError
 
-MANY = 8  # rows from which they are counted
-SEALED = ("EPUB", "EML", "MHT", "MHTML")  # what no password opens that could be entered here
-ROWS = 200  # rows; as many more each time they are asked for
+MANY = 8  # rows from which their number is written above the list
+SEALED = ("EPUB", "EML", "MHT", "MHTML")  # protected files for which no password can be entered here
+ROWS = 200  # rows at first, and with each click on more
 
 _FILES = component("files", '<label class="all" hidden><input type="checkbox"><span></span></label><ul></ul>')
 
 
 def file_rows() -> None:
-    """A row per file, moving while something is being read."""
+    """A row per file, with updates while files are read."""
     tally = _tally()
     count = tally.total()
     st.fragment(_rows, run_every=1.0 if tally["active"] else None)(tally)
@@ -39,7 +39,7 @@ def file_rows() -> None:
 
 
 def _head(tally: Counter[str], files: Sequence[FileRow], active: Sequence[FileRow]) -> None:
-    """The line above the list, always one: what is there, how far reading it has come, and what is done with several."""
+    """The line above the list: counts, reading progress, and the actions for selected files."""
     failed = resources.library().files.all(Stage.FAILED) if tally["failed"] else []
     removable = sum(map(_unreadable, failed))
     facts = _count_facts(tally - Counter(failed=sum(file.passed_over for file in failed)), removable)
@@ -89,7 +89,6 @@ def _delete_several(file_ids: Sequence[str]) -> None:
 
 
 def deletion_question(number: int) -> str:
-    """Before files are deleted: what goes, and what stays."""
     return ngettext(
         "Delete this file, its text and its passages? Answers and notes keep what they quote from it.",
         "Delete these {number} files, their text and their passages? Answers and notes keep what they quote from them.",
@@ -98,11 +97,11 @@ def deletion_question(number: int) -> str:
 
 
 def delete_files(file_ids: Sequence[str]) -> None:
-    """A callback; says what is deleted, or why one is not."""
+    """A callback. A toast names the deleted files, or says why one was not deleted."""
     library, state, gone = resources.library(), session(), []
     try:
         for file_id in file_ids:
-            with suppress(UnknownDocumentError):  # another tab was quicker
+            with suppress(UnknownDocumentError):  # another tab has deleted it
                 gone.append(library.delete_file(file_id).name)
             if state.viewer.document == file_id:
                 close_viewer()
@@ -117,7 +116,7 @@ def delete_files(file_ids: Sequence[str]) -> None:
 
 
 def _count_facts(tally: Counter[str], removable: int) -> list[str]:
-    """`removable`: the files of those that failed which do not wait for a password."""
+    """`removable`: failed files that do not wait for a password."""
     facts = [labels.count(tally.total(), "file"), _("{number} ready").format(number=numeral(tally["ready"]))]
     if removable:
         facts.append(_("{number} could not be read").format(number=numeral(removable)))
@@ -128,7 +127,6 @@ def _count_facts(tally: Counter[str], removable: int) -> list[str]:
 
 
 def _tally() -> Counter[str]:
-    """How many files are being read, ready, failed, stopped: what the screen says beside the rows follows from it."""
     tally: Counter[str] = Counter()
     for stage, count in resources.library().files.tally().items():
         tally["active" if stage in ACTIVE else stage.value] += count
@@ -156,11 +154,11 @@ def _rows(drawn: Counter[str]) -> None:
 
 
 def _remove_failed() -> None:
-    """Take the rows of files that could not be read off the list; those that wait for a password stay."""
+    """Removes the rows of unreadable files. Files that wait for a password stay."""
     library = resources.library()
     gone = [file for file in library.files.all(Stage.FAILED) if _unreadable(file)]
     for file in gone:
-        if file.passages:  # of an earlier version, which still answered
+        if file.passages:  # from an earlier version, which still answers questions
             library.delete_file(file.id)
         else:
             library.files.remove(file.id)
@@ -187,7 +185,9 @@ def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
             "hint": translate(file.problem.hint),
             "needs_password": _unlockable(file),
             "left_out": [f"{translate(part.what)} {translate(part.hint)}" for part in file.left_out],
-            "details": file.problem.details if ": " in file.problem.details else "",  # a bare name says nothing more
+            "details": file.problem.details
+            if ": " in file.problem.details
+            else "",  # the name of an error alone explains nothing
         }
     state = file.state
     return {

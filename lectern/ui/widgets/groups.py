@@ -1,4 +1,4 @@
-"""The groups that documents are in: those of one document, or of several together."""
+"""The form for the groups of one or several documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lectern.ui.state import fill_widget, widget
 
 
 def groups_form(file_ids: Sequence[str]) -> None:
-    """All groups, of which those that have all these documents are chosen, and a field for a new one."""
+    """All groups, with those selected that contain all these documents, and a field for a new one."""
     members = resources.library().groups.all()
     shared = {name for name, ids in members.items() if set(file_ids) <= set(ids)}
     if members:
@@ -36,7 +36,7 @@ def _put_in_new(file_ids: Sequence[str]) -> None:
 
 
 def _change_groups(file_ids: Sequence[str], *, with_: Iterable[str], without: Iterable[str] = ()) -> None:
-    """Take the documents out of the groups `without` and put them into those `with_`; the others of each stay."""
+    """Removes the documents from the groups `without` and adds them to `with_`. Their other groups stay."""
     groups = resources.library().groups
     for file_id in file_ids:
         groups.put(file_id, {*groups.of(file_id)} - {*without} | {*with_})

@@ -1,4 +1,4 @@
-"""A text that grows on the screen: what is a whole paragraph is sent once and not again."""
+"""A growing text. A complete paragraph is sent only once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class GrowingText:
-    """At the end of `place`; until something comes it says what is waited for."""
+    """The text at the end of `place`. Until it begins, says what it waits for."""
 
     def __init__(self, place: DeltaGenerator) -> None:
         self._place = place
@@ -28,7 +28,7 @@ class GrowingText:
         self.add("", {})
 
     def add(self, piece: str, links: Mapping[int, str], step: str = "", numbers: Mapping[int, int] | None = None) -> None:
-        """`links` and `numbers` are those of `answer_md`. `step`: how far the answer has come that has not begun."""
+        """`links` and `numbers` are those of `answer_md`. `step` is the progress of an answer without text yet."""
         self._begun |= bool(piece)
         if not self._begun:
             waiting = step or waiting_words()
@@ -46,7 +46,7 @@ class GrowingText:
 
 
 def waits_for(run: Run) -> str:
-    """What an answer waits for: "Step 2 of 6 · Reading 1,340 tokens, about 10 s"; "" where neither can be told."""
+    """What an answer waits for: "Step 2 of 6 · Reading 1,340 tokens, about 10 s"; "" if unknown."""
     return " · ".join(filter(None, [_step_words(run), call_words(run.call)]))
 
 
@@ -59,7 +59,6 @@ def _step_words(run: Run) -> str:
 
 
 def call_words(call: CallInFlight | None) -> str:
-    """What the language model is doing; "" where none is called."""
     if call is None:
         return ""
     if call.stage is CallStage.READING:

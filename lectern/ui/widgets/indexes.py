@@ -1,4 +1,4 @@
-"""The indexes of a person: which there are, a new one, and what can be done with the open one."""
+"""The list of indexes, a new one, and the actions for the open one."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ _IMPORT = component(
 
 
 def index_list() -> None:
-    """The list of indexes; what to do with the open one."""
     indexes, state = resources.all_indexes(), session()
-    if state.problem is not None and problem(state.problem, key="indexes"):
-        state.problem = None
+    if state.problem is not None:
+        problem(state.problem, key="indexes")
     if indexes.one_only:
         st.markdown(_("This library is a database on a server, which holds a single index. Its details are below."))
         return
@@ -51,8 +50,8 @@ def index_list() -> None:
 
 
 def _new_box() -> None:
-    """Closed by drawing another after each index: one that was opened and filled in within one run does not hear that it is to
-    close. It tells nothing when it is closed: that would follow a link that closes it, and lead back to this page."""
+    """A new key closes the form after each index: one that was opened and submitted in the same run ignores a close request.
+    No `on_change`: it would also run for a click on a link, and lead back to this page."""
     anew = session().indexes.forms
     key = f"new_index_name_{anew}"
     with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{anew}"):
@@ -63,7 +62,6 @@ def _new_box() -> None:
 
 
 def _draw_creation() -> None:
-    """The index that is being made for this tab, until it is there, and open."""
     if session().indexes.making:
         with st.container(key="making"):
             st.fragment(_progress, run_every=0.5)()
@@ -90,7 +88,6 @@ def _progress() -> None:
 
 
 def index_actions() -> None:
-    """Rename, duplicate, export, delete: for the open index."""
     index = resources.all_indexes().get(session().index)
     if index is None or resources.all_indexes().one_only:
         return
@@ -109,7 +106,7 @@ def index_actions() -> None:
             st.markdown(_("All documents, passages and conversations of this index in one file. Keys are not included."))
             library_copy()
         if index.id == MAIN:
-            return  # it keeps what all share
+            return  # the first index has the settings that all share
         with st.popover(_("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover"):
             sure = _("Delete **{name}** with all its documents and conversations? This cannot be undone.")
             st.markdown(sure.format(name=label(index.name)))
@@ -117,8 +114,8 @@ def index_actions() -> None:
 
 
 def _rename_box(index: Index) -> None:
-    """Its field has the name before it is opened: filled on opening, what is typed at once would be overwritten. It is closed
-    as `_new_box` is."""
+    """Fills the field before the popover opens, because a later value would overwrite what is typed at once. Closes like
+    `_new_box`."""
     anew = session().indexes.forms
     key = f"index_name_{anew}"
     with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{anew}"):
@@ -169,7 +166,7 @@ def with_problem(act: Callable[[], None]) -> None:
 
 
 def _import() -> None:
-    """Told to itself alone when a copy has been sent, as this may be in the very moment in which something is clicked."""
+    """A fragment: a run of the whole page after the upload could drop a click."""
     _IMPORT(
         key="import_index",
         data={

@@ -1,4 +1,4 @@
-"""A copy of the library to keep, or to take to another computer."""
+"""A copy of the library, as a backup or for another computer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ _COPY = component(
 
 
 def library_copy() -> None:
-    """A button that has the copy made, says so meanwhile, and gives it to the browser when it is whole."""
     words = {
         "download": _("Download a copy"),
         "making": _("Making the copy. Stay on this page until the download begins."),

@@ -1,4 +1,4 @@
-"""Three lights: is the search ready, who writes the answers, and where everything is kept."""
+"""Three lights: the state of the search, of the language model, and of the storage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lectern.ui import labels, places, resources
 from lectern.ui.i18n import _, translate
 from lectern.ui.live_fragments import be_still
 
-COMING = ("idle", "loading")  # states of an embedder that is not ready yet
+COMING = ("idle", "loading")  # states of an embedder that is not ready
 
 
 def lights() -> None:

@@ -1,4 +1,4 @@
-"""The language models on this computer: a row for each, to download, use and delete it."""
+"""The language models on this computer, with a row to download, use and delete each."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ragcore.errors import Problem, RagError
 if TYPE_CHECKING:
     from lectern.model_download import Download
 
-SHOWN = 3  # models, so that the page fits a screen; those that are there or being downloaded are always shown
-LOOK_SECONDS = 1.0  # between two looks at a download and at the models folder
+SHOWN = 3  # models, to fit the page on a screen; installed models and downloads are always in the list
+LOOK_SECONDS = 1.0  # between two updates of a download
 
-Use = Callable[[str], None]  # takes the name that the settings have for a model
+Use = Callable[[str], None]  # takes the name of a model in the settings
 
 
 def local_models(use: Use) -> None:
-    """The list. `use` is a callback that has the model write the answers."""
+    """The list. `use` is a callback that makes the model write the answers."""
     free = memory_for_models()
     there = {model.setting: model for model in installed_models(resources.home())}
     st.caption(_("Free memory: {size}. A model uses memory only while it answers.").format(size=labels.gigabytes(free)))
@@ -76,14 +76,14 @@ def _look_for_files(shown: set[str]) -> None:
 
 
 def download_bar(model: CatalogueModel) -> None:
-    """How far the download is, and Stop; the screen is drawn anew when it is over. Nothing where it is not under way."""
+    """The progress of a download with a Stop button. Reruns the page at the end. Nothing without a download."""
     state = resources.model_downloads().state(model)
     if state is not None and state.state in ("running", "checking"):
         st.fragment(_bar, run_every=LOOK_SECONDS)(model)
 
 
 def download_problem(model: CatalogueModel, state: Download) -> None:
-    """Why a download failed, and once more. Nothing of one that did not fail."""
+    """Why a download failed, with a button to try again. Nothing without a failure."""
     again = Choice(_("Resume") if state.done else _("Try again"), "again", primary=True)
     if state.problem is not None and problem(state.problem, [again], key=f"download_{model.file}"):
         start_download(model)
@@ -91,7 +91,7 @@ def download_problem(model: CatalogueModel, state: Download) -> None:
 
 
 def start_download(model: CatalogueModel) -> None:
-    """Begin, or go on; why that cannot be is shown above the list."""
+    """A callback that starts or resumes a download. Its errors appear above the list."""
     state = session()
     state.settings.model_problem = None
     try:
@@ -101,7 +101,6 @@ def start_download(model: CatalogueModel) -> None:
 
 
 def _good_for() -> Mapping[str, str]:
-    """By the models' files."""
     return {
         "qwen2.5-1.5b-instruct-q4_k_m.gguf": _("Short answers on almost any computer. A good first choice."),
         "Qwen3-1.7B-Q4_K_M.gguf": _("A newer model of the same size that knows more languages."),
@@ -113,7 +112,7 @@ def _good_for() -> Mapping[str, str]:
 
 
 def _facts(model: CatalogueModel, free: int) -> str:
-    """The thin line of a row: size, memory, languages, licence."""
+    """The line below a model's name: size, memory, languages, licence."""
     many = _("{number} languages").format(number=numeral(model.languages)) if model.languages > 1 else _("English only")
     return " · ".join(
         [labels.gigabytes(model.size), _memory(model.memory, free), many, f"[{model.licence}]({model.licence_url})"]
@@ -121,7 +120,7 @@ def _facts(model: CatalogueModel, free: int) -> str:
 
 
 def _memory(needed: int, free: int) -> str:
-    """ "needs 1.7 GB of memory", in another colour where it is more than is free."""
+    """ "needs 1.7 GB of memory", in orange if that is more than is free."""
     if needed <= free:
         return _("needs {size} of memory").format(size=labels.gigabytes(needed))
     more = _("needs {size} of memory, more than is free").format(size=labels.gigabytes(needed))
@@ -129,7 +128,6 @@ def _memory(needed: int, free: int) -> str:
 
 
 def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
-    """A model that is not on this computer, or not wholly."""
     downloads = resources.model_downloads()
     state, running = downloads.state(model), downloads.running
     with st.container(key=f"row_{model.file}", horizontal=True, vertical_alignment="center"):
@@ -222,7 +220,7 @@ def _discard(model: CatalogueModel) -> None:
 
 
 def _delete(setting: str) -> None:
-    """Delete the file; where it wrote the answers, or did before, the settings name it no longer."""
+    """Deletes the file, and removes the model from the settings."""
     library, state = resources.library(), session()
     state.settings.model_problem = None
     try:

@@ -1,8 +1,8 @@
-"""Measuring a question set: with which settings, how far it is, and the figures of each, drawn and as a table."""
+"""Measurements of a question set: settings, progress, and results as a table and a chart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -16,7 +16,7 @@ from lectern.ui.i18n import _, day_and_time, ngettext, numeral
 from lectern.ui.pricing import agree_first
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
-from lectern.ui.widgets.comparing import comparison
+from lectern.ui.widgets.comparing import comparison, metric_names
 from lectern.ui.widgets.own_results import are_few, own_results
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.question_sets import missing_documents, worth
@@ -26,23 +26,26 @@ from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question
 from ragcore.evaluation.significance import Mean, mean
 
-MOST_SHOWN = 6  # measurements in the table and the drawing
+MOST_SHOWN = 6  # measurements in the table and the chart
 LOOK_SECONDS = 1.0
 ACTIVE = ("queued", "running")
-FIELD_NAMES = {
-    "hit_rate": "hit rate",
-    "mrr": "MRR",
-    "ndcg": "nDCG",
-    "recall": "recall",
-    "faithfulness": "faithfulness",
-    "relevancy": "relevancy",
+FIELD_NAMES = {  # added to the visible name, which is translated
+    metric: f" :small[:gray[{name}]]"
+    for metric, name in {
+        "hit_rate": "hit rate",
+        "mrr": "MRR",
+        "ndcg": "nDCG",
+        "recall": "recall",
+        "faithfulness": "faithfulness",
+        "relevancy": "relevancy",
+    }.items()
 }
-USUAL_NAME = "As in Settings"  # as it is kept, whatever the language
+USUAL_NAME = "As in Settings"  # as stored, in every language
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """A measurement under a name that no other of the screen has."""
+    """A measurement with a name that is unique on the screen."""
 
     run: EvalRun
     name: str
@@ -54,27 +57,6 @@ class ShownRun:
     @property
     def seconds(self) -> float:
         return sum(one.seconds for one in self.scores) / max(len(self.scores), 1)
-
-
-def metric_names() -> Mapping[str, tuple[str, str]]:
-    """What each metric is called, and what it says."""
-    return {
-        "hit_rate": (_("Hit rate"), _("Hit rate: the share of questions for which at least one right passage was found.")),
-        "mrr": (_("MRR"), _(
-            "Mean reciprocal rank (MRR): 1 if the first passage is right, ½ if the second is, and "
-            "so on.")),
-        "ndcg": (_("nDCG"), _("nDCG: how close the order is to the ideal one, with all right passages first; 1 is ideal.")),
-        "answered": (_("Answered"), _(
-            "The share of questions that got an answer; the others got the closest passages or "
-            "nothing.")),
-        "recall": (_("Word recall"), _(
-            "The share of the right answer’s words that appear in the answer, where the right "
-            "answer is known.")),
-        "faithfulness": (_("Faithfulness"), _("Faithfulness: the share of answers that say only what their passages say.")),
-        "relevancy": (
-            _("Relevancy"), _("Relevancy: the share of answers that answer the question and are backed by the passages."),
-        ),
-    }  # fmt: skip
 
 
 def measurements(chosen: QuestionSet) -> None:
@@ -95,7 +77,7 @@ def measurements(chosen: QuestionSet) -> None:
             _table(results)
             _chart(results)
         _remove(results)
-    comparison([(one.run.id, one.name) for one in results], {one.run.id: one.scores for one in results}, metric_names())
+    comparison([(one.run.id, one.name) for one in results], {one.run.id: one.scores for one in results})
 
 
 def _usual() -> Setting:
@@ -171,10 +153,9 @@ def _judge(chosen: QuestionSet, settings: int) -> str:
 
 
 def describe_ask(ask: Ask) -> str:
-    """The options of a setting in a line."""
     how = ask.retrieval
     parts = [
-        ngettext("{number} passage", "{number} passages", ask.top_k).format(number=ask.top_k),
+        labels.count(ask.top_k, "passage"),
         labels.mode_label(ask.response_mode),
     ]
     if how.dense_share is not None:
@@ -241,7 +222,7 @@ def _new_setting() -> None:
 
 
 def _begin_setting() -> None:
-    """The form of a new setting as answers are made now, without a name."""
+    """Fills the form of a new setting with the current settings, without a name."""
     answers = session().evaluate.setting_from = resources.library().settings.answers
     fill_widget("setting_name", "")
     fill_widget("setting_top_k", answers.top_k)
@@ -287,7 +268,7 @@ def _go_on(run: EvalRun) -> None:
 
 
 def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Sequence[Ask]) -> None:
-    """`measure`, once the person agrees to what a language model would do for it: answer these questions, as each ask says."""
+    """Runs `measure` with the person's consent to the cost of answering these questions once per ask."""
     library = resources.library()
 
     def begin() -> None:
@@ -303,7 +284,7 @@ def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Se
         free = not answered or library.llm().metadata.is_extractive
         price = None if free else of_measuring(library, [question.text for question in answered], asks)
     except RagError:
-        price = None  # beginning says what is wrong
+        price = None  # starting reports the error
     if price is None:
         begin()
     else:
@@ -314,11 +295,11 @@ def _has_another_model(run: EvalRun) -> bool:
     try:
         return resources.current_index().measuring.has_another_model(run)
     except RagError:
-        return False  # going on says what is wrong
+        return False  # resuming reports the error
 
 
 def _progress(runs: Sequence[EvalRun]) -> None:
-    """A bar for each measurement on its way, and what can be done about one that has ended early."""
+    """Progress bars of the running measurements, and the actions for stopped ones."""
     active = [run for run in runs if run.state in ACTIVE]
     if active:
         st.fragment(_bars, run_every=LOOK_SECONDS)([run.id for run in reversed(active)])
@@ -364,18 +345,17 @@ def _draw_ended(run: EvalRun) -> None:
 
 
 def _runs_with_results(runs: Sequence[EvalRun]) -> list[ShownRun]:
-    """Those with results, the newest first."""
     evaluations = resources.library().evaluations
     some = [run for run in runs if run.done][:MOST_SHOWN]
     names = [_setting_name(run.name) for run in some]
     return [
-        ShownRun(run, name if names.count(name) == 1 else f"{name}, {_moment(run)}", evaluations.scores(run.id))
+        ShownRun(
+            run,
+            name if names.count(name) == 1 else f"{name}, {day_and_time(run.created, seconds=True)}",
+            evaluations.scores(run.id),
+        )
         for run, name in zip(some, names, strict=True)
     ]
-
-
-def _moment(run: EvalRun) -> str:
-    return day_and_time(run.created, seconds=True)
 
 
 def _table(results: Sequence[ShownRun]) -> None:
@@ -383,8 +363,7 @@ def _table(results: Sequence[ShownRun]) -> None:
     used = [metric for metric in METRICS if any(one.figure(metric) for one in results)]
     heads = [_("Figure"), *(label(one.name) for one in results)]
     rows = [
-        [_named_twice(names[metric][0], FIELD_NAMES.get(metric, "")), *(_cell(one.figure(metric)) for one in results)]
-        for metric in used
+        [names[metric][0] + FIELD_NAMES.get(metric, ""), *(_cell(one.figure(metric)) for one in results)] for metric in used
     ]
     wide_table(heads, [*rows, [_("Seconds"), *(numeral(one.seconds, 2) for one in results)]], key="figures")
     with st.popover(_("What the figures mean"), type="tertiary"):
@@ -395,10 +374,6 @@ def _table(results: Sequence[ShownRun]) -> None:
                 "confidence interval (bootstrap). Seconds are the time to search for and answer one "
                 "question, without the judging.")
         )  # fmt: skip
-
-
-def _named_twice(name: str, in_the_field: str) -> str:
-    return f"{name} :small[:gray[{in_the_field}]]" if in_the_field else name
 
 
 def _cell(figure: Mean | None) -> str:

@@ -1,8 +1,8 @@
-"""Why wasn't it found? The best passage that an answer was not made from, what kept it out, and a button that changes that."""
+""" "Why wasn't it found?": the best missed passage, why the answer did not use it, and a button that changes that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
@@ -19,18 +19,18 @@ from lectern.ui.recheck import begin_look, look_again, look_result
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
-from lectern.ui.widgets.problem import Choice, problem
 from lectern.ui.widgets.search_options import put_settings
-from ragcore.errors import Problem, RagError
 from ragcore.text.sentences import sentences
 
 SNIPPET = 420  # characters of the missed passage
-MOST_KEPT = 20  # passages for every answer from now on; more are looked at for one question alone
-OPEN = 1  # the number in the panel's address where the missed passage itself is shown
+MOST_KEPT = 20  # the most passages to make the new default; more apply to one question only
+OPEN = 1  # the number in the panel's address that opens the missed passage
+_NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # causes without a passage that says it
+_OUT_OF_REACH = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 
 
 def can_miss(message: Message) -> bool:
-    """Whether it was made by a search that may have missed something."""
+    """Whether it comes from a search that can miss something."""
     facts = message.facts
     searched = message.ask is not None and message.ask.reading == "best" and message.ask.node_ids is None
     return searched and message.state == "done" and facts is not None and facts.recorded is None
@@ -38,7 +38,7 @@ def can_miss(message: Message) -> bool:
 
 def ask_why(message: Message) -> None:
     session().panel = f"why.{message.id}"
-    _begin(message, "")
+    begin_look(_key(message, ""), partial(_look, resources.library(), message, ""))
 
 
 def why_title(message: Message) -> str:
@@ -46,7 +46,7 @@ def why_title(message: Message) -> str:
 
 
 def why(message: Message, number: int) -> None:
-    """Fill the side panel; `number` is OPEN for the missed passage itself."""
+    """Fills the side panel; `number` is OPEN for the missed passage itself."""
     place = st.container()
     if number != OPEN:
         st.text_input(
@@ -62,13 +62,9 @@ def why(message: Message, number: int) -> None:
 
 def _draw_cause_or_passage(message: Message, number: int, expected: str) -> None:
     key = _key(message, expected)
-    try:
-        missed = look_result(key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"))
-    except RagError as error:
-        if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="why"):
-            look_again(key)
-            st.rerun()
-        return
+    missed = look_result(
+        key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"), name="why"
+    )
     if missed is None:
         return
     if number == OPEN and missed.source is not None:
@@ -99,15 +95,6 @@ def _draw_cause(message: Message, missed: Missed, expected: str) -> None:
     st.caption(_("Searched for: {question}").format(question=label(labels.excerpt(missed.searched))))
 
 
-def cause_text(missed: Missed) -> str:
-    """The sentence about a cause, in Markdown."""
-    return _SENTENCES[missed.cause](missed)
-
-
-def button_text(missed: Missed) -> str:
-    return _BUTTONS[missed.cause](missed)
-
-
 def _rank(message: Message, missed: Missed) -> str:
     if missed.cause is Cause.USED:
         return _("Passage {number} of this answer").format(number=missed.rank)
@@ -123,11 +110,10 @@ def _rank(message: Message, missed: Missed) -> str:
 
 
 def _snippet(text: str, words: str) -> str:
-    """As much of a passage as is read at a glance, from the sentence on that has most of the wanted words."""
+    """The start of a passage, from the sentence with most of the given words."""
     parts = sentences(text)
     first = nearest(parts, words) if len(" ".join(parts)) > SNIPPET else 0
-    text = " ".join(" ".join(parts[first:]).split())
-    cut = text if len(text) <= SNIPPET else f"{text[:SNIPPET].rsplit(' ', 1)[0]} …"
+    cut = labels.cut_at_word(" ".join(" ".join(parts[first:]).split()), SNIPPET)
     return f"… {cut}" if first else cut
 
 
@@ -142,7 +128,7 @@ def _button(message: Message, missed: Missed) -> None:
 
 
 def _ask_again(message: Message, missed: Missed) -> None:
-    """Change what the screen says about how to answer, too, and ask the same question once more in its place."""
+    """Applies the change to the page's options too, and answers the question again."""
     state, ask = session(), missed.ask
     if ask is None:
         return
@@ -176,10 +162,6 @@ def _show(message: Message, number: int) -> None:
     session().panel = f"why.{message.id}.{number}"
 
 
-def _begin(message: Message, expected: str) -> None:
-    begin_look(_key(message, expected), partial(_look, resources.library(), message, expected))
-
-
 def _key(message: Message, expected: str) -> str:
     return f"why.{message.id}.{hash((message.ask, message.text, expected))}"
 
@@ -188,39 +170,95 @@ def _look(library: Library, message: Message, expected: str) -> Missed:
     return why_missed(library, message, expected, library.answer_check.sentences)
 
 
-def _passages(count: int) -> str:
-    return ngettext("Read {number} passage", "Read {number} passages", count).format(number=count)
+def cause_text(missed: Missed) -> str:
+    """The sentence about a cause, in Markdown."""
+    file = missed.file.name if missed.file else ""
+    if missed.cause is Cause.FILTERED:
+        file = missed.source.file_name if missed.source else ""
+    question_language, document_language = (_languages().get(code, code) for code in missed.languages)
+    return _sentences(missed)[missed.cause].format(
+        file=label(file),
+        page=label(missed.page),
+        question=label(labels.excerpt(missed.searched)),
+        number=missed.rank,
+        rank=missed.rank,
+        looked_at=missed.looked_at,
+        written=document_language,
+        asked=question_language,
+    )
 
 
-def _file(missed: Missed) -> str:
-    return label(missed.file.name) if missed.file else ""
-
-
-def _place(missed: Missed) -> str:
-    return label(missed.source.file_name) if missed.source else ""
-
-
-def _no_text(missed: Missed) -> str:
+def _sentences(missed: Missed) -> Mapping[Cause, str]:
+    no_text = _("**{file} contains only pictures, no text**, so nothing in it can be found.")
     if missed.page:
-        return _("**Page {page} of {file} is a picture without text**, so nothing on it can be found.").format(
-            page=label(missed.page), file=_file(missed)
-        )
-    return _("**{file} contains only pictures, no text**, so nothing in it can be found.").format(file=_file(missed))
-
-
-def _top_k(missed: Missed) -> str:
-    return ngettext(
+        no_text = _("**Page {page} of {file} is a picture without text**, so nothing on it can be found.")
+    top_k = ngettext(
         "**Too few passages were read.** This one is number {rank}, and only the first was read.",
         "**Too few passages were read.** This one is number {rank}, and only the first {looked_at} were read.",
         missed.looked_at,
-    ).format(rank=missed.rank, looked_at=missed.looked_at)
+    )
+    return {
+        Cause.NOT_LOOKED: _("**This mode does not look in your documents.**"),
+        Cause.USED: _(
+            "**It was found.** This is passage {number} of those the answer was written from. The "
+            "answer may still have missed what it says."
+        ),
+        Cause.FILTERED: _("**{file} was left out.** Only other documents were asked."),
+        Cause.CUT_OFF: _("**It scores below the minimum score**, so it was left out."),
+        Cause.WEAKER: _("**It scores far below the best passage**, so it was left out."),
+        Cause.REORDERED: _("**A later step ranked other passages higher**, although the search had found this one."),
+        Cause.SUMMARY: _(
+            "**The question asks for a summary**, so the central passages of each document were used instead of the "
+            "closest ones."
+        ),
+        Cause.CONDENSED: _("**The question was reworded:** “{question}”. Your exact words do find this passage."),
+        Cause.SPLIT: _(
+            "**It is split across two passages.** One ends in the middle of it and the next "
+            "continues, so neither says all of it. Longer passages or more overlap keep such text "
+            "together: see Settings."
+        ),
+        Cause.ADDED_SINCE: _("**It can be found now.** The document had not been read yet when this answer was given."),
+        Cause.LANGUAGE: _(
+            "**The document is in {written}, and the question in {asked}.** The built-in search is weak across languages."
+        ),
+        Cause.TOP_K: top_k,
+        Cause.FAR: _("**The question has too little in common with this passage** to find it. A few of its words would help."),
+        Cause.NO_TEXT: no_text,
+        Cause.READING: _("**{file} is still being read.** You can ask about it as soon as it is ready."),
+        Cause.STOPPED: _("**Reading {file} was stopped** before it was finished."),
+        Cause.FAILED: _("**{file} could not be read**, so nothing in it can be found."),
+        Cause.ABSENT: _(
+            "**No passage seems to say it.** The closest one may say it in other words. If you know "
+            "that a document does, type a few words from it below."
+        ),
+    }
 
 
-def _language(missed: Missed) -> str:
-    question_language, document_language = (_languages().get(code, code) for code in missed.languages)
-    return _(
-        "**The document is in {written}, and the question in {asked}.** The built-in search is weak across languages."
-    ).format(written=document_language, asked=question_language)
+def button_text(missed: Missed) -> str:
+    more = with_its_words = _("Open settings")
+    if missed.ask is not None:
+        more = ngettext("Read {number} passage", "Read {number} passages", missed.ask.top_k).format(number=missed.ask.top_k)
+        with_its_words = _("Ask with words from the passage")
+    return {
+        Cause.NOT_LOOKED: _("Search my documents"),
+        Cause.USED: _("Ask each passage separately"),
+        Cause.FILTERED: _("Ask all documents"),
+        Cause.CUT_OFF: _("Ask without a minimum score"),
+        Cause.WEAKER: _("Ask again, including weaker passages"),
+        Cause.REORDERED: _("Ask without that step"),
+        Cause.SUMMARY: with_its_words,
+        Cause.CONDENSED: _("Ask with my exact words"),
+        Cause.SPLIT: more,
+        Cause.ADDED_SINCE: _("Ask again"),
+        Cause.LANGUAGE: with_its_words,
+        Cause.TOP_K: more,
+        Cause.FAR: with_its_words,
+        Cause.NO_TEXT: _("Show the documents"),
+        Cause.READING: _("Ask again"),
+        Cause.STOPPED: _("Read it now"),
+        Cause.FAILED: _("Show the documents"),
+        Cause.ABSENT: _("Add a document"),
+    }[missed.cause]
 
 
 def _languages() -> Mapping[str, str]:
@@ -229,75 +267,3 @@ def _languages() -> Mapping[str, str]:
         "nl": _("Dutch"), "zh": _("Chinese"), "ja": _("Japanese"), "ko": _("Korean"), "ru": _("Russian"), "el": _("Greek"),
         "he": _("Hebrew"), "ar": _("Arabic"), "hi": _("Hindi"), "th": _("Thai"),
     }  # fmt: skip
-
-
-def _more(missed: Missed) -> str:
-    return _passages(missed.ask.top_k) if missed.ask else _("Open settings")
-
-
-def _with_its_words(missed: Missed) -> str:
-    return _("Ask with words from the passage") if missed.ask else _("Open settings")
-
-
-_NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # no passage seems to say it
-_OUT_OF_REACH = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
-_SENTENCES: Mapping[Cause, Callable[[Missed], str]] = {
-    Cause.NOT_LOOKED: lambda missed: _("**This mode does not look in your documents.**"),
-    Cause.USED: lambda missed: _(
-        "**It was found.** This is passage {number} of those the answer was written from. The "
-        "answer may still have missed what it says."
-    ).format(number=missed.rank),
-    Cause.FILTERED: lambda missed: _("**{file} was left out.** Only other documents were asked.").format(file=_place(missed)),
-    Cause.CUT_OFF: lambda missed: _("**It scores below the minimum score**, so it was left out."),
-    Cause.WEAKER: lambda missed: _("**It scores far below the best passage**, so it was left out."),
-    Cause.REORDERED: lambda missed: _("**A later step ranked other passages higher**, although the search had found this one."),
-    Cause.SUMMARY: lambda missed: _(
-        "**The question asks for a summary**, so the central passages of each document were used instead of the closest ones."
-    ),
-    Cause.CONDENSED: lambda missed: _(
-        "**The question was reworded:** “{question}”. Your exact words do find this passage."
-    ).format(question=label(labels.excerpt(missed.searched))),
-    Cause.SPLIT: lambda missed: _(
-        "**It is split across two passages.** One ends in the middle of it and the next "
-        "continues, so neither says all of it. Longer passages or more overlap keep such text "
-        "together: see Settings."
-    ),
-    Cause.ADDED_SINCE: lambda missed: _(
-        "**It can be found now.** The document had not been read yet when this answer was given."
-    ),
-    Cause.LANGUAGE: _language,
-    Cause.TOP_K: _top_k,
-    Cause.FAR: lambda missed: _(
-        "**The question has too little in common with this passage** to find it. A few of its words would help."
-    ),
-    Cause.NO_TEXT: _no_text,
-    Cause.READING: lambda missed: _("**{file} is still being read.** You can ask about it as soon as it is ready.").format(
-        file=_file(missed)
-    ),
-    Cause.STOPPED: lambda missed: _("**Reading {file} was stopped** before it was finished.").format(file=_file(missed)),
-    Cause.FAILED: lambda missed: _("**{file} could not be read**, so nothing in it can be found.").format(file=_file(missed)),
-    Cause.ABSENT: lambda missed: _(
-        "**No passage seems to say it.** The closest one may say it in other words. If you know "
-        "that a document does, type a few words from it below."
-    ),
-}
-_BUTTONS: Mapping[Cause, Callable[[Missed], str]] = {
-    Cause.NOT_LOOKED: lambda missed: _("Search my documents"),
-    Cause.USED: lambda missed: _("Ask each passage separately"),
-    Cause.FILTERED: lambda missed: _("Ask all documents"),
-    Cause.CUT_OFF: lambda missed: _("Ask without a minimum score"),
-    Cause.WEAKER: lambda missed: _("Ask again, including weaker passages"),
-    Cause.REORDERED: lambda missed: _("Ask without that step"),
-    Cause.SUMMARY: _with_its_words,
-    Cause.CONDENSED: lambda missed: _("Ask with my exact words"),
-    Cause.SPLIT: _more,
-    Cause.ADDED_SINCE: lambda missed: _("Ask again"),
-    Cause.LANGUAGE: _with_its_words,
-    Cause.TOP_K: _more,
-    Cause.FAR: _with_its_words,
-    Cause.NO_TEXT: lambda missed: _("Show the documents"),
-    Cause.READING: lambda missed: _("Ask again"),
-    Cause.STOPPED: lambda missed: _("Read it now"),
-    Cause.FAILED: lambda missed: _("Show the documents"),
-    Cause.ABSENT: lambda missed: _("Add a document"),
-}

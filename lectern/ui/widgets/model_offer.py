@@ -1,4 +1,4 @@
-"""Below quotes that do not answer, once in a conversation: a free language model, and the way back to the question."""
+"""The offer of a free language model below quotes that do not answer, once per conversation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from lectern.local_models import CatalogueModel, first_usable_model, memory_for_models, model_name, suggested_model
-from lectern.schema import AnswerFacts, Message
+from lectern.schema import Message
 from lectern.settings import models_are_locked
 from lectern.ui import labels, places, resources
 from lectern.ui.asking import answer_again
@@ -21,27 +21,23 @@ from ragcore.extractive.fixed_replies import NO_MODEL
 
 
 def offered_below(messages: Sequence[Message]) -> Message | None:
-    """The answer of a conversation below which a language model is offered: the last that might be another one with it. None
-    where nothing is offered."""
+    """The answer to put the offer below: the last one that a model might improve. None without an offer."""
     settings = resources.library().settings
     if settings.llm.provider != "none" or settings.stage or models_are_locked():
         return None
     unanswered = (
         message
         for message in reversed(messages)
-        if message.state == "done" and message.facts and message.facts.extractive and _needs_model(message.text, message.facts)
+        if message.state == "done" and message.facts and message.facts.extractive
+        # A model might answer: passages come close, or the mode reads none.
+        if message.facts.outcome == "closest" or message.text in NO_MODEL.values()
     )
     last = next(unanswered, None)
     return None if last is None or last.conversation_id in session().chat.declined_model else last
 
 
-def _needs_model(text: str, facts: AnswerFacts) -> bool:
-    """Whether a model might answer: passages come close to an answer, or the mode reads none."""
-    return facts.outcome == "closest" or text in NO_MODEL.values()
-
-
 def model_offer(message: Message) -> None:
-    """The offer, as far as it has come: to install one, its bar, or to ask again with the one that is there."""
+    """The offer at its current step: install, download progress, or ask again."""
     installed = first_usable_model(resources.home())
     if installed is not None:
         _ready(message, installed.setting)
@@ -73,7 +69,7 @@ def model_offer(message: Message) -> None:
 
 
 def unlock() -> None:
-    """The one press by which a language model comes: to use the one that is here, to install one, or the settings."""
+    """A button to use the installed model or to install one, or a link to the settings."""
     if models_are_locked():
         return
     if (error := session().settings.model_problem) is not None:
@@ -95,7 +91,7 @@ def unlock() -> None:
 
 
 def _to_install() -> CatalogueModel | None:
-    """The one that is being installed, else one that has begun to come, else the first that this computer has memory for."""
+    """The model in installation, else a partial download, else the first that fits into memory."""
     downloads = resources.model_downloads()
     begun = (model for model in downloads.catalogue if downloads.state(model) is not None)
     return downloads.running or next(begun, None) or suggested_model(memory_for_models(), downloads.catalogue)
@@ -111,11 +107,8 @@ def _ready(message: Message, setting: str) -> None:
 
 
 def _decline(message: Message) -> None:
-    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=_decline_here, args=(message.conversation_id,))
-
-
-def _decline_here(conversation_id: str) -> None:
-    session().chat.declined_model.add(conversation_id)
+    declined = session().chat.declined_model
+    st.button(_("Not now"), key="decline_model", type="tertiary", on_click=declined.add, args=(message.conversation_id,))
 
 
 def _ask(message_id: str, setting: str) -> None:

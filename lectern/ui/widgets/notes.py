@@ -1,4 +1,4 @@
-"""Notes: how an answer or a quote becomes one, and the list of them."""
+"""Notes: adding answers and quotes, and the list of notes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ragcore.errors import RagError
 from ragcore.text.citations import renumber
 from ragcore.text.quote_places import quoted_places
 
-SEARCH_FROM = 8  # notes; fewer are found by looking
-NOTES_DRAWN = 20  # notes drawn at once
+SEARCH_FROM = 8  # notes from which there is a search field
+NOTES_DRAWN = 20  # notes at first
 
 
 def can_be_kept(message: Message) -> bool:
@@ -37,7 +37,7 @@ def keep_answer(message: Message) -> None:
 
 
 def keep_quote(source: Source, answer: str) -> None:
-    """What the answer cites the passage for, or all of it."""
+    """Adds the quoted parts of a passage, or all of it."""
     quotes = "\n".join(source.text[start:end] for start, end in quoted_places(answer, source.number, source.text))
     _keep(f"{quoted_markdown(quotes or source.text)} [1]", [replace(source, number=1)])
 
@@ -55,13 +55,12 @@ def _keep(text: str, sources: Sequence[Source], *, question: str = "") -> None:
 
 
 def opened_note_id() -> str | None:
-    """The note whose passage is open in the panel, if the panel is about one."""
+    """The note whose passage is in the side panel, if any."""
     kind, _dot, rest = session().panel.partition(".")
     return rest.partition(".")[0] if kind == "passage" else None
 
 
 def opened_source(note_id: str | None) -> tuple[Note, Source] | None:
-    """The passage that is to be shown beside the notes."""
     note = resources.library().notes.get(note_id) if note_id and note_id == opened_note_id() else None
     number = session().panel.rpartition(".")[2]
     source = next((one for one in note.sources if str(one.number) == number), None) if note else None
@@ -69,7 +68,7 @@ def opened_source(note_id: str | None) -> tuple[Note, Source] | None:
 
 
 def search_notes() -> list[Note]:
-    """The notes that are searched for, or all, with the field to search in once there are many."""
+    """Draws the search field if there are many notes. Returns the matching ones."""
     store, search = resources.library().notes, str(widget("notes_search") or "")
     notes = store.all(search)
     if search or len(notes) >= SEARCH_FROM:
@@ -96,7 +95,6 @@ def search_notes() -> list[Note]:
 
 
 def export_notes(notes: Sequence[Note]) -> None:
-    """All notes that are listed, or those that are ticked, as files."""
     if not notes:
         return
     with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="notes_export"):
@@ -123,7 +121,7 @@ def export_notes(notes: Sequence[Note]) -> None:
 
 
 def undo_line() -> None:
-    """After a note was deleted, until something else is done with the notes."""
+    """Undo after a deletion, until the next action on notes."""
     if (deleted := session().notes.deleted) is None:
         return
     with st.container(key="note_deleted", horizontal=True, vertical_alignment="center", gap="small"):

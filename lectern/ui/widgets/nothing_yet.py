@@ -1,4 +1,4 @@
-"""What a screen says where there are no documents yet, with the way to where they are added."""
+"""A screen without documents, with a link to add some."""
 
 from __future__ import annotations
 

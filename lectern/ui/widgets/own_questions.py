@@ -1,4 +1,4 @@
-"""Questions of one's own for a question set, typed in: each with the document and the page where its answer is."""
+"""A form for three questions of a new question set, each with the document and page of its answer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def own_questions() -> None:
 
 
 def _use() -> None:
-    """Make a set of what is typed, and begin anew with empty fields."""
     state = session().evaluate
     questions = [question for row in range(1, ROWS + 1) if (question := _read_row(row))]
     if not questions:
@@ -63,12 +62,12 @@ def _use() -> None:
 
 
 def _key(field: str, row: int) -> str:
-    """Of its own for each set: fields that are drawn in a closed form cannot be emptied."""
+    """A new key for each set, because fields in a closed form cannot be emptied."""
     return f"own_{field}_{row}_{session().evaluate.own_forms}"
 
 
 def _read_row(row: int) -> Question | None:
-    """What stands in a row; None for one without a question."""
+    """The question of a row; None if it is empty."""
     text = " ".join(str(widget(_key("text", row)) or "").split())
     document, page = widget(_key("document", row)), str(widget(_key("page", row)) or "")
     pages = tuple(part.strip() for part in page.split(",") if part.strip())

@@ -1,5 +1,4 @@
-"""What came of a few questions of one's own, in words: how many answers were found, and for each question where its answer
-stands and the answer given."""
+"""The results of a small question set in words: how many answers were right, and each question with its answer."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.safetext import answer_md, label
 from lectern.ui.widgets.question_sets import expected_answer
 
-FEW = 12  # questions that are read one by one
+FEW = 12  # questions at most
 
 
 def are_few(chosen: QuestionSet) -> bool:
@@ -19,7 +18,7 @@ def are_few(chosen: QuestionSet) -> bool:
 
 
 def own_results(run: EvalRun) -> None:
-    """Those of one measurement, in the order of the questions."""
+    """The results of one measurement, in the order of the questions."""
     evaluations = resources.library().evaluations
     results = [
         result for one in evaluations.scores(run.id) if (result := evaluations.result(run.id, one.question_id)) is not None

@@ -1,5 +1,5 @@
-"""The language of the page for browsers and screen readers, which Streamlit says is English, what Streamlit itself says in it,
-and the choice of another one."""
+"""Sets the language of the page for browsers and screen readers, translates Streamlit's own texts, and draws the choice of
+language."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ _PAGE_LANGUAGE = component("page_language", "<span hidden></span>")
 
 
 def page_language() -> None:
-    """On every page."""
     english = language() == "en"
     words, labels = ({}, {}) if english else (_streamlits_words(), _streamlits_labels())
     _PAGE_LANGUAGE(key="page_language", data={"language": language(), "words": words, "labels": labels, "lab": _("Lab")})
 
 
 def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
-    """What is seen in its elements, by their data-testid; {name} is whatever stands there."""
+    """Streamlit's visible texts by data-testid; {name} matches anything."""
     return {
         "stSkipToContent": {"Skip to main content": _("Skip to main content")},
         "stMainMenuPopover": {
@@ -38,7 +37,7 @@ def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
 
 
 def _streamlits_labels() -> Mapping[str, str]:
-    """What it says of its elements to screen readers alone."""
+    """Streamlit's texts for screen readers."""
     return {
         "App pages": _("Pages of this app"),
         "Clear all": _("Clear all"),
@@ -67,7 +66,6 @@ def _streamlits_labels() -> Mapping[str, str]:
 
 
 def language_choice() -> None:
-    """In the settings; kept with the first index, for all of them."""
     # Some computers have no font for Chinese, and would show an empty line.
     names = {"": _("Same as the browser"), **LANGUAGES, "zh": f"{LANGUAGES['zh']} (Chinese)"}
     fill_widget("set_language", resources.chosen_language())

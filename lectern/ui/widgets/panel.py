@@ -1,5 +1,5 @@
-"""What stands beside the answers, one at a time: a cited passage, or whatever else looks closer at an answer. On a phone it
-covers the screen. What is open is in the session and in the page's address, so that a reload shows the same."""
+"""The side panel: a cited passage, or another closer look at an answer. On a phone it covers the screen. Its content is in
+the session and in the page's address, so that a reload shows the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lectern.ui.widgets.sentence_support import evidence, sentences, sentences_t
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`number`: of the passage, of the sentence, or of the call that is shown whole, where the kind is about one."""
+    """`number` is that of the passage, the sentence or the opened call, if the kind has one."""
 
     kind: str
     message: Message
@@ -39,8 +39,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`title` gives plain text, and "" for what is not there; `draw` fills the panel below it; `source` is the passage that it
-    shows, if it shows one."""
+    """`title` is plain text, or "" if the content does not exist; `draw` fills the panel; `source` is the passage in it."""
 
     title: Callable[[Opened], str]
     draw: Callable[[Opened], None]
@@ -52,7 +51,6 @@ def show_panel(kind: str, message: Message) -> None:
 
 
 def opened_panel(conversation_id: str | None) -> Opened | None:
-    """What is to be shown beside this conversation, if anything."""
     kind, _dot, rest = session().panel.partition(".")
     message_id, _dot, number = rest.partition(".")
     if kind not in PANELS or conversation_id is None:
@@ -71,14 +69,14 @@ def side_panel(opened: Opened) -> None:
 
 
 def source_panel(source: Source, text: str) -> None:
-    """A passage that a note cites; `text` is the note's."""
+    """The panel for a passage of a note; `text` is the note's."""
     with _frame(_source_title(source)):
         passage(source, answer=text)
 
 
 @contextmanager
 def _frame(title: str, *, keep: Source | None = None, answer: str = "") -> Iterator[None]:
-    """`keep`: a passage that can be kept as a note, and the answer that cites it."""
+    """`keep` is a passage to add to the notes, `answer` the text that cites it."""
     with st.container(key="panel"):
         with st.container(key="panel_head", horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f"<b>{breakable(title)}</b>")
@@ -119,7 +117,7 @@ def _calls_title(opened: Opened) -> str:
 
 
 def _calls(opened: Opened) -> None:
-    """With the figures of the answer, and the question as it was looked for where that differs from what was typed."""
+    """Adds the facts of the answer, and the search text if it differs from the question."""
     if (facts := opened.message.facts) is not None:
         lines = [label(labels.answer_facts(facts))]
         if looked_for := facts.meant or facts.condensed:

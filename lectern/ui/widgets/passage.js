@@ -115,15 +115,14 @@ function build(view) {
     const [pressed, other] = by < 0 ? [view.back, view.on] : [view.on, view.back];
     if (pressed.disabled) other.focus(); // or the keyboard would be nowhere
   };
-  view.back = element("button", "plain", "‹");
-  view.back.setAttribute("aria-label", data.words.previous);
-  view.back.onclick = () => move(-1);
-  view.on = element("button", "plain", "›");
-  view.on.setAttribute("aria-label", data.words.next);
-  view.on.onclick = () => move(1);
+  view.back = button("‹", "plain", () => move(-1), data.words.previous);
+  view.on = button("›", "plain", () => move(1), data.words.next);
   view.label = element("span", "label");
-  view.home = element("button", "link", data.words.back);
-  view.home.onclick = () => { view.index = data.opens; drawPage(view); (view.on.disabled ? view.back : view.on).focus(); };
+  view.home = button(data.words.back, "link", () => {
+    view.index = data.opens;
+    drawPage(view);
+    (view.on.disabled ? view.back : view.on).focus();
+  });
   view.more = element("span", "more");
   bar.append(view.back, view.label, view.on, jumpField(view), ...zoomButtons(view), view.home, view.more);
   root.append(bar);

@@ -1,4 +1,4 @@
-"""A cited passage in its document, as the side panel shows it, and the clicks on citations that open it."""
+"""A cited passage in its document, for the side panel, and the clicks on citations that open it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _CITATIONS = component("citations", '<span role="status"></span>')
 
 
 def address(message: Message, source: Source) -> str:
-    """Where the link of a citation leads; `citation_clicks` opens it."""
+    """The target of a citation's link; `citation_clicks` opens it."""
     return f"#passage-{message.id}.{source.number}"
 
 
 def calls_address(message: Message) -> str:
-    """Where the line of facts leads; `citation_clicks` opens how the answer was made."""
+    """The target of the line of facts; `citation_clicks` opens the calls."""
     return f"#calls-{message.id}"
 
 
 def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str = "", reveal: str = "") -> None:
-    """Let a click on any citation of the page open its passage, on a line of facts its calls, and Escape close the panel.
+    """Makes a click on a citation open its passage and a click on a line of facts its calls. Escape closes the panel.
 
-    `last`: the id of the last message; when there is another and no answer is being written, the question box is typed into.
-    `reveal`: the id of the last question, which is scrolled to when it takes the place of another.
-    `ended`: said to who hears the screen once what is being answered in the conversation `of` is no longer.
+    `last`: the id of the last message. The question box gets the focus when it changes and no answer is running.
+    `reveal`: the id of the last question. The page scrolls to it when it changes.
+    `ended`: the announcement for screen readers when the answer in the conversation `of` has ended.
     """
     state, announcement = session(), _("Your question is being answered.") if answering else ended
     answers, drawn = state.answers, time.time()
@@ -59,9 +59,9 @@ def _open() -> None:
 
 
 def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDINGS) -> None:
-    """What the answer cites it for stands out in it.
+    """Draws a passage and highlights its quoted parts.
 
-    `recorded`: it was found in the sample when that was recorded, and may never have been here.
+    `recorded`: the passage is from a recording of the sample, and may not be in this library.
     """
     library, quoted = resources.library(), quoted_places(answer, source.number, source.text)
     try:

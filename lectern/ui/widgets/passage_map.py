@@ -1,4 +1,4 @@
-"""The map of all passages: near each other where they mean the like, coloured by file, the last question's hits marked."""
+"""The map of all passages: similar ones are close together, colours are files, and the last question's sources are marked."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from lectern.ui.widgets.component import component
 from lectern.ui.widgets.nothing_yet import nothing_yet
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.viewer import view_passage
-from ragcore.schema import TextNode
 
-COLOURED = 10  # files that have a colour of their own
-NEAREST = 8  # passages listed
-NUMBERED = 20  # hits that have a number, on the map and in the list
+COLOURED = 10  # files with a colour of their own
+NEAREST = 8  # passages in the list
+NUMBERED = 20  # numbered hits on the map and in the list
 
 _MAP = component("passage_map", '<div class="root"></div>')
 
@@ -67,7 +66,7 @@ def passage_map() -> None:
 
 
 def _description(survey: Survey) -> str:
-    """The map for who does not see it; what is near what, the field below it finds."""
+    """The map for screen readers; the field below it finds neighbours."""
     passages, documents = labels.count(len(survey.ids), "passage"), labels.count(len(survey.documents), "document")
     return _(
         "Map of {passages} from {documents}; passages with a similar meaning are close "
@@ -86,9 +85,7 @@ def _progress(was_drawing: bool) -> None:
     if share is not None:
         st.progress(min(share, 0.99), _("Drawing the map. You can do other things meanwhile."))
     elif surveys.problem is not None:
-        if problem(surveys.problem, key="map"):
-            surveys.start()
-            st.rerun()
+        problem(surveys.problem, key="map")
     elif survey is not None and not surveys.is_of_now(survey):
         with st.container(key="map_old", horizontal=True, vertical_alignment="center"):
             age = _age(time.time() - survey.made)
@@ -109,7 +106,6 @@ def _age(seconds: float) -> str:
 
 
 def _files(survey: Survey) -> list[dict[str, object]]:
-    """The files with most passages, each with a colour of its own."""
     counts = Counter(dict(enumerate(np.bincount(survey.owners, minlength=len(survey.documents)).tolist())))
     return [
         {"number": number, "name": survey.documents[number][1], "passages": numeral(count)}
@@ -119,7 +115,7 @@ def _files(survey: Survey) -> list[dict[str, object]]:
 
 
 def _hits(survey: Survey) -> tuple[list[int], str]:
-    """The rows of the passages that the last answer was made from, and its question."""
+    """The rows of the last answer's passages, and its question."""
     last = _last_answer()
     if last is None or last.ask is None:
         return [], ""
@@ -135,7 +131,7 @@ def _last_answer() -> Message | None:
 
 
 def _list(survey: Survey, hits: list[int], question: str) -> None:
-    """The same without the map: passages by what they say."""
+    """The same as a list: the passages closest to a few words."""
     st.text_input(
         _("Passages closest to these words"),
         key="map_words",
@@ -152,18 +148,15 @@ def _list(survey: Survey, hits: list[int], question: str) -> None:
         return
     with st.container(key="near_passages", gap="small"):
         for number, node in enumerate(nodes, 1):
+            text = " ".join(node.text.split())
+            text = text if len(text) <= 90 else f"{text[:90]}…"
             st.button(
-                f"{number} · {label(_caption(node))}",
+                label(f"{number} · {node.metadata.get('file_name', '')}: {text}"),
                 key=f"near_{number}",
                 type="tertiary",
                 on_click=view_passage,
                 args=(str(node.ref_doc_id), node.id_),
             )
-
-
-def _caption(node: TextNode) -> str:
-    text = " ".join(node.text.split())
-    return f"{node.metadata.get('file_name', '')}: {text[:90]}{'…' if len(text) > 90 else ''}"
 
 
 def _open() -> None:

@@ -1,4 +1,4 @@
-"""The way of the keyboard into what a button opens, and back."""
+"""Moves the keyboard focus into a popover, and back."""
 
 from __future__ import annotations
 
@@ -8,5 +8,4 @@ _POPOVERS = component("popovers", "<span hidden></span>")
 
 
 def popovers() -> None:
-    """On every page."""
     _POPOVERS(key="popovers", data={})

@@ -1,4 +1,4 @@
-"""The price of an answer: a line before it is asked for, and the question whether to go on where it is high."""
+"""The price of an answer: a line before the question, and the dialog for a high one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from lectern.ui.state import Confirm, session
 from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 
-WAIT = 0.08  # seconds; a price that takes longer is drawn when it is there
-LOOK = 0.4  # seconds between two looks at one that is being worked out
+WAIT = 0.08  # seconds; a slower price appears later
+LOOK = 0.4  # seconds between two checks of a price in progress
 
 
 def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
-    """One line: "Refine: 14 calls, about 9,200 tokens, about 40 s", or its time alone. Quick in every run of the
-    script; always one line high."""
+    """One line such as "Refine: 14 calls, about 9,200 tokens, about 40 s", or only the time. Fast, and always one line high."""
     if not ask.question.strip():
         st.caption(_("Type a question to see what it takes to answer it."))
         return
@@ -37,26 +36,26 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
 
 
 def total_tag(asks: Sequence[Ask]) -> None:
-    """A line below the tags of several asks that are answered at the same time: what they take together."""
+    """The total price of answers at the same time, below their own lines."""
     prices = [price_of(ask) for ask in asks]
     if any(price.done() and price.exception() is not None for price in prices):
-        return  # their own tags say what is wrong
+        return  # their own lines show the error
     known = [price.result() for price in prices if price.done()]
-    text = f":shimmer[{_('working out what it takes…')}]"  # their own tags look whether it is there
+    text = f":shimmer[{_('working out what it takes…')}]"  # their own lines wait for it
     if len(known) == len(prices):
         text = _price_text(all_at_once(known))
     st.caption(_("Total: {price}").format(price=text))
 
 
 def most_tag(ask: Ask) -> None:
-    """A line for a way of answering of which no question is typed yet."""
-    with suppress(RagError):  # asking says what is wrong
+    """The highest price per question of a mode, before a question is typed."""
+    with suppress(RagError):  # asking reports the error
         if calls_a_model():
             _tag(most_of(ask), _("Per question, at most: {price}").format)
 
 
 def _tag(price: Future[Price], line: Callable[..., str]) -> None:
-    """`line` with the price, once there is one. RagError where there can be none."""
+    """Draws `line` with the price as soon as it is known. RagError if it cannot be estimated."""
     try:
         result = price.result(timeout=WAIT)
     except TimeoutError:
@@ -76,7 +75,7 @@ def _draw_when_known(price: Future[Price], line: Callable[..., str]) -> None:
 
 
 def confirmation() -> None:
-    """Ask whether to go on, where something that was asked for takes more than the limits of the settings."""
+    """The dialog for an action above the limits of the settings."""
     confirm = session().confirm
     if confirm is not None:
         st.dialog(_("This is above your limits"), on_dismiss=_cancel)(_confirm)(confirm)

@@ -1,4 +1,4 @@
-"""The one form of every error: what happened, what it means, one or two buttons; the rest unfolds."""
+"""The one form of all errors: what happened, what to do, one or two buttons, and folded details."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from lectern.library import Library
 from lectern.ui import resources
 from lectern.ui.i18n import _, translate
 from lectern.ui.safetext import label
+from lectern.ui.state import session
 from ragcore.errors import Problem, RagError, StoreError
 
-LOOK_SECONDS = 2.0  # between two looks at whether the library is there again
+LOOK_SECONDS = 2.0  # between two tries to reach the library
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A button of the form. `key` tells the buttons of a page apart."""
+    """A button of the form. `key` is unique on the page."""
 
     label: str
     key: str
@@ -27,7 +28,7 @@ class Choice:
 
 
 def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
-    """Draw the form; gives the label of the button that was pressed."""
+    """Draws the form. Returns the key of the clicked button."""
     pressed = None
     with st.container(key=f"failure{key}"):
         st.markdown(f"**{label(translate(error.what))}**" + (f"  \n{label(translate(error.hint))}" if error.hint else ""))
@@ -35,21 +36,33 @@ def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str 
             with st.container(horizontal=True, gap="small"):
                 for choice in choices:
                     if st.button(choice.label, key=f"{key}_{choice.key}", type="primary" if choice.primary else "secondary"):
-                        pressed = choice.label
-        if ": " in error.details:  # a bare name of an error says nothing more
+                        pressed = choice.key
+        if ": " in error.details:  # the name of an error alone explains nothing
             with st.expander(_("Details"), type="compact"):
                 st.code(error.details, language=None, wrap_lines=True)
     return pressed
 
 
+def try_again() -> Choice:
+    return Choice(_("Try again"), "again", primary=True)
+
+
+def session_problem(key: str) -> None:
+    """The error of the session, until the person dismisses it."""
+    state = session()
+    if state.problem is not None and problem(state.problem, [Choice(_("Dismiss"), "dismiss")], key=key):
+        state.problem = None
+        st.rerun()
+
+
 def damage(library: Library) -> None:
-    """What is known to be damaged, above every page."""
+    """Known damage, above every page."""
     for number, error in enumerate(library.damage()):
         problem(Problem.of(error), key=f"damage_{number}")
 
 
 def draw_screen_failure(error: BaseException) -> None:
-    """What a failing screen shows in the place of a traceback."""
+    """The error of a failing screen, instead of a traceback."""
     if isinstance(error, RagError):
         failure = Problem.of(error)
     else:
@@ -58,13 +71,13 @@ def draw_screen_failure(error: BaseException) -> None:
             _("Nothing in your library was changed. Try again; if it happens again, please report it."),
             details=f"{type(error).__name__}: {error}",
         )
-    problem(failure, [Choice(_("Try again"), "again", primary=True)], key="unexpected")
+    problem(failure, [try_again()], key="unexpected")
     if isinstance(error, StoreError) and error.retryable:
         _go_on()
 
 
 def _go_on() -> None:
-    """Draw the screen anew as soon as the library can be looked into again."""
+    """Reruns the page as soon as the library is available again."""
     failed_just_now = True
 
     @st.fragment(run_every=LOOK_SECONDS)

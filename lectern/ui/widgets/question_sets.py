@@ -1,4 +1,4 @@
-"""The question sets of the evaluate page: typed, uploaded or made from the documents, looked through, corrected, deleted."""
+"""The question sets of the Evaluate page: type, upload, generate, browse, correct, delete."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lectern.ui.i18n import _, day, day_and_time, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.own_questions import own_questions
-from lectern.ui.widgets.problem import Choice, problem
+from lectern.ui.widgets.problem import problem, try_again
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question, Wanted, as_csv, as_jsonl, read_set
 
-PAGE = 8  # questions drawn at a time
-USUAL = 20  # questions made where nothing else is said
+PAGE = 8  # questions per page
+USUAL = 20  # the default number of questions to generate
 LOOK_SECONDS = 1.0
 
 
 def question_set() -> QuestionSet | None:
-    """The chosen set with all that can be done with it; None while there is none."""
+    """The chosen set with its actions; None if there is none to measure."""
     evaluations, state = resources.library().evaluations, session()
     sets = {one.id: one for one in evaluations.sets()}
     if not sets:
@@ -39,7 +39,7 @@ def question_set() -> QuestionSet | None:
         st.selectbox(
             _("Question set"), list(sets), key="evaluate_set", format_func=lambda id_: sets[id_].name, on_change=_choose
         )
-        # A key of its own for each number of sets: making one closes the form, which would cover it.
+        # A new key closes the form after each new set.
         with st.popover(_("New questions"), icon=":material/add:", key=f"new_set_{len(sets)}"):
             _new()
         with st.popover(_("More"), key=f"set_more_{chosen.id}"):
@@ -83,7 +83,9 @@ def _from_documents() -> None:
     fill_new_widget("make_number", USUAL)
     with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
         st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
-        st.button(_("Make questions from my documents"), key="make_set", on_click=_make_some)
+        st.button(
+            _("Make questions from my documents"), key="make_set", on_click=lambda: _make(int(widget("make_number") or USUAL))
+        )
     st.caption(
         f"{worth()} "
         + (
@@ -95,12 +97,8 @@ def _from_documents() -> None:
 
 
 def worth() -> str:
-    """What is to be thought of figures on questions that were made from the documents."""
+    """A caveat about questions generated from the documents."""
     return _("Questions made from the documents use their words, so figures are higher than in real use.")
-
-
-def _make_some() -> None:
-    _make(int(widget("make_number") or USUAL))
 
 
 def _make(number: int) -> None:
@@ -133,7 +131,6 @@ def _upload(key: str) -> None:
 
 
 def _about(chosen: QuestionSet) -> None:
-    """A line about the set, which moves while it is being made."""
     st.fragment(_about_now, run_every=LOOK_SECONDS if chosen.state == "running" else None)(chosen.id, chosen.state)
 
 
@@ -151,7 +148,7 @@ def _about_now(set_id: str, state_before: str) -> None:
     number = ngettext("{number} question", "{number} questions", now.size).format(number=numeral(now.size))
     stopped = [_("stopped before all were made")] if now.state == "stopped" else []
     st.caption(" · ".join([number, origin, day(now.created), *stopped]))
-    if now.problem is not None and problem(now.problem, [Choice(_("Try again"), "again", primary=True)], key="set_problem"):
+    if now.problem is not None and problem(now.problem, [try_again()], key="set_problem"):
         if not now.size:
             resources.library().evaluations.delete_set(set_id)
         _make(now.wanted)
@@ -269,18 +266,14 @@ def _draw_question(question: Question) -> None:
 
 
 def expected_answer(question: Question) -> str:
-    """Where the answer stands, and what it is, as far as that is known."""
-    where = "; ".join(_where(place) for place in question.wanted)
+    """The place of the answer, and the right answer, if known."""
+    where = "; ".join(place_of(place.document, place.pages) for place in question.wanted)
     right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
     return " · ".join(filter(None, (where, right))) or _("no document or answer given: only the reply itself is judged")
 
 
-def _where(wanted: Wanted) -> str:
-    return place_of(wanted.document, wanted.pages)
-
-
 def place_of(document: str, pages: tuple[str, ...]) -> str:
-    """ "handbook.pdf, p. 4", and "figures.xlsx, By year" where pages have names."""
+    """ "handbook.pdf, p. 4", or "figures.xlsx, By year" if pages have names."""
     word = f"{_('p.')} " if any(page.isdecimal() for page in pages) else ""
     return f"{document}, {word}{', '.join(pages)}" if pages else document
 
@@ -334,14 +327,13 @@ def _save(question: Question) -> None:
 
 
 def unknown_documents(questions: list[Question]) -> list[str]:
-    """Documents that the questions name and this library does not have."""
     known = {file.name.casefold() for file in resources.library().files.all()}
     named = dict.fromkeys(place.document for question in questions for place in question.wanted)
     return [name for name in named if name.casefold() not in known]
 
 
 def missing_documents(chosen: QuestionSet) -> None:
-    """Says which documents the questions are about that are not here: nothing could be found in them."""
+    """Names the documents that the questions are about and the library lacks."""
     if missing := unknown_documents(resources.library().evaluations.questions(chosen.id)):
         listed = ", ".join(missing[:5]) + (" …" if len(missing) > 5 else "")
         text = ngettext(

@@ -1,5 +1,4 @@
-"""Putting a question to every passage, or to each document on its own: an offer with its price, which the person agrees to,
-and how far it has come."""
+"""Asks about every passage, or asks each document separately: an offer with its price, and the progress."""
 
 from __future__ import annotations
 
@@ -11,7 +10,8 @@ from lectern.ask.read_everything import WAYS
 from lectern.runs.answer_runs import Run
 from lectern.schema import Ask, Message, Price, Reading, Retrieval
 from lectern.ui import labels, resources
-from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui.asking import start_answer
+from lectern.ui.i18n import _, numeral
 from lectern.ui.pricing import price_of
 from lectern.ui.safetext import label
 from lectern.ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, session, widget
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def reading_title(opened: Opened) -> str:
-    """The title of the side panel that offers it; "" for what is no answer to a question."""
+    """The title of the side panel with the offer; "" if the message is not an answer."""
     return labels.readings()[_reading_of(opened)].label if opened.message.ask is not None else ""
 
 
 def offer_again(opened: Opened) -> None:
-    """In the side panel: the question of an answer, as it was understood, put to more than its best passages."""
+    """The side panel's offer to read more for the question of an answer."""
     message = opened.message
     conversation = resources.library().conversations.get(message.conversation_id)
     if message.ask is None or conversation is None:
@@ -41,13 +41,12 @@ def offer_again(opened: Opened) -> None:
 
 
 def offer_here(*, chat: bool) -> None:
-    """On a page: the offer that waits for the person's word, if there is one."""
     state = session()
     offered = state.ask.offer
     if offered is None or offered.chat != chat:
         return
     if offered.conversation != (state.chat.conversation if chat else None):
-        state.ask.offer = None  # another conversation was opened meanwhile
+        state.ask.offer = None  # another conversation is open now
         return
     with st.container(key="offer", border=True):
         st.markdown(f"**{label(labels.readings()[offered.reading].label)}**")
@@ -105,32 +104,27 @@ def _offer(offered: Offer, *, key: str) -> None:
 
 
 def _what(reading: Reading, files: int, passages: int) -> str:
-    """What will be read."""
-    named = ngettext("{number} document", "{number} documents", files).format(number=numeral(files))
+    documents = labels.count(files, "document")
     if reading == "each_file":
-        return _("Asks {documents}, one by one.").format(documents=named)
-    counted = ngettext("{number} passage", "{number} passages", passages).format(number=numeral(passages))
-    return _("Reads {passages} of {documents}.").format(passages=counted, documents=named)
+        return _("Asks {documents}, one by one.").format(documents=documents)
+    return _("Reads {passages} of {documents}.").format(passages=labels.count(passages, "passage"), documents=documents)
 
 
 def _agree(ask: Ask, price: Price | None, chat: bool) -> None:
-    """Begin: as the next answer of the conversation that is open, or as a query of its own."""
+    """Starts the answer in the open conversation, or as a single question."""
     state, conversations = session(), resources.library().conversations
     opened = conversations.get(state.chat.conversation) if chat and state.chat.conversation else None
-    conversation = opened or conversations.create("chat" if chat else "query")
     try:
-        resources.current_index().runs.start(conversation.id, ask, expected=price)
+        id_ = start_answer(opened.id if opened else None, ask, price, kind="chat" if chat else "query")
     except RagError as error:
-        if opened is None:
-            conversations.delete(conversation.id)
         state.problem = Problem.of(error)
         return
     state.problem, state.panel, state.ask.offer = None, "", None
     state.ask.to_read, state.ask.readings = {}, state.ask.readings + 1
     if chat:
-        state.chat.conversation = conversation.id
+        state.chat.conversation = id_
     else:
-        state.query.conversation = conversation.id
+        state.query.conversation = id_
 
 
 def _cancel(offered: Offer) -> None:
@@ -143,12 +137,11 @@ def _cancel(offered: Offer) -> None:
 
 
 def reads_more(message: Message) -> bool:
-    """Whether more can be read for this answer's question."""
     return message.ask is not None and message.ask.response_mode != "generation"
 
 
 def offer_instead(question: str, *, chat: bool) -> bool:
-    """Offer instead of asking at once, where the page's choice of what to read says so. For callbacks."""
+    """A callback that makes an offer instead of asking, if the page's menu says so."""
     reading = session().ask.to_read.get("chat_reading" if chat else "query_reading", "best")
     if reading == "best" or not question.strip():
         session().ask.offer = None
@@ -161,7 +154,7 @@ def offer_instead(question: str, *, chat: bool) -> bool:
 
 
 def choose_reading(key: str, *, disabled: bool) -> None:
-    """A small menu: what the next question of the page is put to. It begins anew after each that was put to more."""
+    """The menu for what the next question reads. It resets after each question that read more."""
     state = session()
     this_time = f"{key}_{state.ask.readings}"
     fill_new_widget(this_time, state.ask.to_read.get(key, "best"))
@@ -183,7 +176,6 @@ def choose_reading(key: str, *, disabled: bool) -> None:
 
 
 def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
-    """How far an answer has come that reads more than the best passages."""
     progress = run.progress
     if progress is None or progress.of < 2:
         return

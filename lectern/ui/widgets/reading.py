@@ -1,4 +1,4 @@
-"""How far the reading of files has come, wherever a person is: a bar in the sidebar, and a line beside the question."""
+"""The progress of reading files: a bar in the sidebar, and a line above the question."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from lectern.ui.state import session
 
 
 def reading_bar() -> None:
-    """What is being read, in the sidebar of every page."""
     st.fragment(_bar, run_every=_pace())()
 
 
 def move_reading_bar() -> None:
-    """Draw the bar as it is now: a page that follows an answer keeps the bar from moving by itself."""
+    """Updates the bar: it cannot update itself while the page draws an answer."""
     bar, now = session().reading_bar, _now()
     if bar is None:
         return
@@ -30,7 +29,6 @@ def move_reading_bar() -> None:
 
 
 def reading_line() -> None:
-    """Beside the question: that the answer knows only what has been read so far."""
     st.fragment(_line, run_every=_pace())()
 
 
@@ -46,7 +44,7 @@ def _bar() -> None:
 
 
 def _now() -> tuple[float, str] | None:
-    """The share of the batch that is read, 0 to 1, and what is said of it; None when nothing is being read."""
+    """The finished share of the batch, 0 to 1, and its text; None if nothing is read."""
     batch = session().being_read
     active = {file.id: file.fraction for file in resources.library().files.all(*ACTIVE)}
     if not active:
@@ -56,8 +54,8 @@ def _now() -> tuple[float, str] | None:
 
 
 def share_of(batch: set[str], active: Mapping[str, float]) -> float:
-    """How much of the batch is done, 0 to 1, now that these files of it are being read and so far. One that is done stays in
-    the batch, so that the bar goes back only for files that are added."""
+    """The finished share of the batch, 0 to 1, from the progress of its active files. A finished file stays in the batch, so
+    that the bar only goes back for new files."""
     batch.update(active)
     return sum(active.get(file_id, 1.0) for file_id in batch) / len(batch)
 

@@ -1,4 +1,4 @@
-"""Rebuilding the index with the passages that the settings ask for: what it would take, and how far it is."""
+"""Rebuilds the index with the passages of the settings: an offer with its cost, and the progress."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lectern.ui.widgets.problem import problem
 
 
 def rebuild_status() -> None:
-    """An offer when the documents' passages are not those of the settings; a bar while the index is being made."""
+    """An offer if the passages differ from the settings, and a bar during the rebuild."""
     coming = resources.library().store.versions.coming()
     state = coming.state if coming else ""
     st.fragment(_draw_status, run_every=1.0 if state == "building" else None)(state)
 
 
 def _draw_status(drawn: str) -> None:
-    """`drawn`: the state when the page was drawn; with another one the page is drawn anew, as only then it moves, or stops."""
+    """`drawn` is the state at the last run of the page. A new state reruns the page, which starts or stops the timer."""
     library = resources.library()
     coming = library.store.versions.coming()
     if (coming.state if coming else "") != drawn:

@@ -1,4 +1,4 @@
-"""Stage mode on the screens: its switch, and the recorded questions, which are answered by their recordings."""
+"""Stage mode: its switch, and the recorded questions, which are answered from their recordings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from lectern.ui.state import fill_widget, widget
 
 
 def stage_switch() -> None:
-    """A line of the settings."""
     fill_widget("stage_mode", resources.library().settings.stage)
     st.toggle(
         _("Stage mode"),
@@ -35,7 +34,7 @@ def _switch() -> None:
 
 
 def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
-    """What is recorded and could be asked now, in a chat after the questions `before`; nothing unless stage mode is on."""
+    """The recorded questions that can follow the questions `before`; none unless stage mode is on."""
     settings = resources.library().settings
     if not settings.stage:
         return []
@@ -44,7 +43,7 @@ def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
 
 
 def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:
-    """A button for each; `take` is a callback. Without a question, nothing."""
+    """A button per question; `take` is a callback."""
     if not questions:
         return
     with st.container(key=f"recorded_{key}", horizontal=True, vertical_alignment="center", gap="small"):

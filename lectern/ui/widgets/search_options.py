@@ -1,4 +1,4 @@
-"""How the query page looks for passages: settings that most people leave alone, behind one quiet button."""
+"""The search settings of the Compare page, behind one quiet button."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from lectern.schema import Ask, Retrieval
-from lectern.ui.i18n import _, ngettext, numeral
+from lectern.ui import labels
+from lectern.ui.i18n import _, numeral
 from lectern.ui.state import widget
 from ragcore.retrievers.hybrid import COSINE_SHARE
 
-USUAL = round(100 * COSINE_SHARE)  # percent of the score that meaning has, the rest being words
+USUAL = round(100 * COSINE_SHARE)  # percent of the score from meaning; the rest is from words
 
 
 def put_settings(ask: Ask, fill: Callable[[str, object], None]) -> None:
-    """Give the widgets the settings of an ask."""
+    """Fills the widgets with the settings of an ask."""
     how = ask.retrieval
     values = {
         "query_top_k": ask.top_k,
@@ -31,7 +32,7 @@ def put_settings(ask: Ask, fill: Callable[[str, object], None]) -> None:
 
 
 def chosen_ask(question: str, response_mode: str) -> Ask:
-    """The question, to be answered on its own in this mode, from passages found as the widgets say."""
+    """The question with the search settings of the widgets, outside any chat."""
     share = int(widget("query_balance"))
     return Ask(
         question,
@@ -50,7 +51,7 @@ def chosen_ask(question: str, response_mode: str) -> Ask:
 
 
 def search_options(files: Mapping[str, str]) -> None:
-    """The button, which says what is not as usual, and what it opens. `files`: the names by id."""
+    """The button names all changed settings. `files`: names by id."""
     with st.popover(_summary(), type="tertiary", icon=":material/tune:", key="query_search"):
         st.number_input(
             _("Passages"),
@@ -116,11 +117,11 @@ def weaker_help() -> str:
 
 def _summary() -> str:
     count, documents = int(widget("query_top_k")), len(widget("query_files") or ())
-    facts = [_("Search settings"), ngettext("{number} passage", "{number} passages", count).format(number=count)]
+    facts = [_("Search settings"), labels.count(count, "passage")]
     if widget("query_weaker"):
         facts.append(_("weaker passages included"))
     if documents:
-        facts.append(ngettext("{number} document", "{number} documents", documents).format(number=documents))
+        facts.append(labels.count(documents, "document"))
     if int(widget("query_balance")) != USUAL:
         facts.append(_("{percent}% meaning").format(percent=widget("query_balance")))
     if widget("query_cutoff"):

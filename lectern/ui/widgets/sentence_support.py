@@ -1,4 +1,4 @@
-"""Check sentences: every sentence of an answer with whether the passages bear it out; a click opens the place."""
+""" "Check sentences": each sentence of an answer with whether its passages support it. A click opens the place."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from lectern.library import Library
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
-from lectern.ui.recheck import begin_look, look_again, look_result
+from lectern.ui.recheck import begin_look, look_result
 from lectern.ui.safetext import Mark
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.problem import Choice, problem
-from ragcore.errors import Problem, RagError
 from ragcore.extractive.sentence_support import CheckedSentence, plain
 
 _SENTENCES = component("sentence_support", '<div class="root"></div>')
@@ -33,12 +31,12 @@ def check_sentences(message: Message) -> None:
 
 
 def read_checks(conversation_id: str | None) -> None:
-    """Once for a screen, before its answers are drawn."""
+    """Reads the checks once per run, before the answers are drawn."""
     session().answers.checks = resources.library().checks.of(conversation_id) if conversation_id else {}
 
 
 def sentence_marks(message: Message) -> list[Mark]:
-    """For the sentences of an answer that its passages do not, or not wholly, bear out; none where it was never checked."""
+    """Marks for the sentences that the passages support weakly or not at all. None for an unchecked answer."""
     titles = {
         "weak": _("Weak: the passages say something similar, but not all of it."),
         "absent": _("Not in the passages."),
@@ -52,7 +50,7 @@ def sentence_marks(message: Message) -> list[Mark]:
 
 
 def unsupported_line(message: Message) -> None:
-    """Below an answer, how many of its sentences have no source."""
+    """The number of unsupported sentences, below an answer."""
     checked = session().answers.checks.get(message.id, ())
     if count := sum(one.verdict == "absent" for one in checked):
         st.caption(
@@ -69,14 +67,9 @@ def sentences_title(message: Message) -> str:
 
 
 def sentences(message: Message) -> None:
-    """Fill the side panel."""
-    try:
-        checked = look_result(_key(message), partial(_look, resources.library(), message), _("Checking every sentence…"))
-    except RagError as error:
-        if problem(Problem.of(error), [Choice(_("Try again"), "again", primary=True)], key="check"):
-            look_again(_key(message))
-            st.rerun()
-        return
+    checked = look_result(
+        _key(message), partial(_look, resources.library(), message), _("Checking every sentence…"), name="check"
+    )
     if checked is None:
         return
     if message.id not in session().answers.checks and message.id in resources.library().checks.of(message.conversation_id):
@@ -115,7 +108,7 @@ def sentences(message: Message) -> None:
 
 
 def evidence(message: Message, number: int) -> Source | None:
-    """What bears out the sentence of this number, counted from 1: the nearest sentence of its passage, with its own page."""
+    """The sentence of a passage that supports sentence `number`, counted from 1, with its page."""
     library = resources.library()
     checked = library.checks.of(message.conversation_id).get(message.id, [])
     return _evidence(library, message, checked[number - 1]) if 0 < number <= len(checked) else None
@@ -144,7 +137,7 @@ def _open(message: Message) -> None:
 
 
 def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence, Source | None]]:
-    """Each sentence with what bears it out."""
+    """Each sentence with its support."""
     checked = library.checks.of(message.conversation_id).get(message.id)
     if checked is None:
         checked = library.answer_check.sentences.check(message.text, [source.text for source in message.sources])

@@ -1,4 +1,4 @@
-"""Settings: how documents are cut into passages, and which files are too large to be read. Kept as soon as changed."""
+"""Settings for passages and for limits of files. A change is saved at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lectern.ui.i18n import _
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget
 from lectern.ui.widgets.rebuilding import rebuild_status
-from lectern.ui.widgets.settings_field import keep_field
+from lectern.ui.widgets.settings_field import saved_field
 
 
 def passage_settings() -> None:
@@ -21,18 +21,14 @@ def passage_settings() -> None:
     )
     library = resources.library()
     ingest = library.settings.ingest
-    fill_widget("set_chunk_size", ingest.chunk_size)
-    fill_widget("set_chunk_overlap", ingest.chunk_overlap)
     with st.container(horizontal=True):
         st.number_input(
             _("Length in tokens"),
             16,
             2048,
             step=10,
-            key="set_chunk_size",
-            on_change=keep_field,
             width=220,
-            args=("ingest", "chunk_size", "set_chunk_size"),
+            **saved_field("ingest", "chunk_size"),
             help=_("A token is about ¾ of a word. 200 works well with the built-in search; longer passages give more context."),
         )
         st.number_input(
@@ -40,10 +36,8 @@ def passage_settings() -> None:
             0,
             ingest.chunk_size // 2,
             step=5,
-            key="set_chunk_overlap",
-            on_change=keep_field,
             width=220,
-            args=("ingest", "chunk_overlap", "set_chunk_overlap"),
+            **saved_field("ingest", "chunk_overlap"),
             help=_("How much of a passage the next one repeats."),
         )
     with st.container(key="embedder", horizontal=True, vertical_alignment="center"):
@@ -65,22 +59,13 @@ def limit_settings() -> None:
     ingest = resources.library().settings.ingest
     with st.container(key="limits", horizontal=True, vertical_alignment="bottom"):
         for field, name, least, most, step, meaning in _limits():
-            fill_widget(f"set_{field}", int(getattr(ingest, field)))
-            st.number_input(
-                name,
-                least,
-                most,
-                step=step,
-                key=f"set_{field}",
-                on_change=keep_field,
-                width=300,
-                args=("ingest", field, f"set_{field}"),
-                help=meaning,
-            )
+            saved = saved_field("ingest", field)
+            fill_widget(saved["key"], int(getattr(ingest, field)))
+            st.number_input(name, least, most, step=step, width=300, help=meaning, **saved)
 
 
 def _limits() -> tuple[tuple[str, str, int, int, int, str], ...]:
-    """Field, name, least, most, step, and what it means."""
+    """Field, label, minimum, maximum, step, help text."""
     return (
         ("max_file_mb", _("Largest file, in MB"), 1, 100_000, 50, _("Larger files are not accepted.")),
         (

@@ -1,4 +1,4 @@
-"""Settings: which language model writes the answers, whether it answers, and its key. Kept when the person saves."""
+"""Settings for the language model: provider, connection test, key. Saved with the Save button."""
 
 from __future__ import annotations
 
@@ -24,11 +24,23 @@ from ragcore.errors import Problem, RagError
 if TYPE_CHECKING:
     from lectern.models import ConnectionReport
 
-MOST_OFFERED = 12  # models of a server; any other one can be typed
+MOST_OFFERED = 12  # models of a server; another name can be typed
+FIELDS = {  # widgets, and the fields of LLMSettings in them
+    "llm_provider": "provider",
+    "llm_url": "base_url",
+    "llm_model": "model",
+    "llm_window": "context_window",
+    "llm_timeout": "timeout",
+    "llm_room": "num_output",
+    "llm_temperature": "temperature",
+    "llm_functions": "calls_functions",
+    "llm_calls": "calls_at_once",
+    "llm_idle": "idle_minutes",
+}
 
 
 def model_settings() -> bool:
-    """The whole section; whether something in it is not saved."""
+    """Draws the section. Returns whether it has unsaved changes."""
     library, state = resources.library(), session().settings
     if models_are_locked():
         _locked(library.settings.llm)
@@ -51,7 +63,7 @@ def model_settings() -> bool:
         _more(provider)
     draft, typed_key = _drafted(), str(widget("llm_key") or "").strip()
     dirty = is_model_unsaved()
-    nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # no question could be answered
+    nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # a model without a name cannot answer
     test = _buttons(provider, draft, dirty=dirty, nameless=nameless)
     if state.report is not None and provider != "none":
         test = _report(state.report, to_save=dirty and not nameless, test=test)
@@ -63,7 +75,7 @@ def model_settings() -> bool:
 
 
 def is_model_unsaved() -> bool:
-    """Whether something that was typed is not saved, also while another page of the settings is shown."""
+    """Whether there are unsaved changes, also while another page of the settings is open."""
     if models_are_locked() or widget("llm_provider") is None:
         return False
     if widget("llm_provider") == "llama_cpp" and not widget("llm_model"):
@@ -72,7 +84,7 @@ def is_model_unsaved() -> bool:
 
 
 def _locked(llm: LLMSettings) -> None:
-    """What is set, for who may not change it."""
+    """The settings for a person who may not change them."""
     name = provider_names()[llm.provider][0]
     st.markdown(f"**{label(name)}**" + (f" · {label(model_name(llm.model))}" if llm.model else ""))
     locked = _("The administrator of this server has locked the language model (LECTERN_MODEL_SETTINGS).")
@@ -82,7 +94,7 @@ def _locked(llm: LLMSettings) -> None:
 
 
 def provider_names() -> Mapping[Provider, tuple[str, str]]:
-    """What each is called, and what it means."""
+    """The title and description of each provider."""
     return {
         "none": (_("None"), _("Answers quote your documents word for word. Nothing to install.")),
         "llama_cpp": (_("On this computer"), _("A language model that Lectern runs itself. Nothing leaves this computer.")),
@@ -131,7 +143,6 @@ def _address(provider: Provider) -> None:
 
 
 def _model() -> None:
-    """The field for the model's name, and the models that the server was found to have."""
     report = session().settings.report
     models = report.models if report else ()
     if len(models) == 1 and not widget("llm_model"):
@@ -258,9 +269,9 @@ def _calls(provider: Provider) -> None:
 
 
 def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, nameless: bool) -> bool:
-    """Save, Test and Discard; whether Test was pressed."""
+    """Draws Save, Test and Discard. Returns whether Test was clicked."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if dirty or provider != "none":  # what is still being typed is not known to differ yet
+        if dirty or provider != "none":  # text that is still being typed may not differ yet
             st.button(_("Save"), key="save_llm", type="primary", on_click=_save, disabled=draft is None or nameless)
         test = provider != "none" and st.button(_("Test"), key="test_llm", icon=":material/network_check:")
         if dirty:
@@ -270,7 +281,7 @@ def _buttons(provider: Provider, draft: LLMSettings | None, *, dirty: bool, name
 
 
 def _report(report: ConnectionReport, *, to_save: bool, test: bool) -> bool:
-    """What the last test found; whether to test now, as asked for by `test` or by the button beside what is wrong."""
+    """Draws the result of the last test. Returns whether to test now, because of `test` or the button in the error."""
     if report.ok:
         with st.container(key="report_ok"):
             st.markdown(
@@ -283,42 +294,25 @@ def _report(report: ConnectionReport, *, to_save: bool, test: bool) -> bool:
 
 
 def _drafted() -> LLMSettings | None:
-    """The connection as it stands in the fields; None while a field cannot work."""
+    """The settings in the fields; None if they are invalid."""
+    values = {field: widget(key) for key, field in FIELDS.items()}
+    values |= {field: str(values[field] or "").strip() for field in ("base_url", "model")}
     try:
-        return resources.library().settings.llm.model_copy(
-            update=LLMSettings(
-                provider=widget("llm_provider"),
-                base_url=str(widget("llm_url") or "").strip(),
-                model=str(widget("llm_model") or "").strip(),
-                context_window=int(widget("llm_window") or 0),
-                timeout=float(widget("llm_timeout") or 0),
-                num_output=int(widget("llm_room") or 0),
-                temperature=float(widget("llm_temperature") or 0),
-                calls_functions=bool(widget("llm_functions")),
-                calls_at_once=widget("llm_calls"),
-                idle_minutes=float(widget("llm_idle") or 0),
-            ).model_dump(exclude_unset=True)
-        )
+        typed = LLMSettings.model_validate(values | {"calls_functions": bool(values["calls_functions"])})
     except ValidationError:
         return None
+    return resources.library().settings.llm.model_copy(update=typed.model_dump(exclude_unset=True))
 
 
-def _fill(settings: LLMSettings, put: Callable[[str, object], None]) -> None:
-    put("llm_provider", settings.provider)
-    put("llm_url", settings.base_url)
-    put("llm_model", settings.model)
-    put("llm_window", settings.context_window)
-    put("llm_timeout", int(settings.timeout))
-    put("llm_room", settings.num_output)
-    put("llm_temperature", settings.temperature)
-    put("llm_functions", settings.calls_functions)
-    put("llm_calls", settings.calls_at_once)
-    put("llm_idle", settings.idle_minutes)
-    put("llm_key", "")
+def _fill(settings: LLMSettings, fill: Callable[[str, object], None]) -> None:
+    for key, field in FIELDS.items():
+        value = getattr(settings, field)
+        fill(key, int(value) if field == "timeout" else value)
+    fill("llm_key", "")
 
 
 def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
-    """Whether the server and its model answer. Where no model is named yet, its only one is taken, and asked with `ask`."""
+    """Tests the server and its model. If no model is chosen and the server has only one, tests that one if `ask` is true."""
     from lectern.models import check_connection
 
     if (refused := _refused(draft)) is not None:
@@ -334,7 +328,7 @@ def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
 
 
 def _refused(draft: LLMSettings) -> ConnectionReport | None:
-    """Why nothing may be sent to that address, if so. The one that is saved may have been set by hand, and may be asked."""
+    """Why nothing may be sent to that address, if so. The saved address is allowed: it may be from the settings file."""
     from lectern.models import ConnectionReport, check_address
 
     saved = resources.library().settings.llm
@@ -348,15 +342,15 @@ def _refused(draft: LLMSettings) -> ConnectionReport | None:
 
 
 def _look_for_ollama() -> None:
-    """Show the models of an Ollama that runs where one usually does. One that does not answer is not spoken of: it may be
-    elsewhere, and Test says what is wrong."""
+    """Lists the models of an Ollama at its default address. No error without an answer: it may be elsewhere, and Test reports
+    errors."""
     draft = _drafted()
     report = _tested(draft, "", ask=False) if draft else None
     session().settings.report = report if report and report.models else None
 
 
 def _take_model() -> None:
-    """Take the model that was pressed among those of the server."""
+    """A callback that chooses a model of the server."""
     fill_widget("llm_model", widget("llm_offered") or "")
     state = session().settings
     state.report = state.report and replace(state.report, ok=True, message=_("The server answers."))
@@ -375,7 +369,7 @@ def _save() -> None:
 
 
 def use_local_model(setting: str) -> None:
-    """Have a model on this computer write the answers, with what was last set for one."""
+    """Makes a model on this computer write the answers, with the last settings for one."""
     settings = resources.library().settings
     known = settings.llm if settings.llm.provider == "llama_cpp" else settings.connected.get("llama_cpp", LLMSettings())
     _take_up(known.model_copy(update={"provider": "llama_cpp", "model": setting}))

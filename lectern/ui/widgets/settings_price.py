@@ -1,4 +1,4 @@
-"""Settings: what tokens cost, and how much an answer may take before the person is asked first. Kept as soon as changed."""
+"""Settings for token prices and for limits of an answer. A change is saved at once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import streamlit as st
 
 from lectern.ui import resources
 from lectern.ui.i18n import _
-from lectern.ui.state import fill_widget
-from lectern.ui.widgets.settings_field import keep_field
+from lectern.ui.widgets.settings_field import saved_field
 
 
 def limits_of_answers() -> None:
-    """Above which the person is asked first."""
     price = resources.library().settings.price
     st.markdown(
         _(
@@ -36,27 +34,10 @@ def token_prices() -> None:
     with st.container(horizontal=True):
         _number("prompt_million", _("Price per million tokens sent"), price.prompt_million, 0.1)
         _number("completion_million", _("Price per million tokens written"), price.completion_million, 0.1)
-        fill_widget("price_currency", price.currency)
-        st.text_input(
-            _("Currency sign"),
-            key="price_currency",
-            max_chars=5,
-            on_change=keep_field,
-            args=("price", "currency", "price_currency"),
-            width=130,
-        )
+        st.text_input(_("Currency sign"), max_chars=5, width=130, **saved_field("price", "currency", prefix="price"))
 
 
 def _number(field: str, name: str, value: int | float, step: int | float, meaning: str | None = None) -> None:
-    key = f"price_{field}"
-    fill_widget(key, value)
-    st.number_input(
-        name,
-        min_value=type(value)(0),
-        step=type(value)(step),
-        key=key,
-        on_change=keep_field,
-        args=("price", field, key),
-        help=meaning,
-        width=220,
-    )
+    kind = type(value)  # Streamlit wants the same type for all numbers
+    saved = saved_field("price", field, prefix="price")
+    st.number_input(name, min_value=kind(0), step=kind(step), help=meaning, width=220, **saved)

@@ -1,4 +1,4 @@
-"""Settings: what is sent where, the keys of language models, and where everything is kept."""
+"""Settings page about privacy: what is sent where, stored keys, and the place of the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def what_leaves() -> None:
-    """What is sent where, by the model in use, not by what is typed on the page Model."""
+    """What is sent where, for the saved model, not for unsaved changes."""
     library = resources.library()
     st.header(_("Privacy"), anchor=False)
     read = (
@@ -38,7 +38,6 @@ def what_leaves() -> None:
 
 
 def details() -> None:
-    """What else is sent, or is not."""
     rest = [
         translate(describe_confinement()),
         _("Lectern collects no usage data, and its pages load nothing from elsewhere."),
@@ -73,7 +72,7 @@ def _sent_to_the_model(library: Library) -> str:
 
 
 def _keys() -> None:
-    """The keys of language models, none of which is shown whole, each to be forgotten."""
+    """The stored keys, shortened, each with a button to remove it."""
     stored = stored_keys(resources.library().folder)
     keys = [(provider, name, stored[provider]) for provider, (name, _about) in provider_names().items() if provider in stored]
     if not keys:
@@ -87,7 +86,7 @@ def _keys() -> None:
 
 
 def library_place() -> None:
-    """Where everything is kept, and a copy of it to take away."""
+    """Where the data is, and a copy to download."""
     library = resources.library()
     status = library.status()
     st.header(_("Where your data is kept"), anchor=False)

@@ -1,4 +1,4 @@
-"""The wording of every prompt: what is filled in where, changed, checked, and any earlier version taken again."""
+"""The texts of all prompts: variables, changes, checks, and earlier versions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lectern.ui.widgets.problem import problem
 from ragcore.errors import Problem
 from ragcore.text.word_diff import legible, word_differences
 
-AROUND = 60  # characters of what stayed the same, shown on each side of a change
+AROUND = 60  # characters of unchanged text around a change
 LINE = 21  # pixels
-MOST_LINES = 12  # of one message; a longer one is scrolled, so that the page fits a screen
+MOST_LINES = 12  # in a field; a longer message scrolls, so that the page fits a screen
 
 
 def titles() -> Mapping[str, tuple[str, str]]:
-    """What each prompt is called, and where it is used."""
+    """The title of each prompt, and where it is used."""
     return {
         "text_qa": (
             _("Answer from passages"),
@@ -53,7 +53,6 @@ def titles() -> Mapping[str, tuple[str, str]]:
 
 
 def variables() -> Mapping[str, str]:
-    """What is filled in for each name in braces."""
     return {
         "context_str": _("the passages found, each with its number"),
         "query_str": _("the question"),
@@ -69,7 +68,7 @@ def variables() -> Mapping[str, str]:
 
 
 def prompt_settings(opened: str, open_prompt: Callable[[str], None]) -> None:
-    """The list, or the prompt `opened`. `open_prompt` is a callback that opens one; "" shows the list."""
+    """The list, or the prompt `opened`. `open_prompt` is a callback; "" opens the list."""
     if opened in EDITABLE:
         st.button(_("All prompts"), icon=":material/arrow_back:", type="tertiary", on_click=open_prompt, args=("",))
         _prompt(opened)
@@ -117,7 +116,6 @@ def _prompt(name: str) -> None:
 
 
 def is_prompt_unsaved() -> bool:
-    """Whether any prompt has text that is not saved."""
     return bool(session().settings.prompt_drafts)
 
 
@@ -142,7 +140,6 @@ def _texts(name: str, used: PromptVersion) -> None:
 
 
 def _draft(name: str) -> None:
-    """Keep what is typed, for as long as it is not saved."""
     state = session().settings
     typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
     state.prompt_problem = None
@@ -207,7 +204,7 @@ def _headline(version: PromptVersion, *, used: bool) -> str:
 
 
 def _changes_html(before: PromptVersion, after: PromptVersion) -> str:
-    """What changed, as HTML, with a little of what stayed around it."""
+    """The changes as HTML, with some unchanged text around them."""
     tags = {"removed": "del", "added": "ins"}
     parts = []
     stretches = legible(word_differences("\n\n".join(before.texts), "\n\n".join(after.texts)))

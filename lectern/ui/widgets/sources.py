@@ -1,4 +1,4 @@
-"""Adding documents from elsewhere: a link, pasted text, a folder of the server, a database, a storage."""
+"""Dialogs to add documents: a link, pasted text, a folder of the server, a database, a storage."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.dropzone import dropzone
 from ragcore.errors import RagError
 
-LINES = 10  # links that may be pasted at once
+LINES = 10  # links at most
 
 
 def ways_in(*, small: bool) -> None:
-    """The place to drop files, with the other ways to add documents, and what is being fetched."""
+    """The area to drop files, the other sources, and current downloads."""
     st.fragment(_zone)(small)
     if session().documents.adding in _dialogs():
         title, draw = _dialogs()[session().documents.adding]
-        st.dialog(title, on_dismiss=_close)(draw)()  # again whenever the screen is drawn anew, so that what was typed stays
+        st.dialog(title, on_dismiss=_close)(draw)()  # in every run, so that typed text stays
     running = resources.current_index().fetching.running()
     st.fragment(_downloads, run_every=0.7 if running else None)(running)
 
 
 def _zone(small: bool) -> None:
-    """The place to drop files. It tells what happens in it to itself alone, and that draws the screen anew: were the whole
-    screen told of a file that has just landed, it might be in the very moment in which a click is taken, and drop that."""
+    """The area to drop files. Its events rerun only this fragment, which then reruns the page: a run of the whole page right
+    after an upload could drop a click."""
     allowed = allowed_sources()
     more = {}
     if allowed.folders:
@@ -49,7 +49,6 @@ def _zone(small: bool) -> None:
 
 
 def _downloads(known: list[str]) -> None:
-    """What is being fetched; the screen is drawn anew when that changes."""
     running = resources.current_index().fetching.running()
     if there := resources.current_index().fetching.already_there():
         session().notice = _already(there)
@@ -62,7 +61,6 @@ def _downloads(known: list[str]) -> None:
 
 
 def _already(there: Sequence[Added]) -> str:
-    """That these files are in the library."""
     names = [labels.duplicate_name(added) for added in there]
     if len(names) > 3:
         return _("{names} and others are already in your library.").format(names=", ".join(names[:3]))
@@ -165,7 +163,7 @@ def _keep_folder() -> None:
 def _keep_rows() -> None:
     address, query, title = _take_field("database"), _take_field("database_query"), _take_field("database_title")
     place = urlsplit(address)
-    name = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that may be in it
+    name = title or f"{place.hostname or place.scheme}{place.path}"  # without the password that the address can contain
     _start(
         name,
         lambda into, allowed, most: [sources.from_database(address, query, into, allowed, title=title, max_mb=most)],
@@ -178,7 +176,7 @@ def _keep_stored() -> None:
 
 
 def _take_field(key: str) -> str:
-    """What was typed into a field, which is empty the next time."""
+    """The text of a field, which is emptied."""
     typed = str(widget(key) or "")
     fill_widget(key, "")
     return typed

@@ -1,4 +1,4 @@
-"""Questions to begin with, made from the documents. They come a few seconds after these; a line keeps their place."""
+"""Suggested first questions from the documents. They need a few seconds; a line reserves their place."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lectern.ui.places import go_to_chat
 from lectern.ui.safetext import label
 from lectern.ui.state import session, widget
 
-LOOK_SECONDS = 1.0  # between two looks at those that are being made
+LOOK_SECONDS = 1.0  # between two checks while they are generated
 
 
 def suggested_questions(*, box: str, new: bool = False) -> None:
-    """For a screen where there are documents. `box` and `new` are those of `ask_in_chat`."""
+    """For a library with documents. `box` and `new` are those of `ask_in_chat`."""
     pending = resources.library().suggestions.get().pending
     st.fragment(_draw_questions, run_every=LOOK_SECONDS if pending else None)(box, new)
 
 
 def _draw_questions(box: str, new: bool) -> None:
-    # No drawing of the whole screen anew from here: while files become ready one after the other, it would never be finished.
+    # No rerun of the whole page here: while files become ready one by one, it would never finish.
     library = resources.library()
     suggestions = library.suggestions.get(() if new else tuple(widget("chat_files") or ()))
     if not suggestions.pending and not library.files.all(*ACTIVE, limit=1):

@@ -1,4 +1,4 @@
-"""What the person thought of an answer: a thumb, and a few words about it if they like."""
+"""Feedback on an answer: a thumb, and a few words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragcore.errors import Problem, RagError
 
 
 def read_verdicts(conversation_id: str | None) -> None:
-    """Once for a screen, before its answers are drawn."""
+    """Reads the feedback once per run, before the answers are drawn."""
     session().answers.verdicts = resources.library().feedback.of(conversation_id) if conversation_id else {}
 
 
@@ -24,7 +24,7 @@ def is_judged(message: Message, good: bool) -> bool:
 
 
 def judge(message: Message, good: bool) -> None:
-    """A second press of the same thumb takes it back."""
+    """A second click on the same thumb removes it."""
     state, feedback = session(), resources.library().feedback
     if is_judged(message, good):
         try:
@@ -38,7 +38,7 @@ def judge(message: Message, good: bool) -> None:
 
 
 def verdict_line(message: Message) -> None:
-    """What was said beside the thumb, or the field to say it in just after it was given."""
+    """The words of the feedback, or the field for them right after a new thumb."""
     state = session()
     verdict = state.answers.verdicts.get(message.id)
     if verdict is None:

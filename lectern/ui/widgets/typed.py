@@ -1,4 +1,4 @@
-"""What is typed is taken up in every pause, not only once its field is left: what the screen says of it follows the typing."""
+"""Sends typed text in every pause, not only when the field loses the focus, so that the screen follows the typing."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _TYPED = component("typed", "<span hidden></span>")
 
 
 def follow_typing(key: str, *, now: bool) -> None:
-    """Of the text area with this key; while not `now`, what is typed waits."""
+    """For the text area with this key. If not `now`, typed text waits."""
     _TYPED(key=f"{key}_typed", data={"key": key, "now": now})

@@ -1,4 +1,4 @@
-"""A document's text with the passages that it was cut into, a stretch at a time."""
+"""The text of a document with its passages, one stretch at a time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.schema import TextNode
 from ragcore.text.tokens import count_tokens
 
-NEAREST = 5  # passages that are like the one looked at
-BEFORE = 600  # characters shown before a passage that is opened
+NEAREST = 5  # similar passages in the list
+BEFORE = 600  # characters before an opened passage
 
 _VIEWER = component("viewer", '<div class="root"></div>')
 
 
 def view_passage(document_id: str, passage_id: str) -> None:
-    """Show a passage in its document; a callback."""
     nodes = resources.library().store.nodes([passage_id])
     state = session().viewer
     start, end = ((nodes[0].start_char_idx or 0), (nodes[0].end_char_idx or 0)) if nodes else (0, 0)
@@ -36,12 +35,12 @@ def close_viewer() -> None:
 
 
 def viewer() -> None:
-    """The document of the session, with the passage that is looked at beside its neighbours."""
+    """The open document, with the selected passage and its neighbours."""
     state, library = session().viewer, resources.library()
     try:
         view = window(library.store, state.document, state.start)
     except UnknownDocumentError:
-        close_viewer()  # said once: the next time the page is drawn, it has nothing of it
+        close_viewer()  # only once: the next run has no open document
         st.caption(_("This document no longer exists."))
         return
     file = library.files.get(state.document)
@@ -108,14 +107,14 @@ def _move(at: int) -> None:
 
 
 def _search(step: int) -> None:
-    """Show where the words are: from the beginning, or from where they were found last."""
+    """A callback that goes to the first match, or to the next one."""
     state, words = session().viewer, str(widget("viewer_search") or "").strip()
     if not words:
         return
     try:
         document = resources.library().store.document(state.document)
     except RagError:
-        return  # the screen says that it is gone
+        return  # the screen reports the deleted document
     after = state.match_start + 1 if step else 0
     start = find(document.text, words, after)
     if start is None:

@@ -1,4 +1,4 @@
-"""A table that is as wide as it must be: what does not fit the screen is scrolled to, with the keyboard, too."""
+"""A table as wide as its content, which scrolls with the keyboard too."""
 
 from __future__ import annotations
 
