@@ -108,7 +108,7 @@ function update(list, view, file) {
     const [label, labelOf] = file.state === "stopped" ? [list.words.resume, list.words.resume_of] : [list.words.retry, list.words.retry_of];
     view.actions.append(button(label, "plain", () => act("retry"), filled(labelOf, file)));
   }
-  const isPartial = file.problem?.left_out.length;
+  const isPartial = file.problem?.left_out?.length;
   if (isPartial || file.problem?.details) {
     const details = element("details");
     const more = isPartial ? leftOut(file.problem.left_out) : element("code", "", file.problem.details);

@@ -30,7 +30,7 @@ class Choice:
 def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
     """Draws the form. Returns the key of the clicked button."""
     pressed = None
-    with st.container(key=f"failure{key}"):
+    with st.container(key=f"problem_{key}"):
         st.markdown(f"**{label(translate(error.what))}**" + (f"  \n{label(translate(error.hint))}" if error.hint else ""))
         if choices:
             with st.container(horizontal=True, gap="small"):
