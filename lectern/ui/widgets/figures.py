@@ -119,11 +119,7 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
             help=_("How much of a passage the next one repeats."),
             width=180,
         )
-        splitters: dict[SplitterName, str] = {
-            "sentence": _("After whole sentences"),
-            "token": _("At equal lengths"),
-            "section": _("At headings, then sentences"),
-        }
+        splitters = _splitter_names()
         splitter = st.selectbox(
             _("Where to split"),
             list(splitters),
@@ -150,6 +146,14 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
     return library.rebuilds.plan(
         chunk_size=int(size), chunk_overlap=int(overlap), embed_model=str(chosen or ""), splitter=splitter
     )
+
+
+def _splitter_names() -> dict[SplitterName, str]:
+    return {
+        "sentence": _("After whole sentences"),
+        "token": _("At equal lengths"),
+        "section": _("At headings, then sentences"),
+    }
 
 
 def _rebuild(index: str) -> None:

@@ -27,7 +27,7 @@ _PAGES = (".xhtml", ".html", ".htm")
 def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as parts:
         book = _package_part(parts, options.name)
-        chapters, missing = _spine(parts, book)
+        chapters, absent = _spine(parts, book)
         metadata = {"file_name": options.name, **title_and_author(parts.xml(book))}
         _refuse_locked(parts, chapters, options.name)
         pages: list[tuple[str, str]] = []
@@ -45,11 +45,11 @@ def read(path: Path, options: ReadOptions) -> Document:
             f"{options.name} is an e-book with no text in it.", hint="Its pages are pictures: have their text recognised (OCR)."
         )
     losses.report(options)
-    if missing:
-        names = ", ".join(missing[:LISTED]) + (", …" if len(missing) > LISTED else "")
+    if absent:
+        missing = ", ".join(absent[:LISTED]) + (", …" if len(absent) > LISTED else "")
         options.left_out(
             DamagedFileError(
-                f"Chapters of {options.name} are missing in the file: {names}.",
+                f"Chapters of {options.name} are missing in the file: {missing}.",
                 hint="Download or copy the book again, or save it again in the program it comes from.",
             )
         )
