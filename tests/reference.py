@@ -53,4 +53,4 @@ def broken_links(folder: Path) -> list[str]:
 
 if __name__ == "__main__":
     write_reference(Path(sys.argv[1]))
-    sys.exit("\n".join(broken_links(Path(sys.argv[1]))))
+    sys.exit("\n".join(broken_links(Path(sys.argv[1]))) or 0)
