@@ -78,7 +78,7 @@ class FolderBytes:
         moving = _Moving(source, self._folder)
         try:
             yield moving
-        except BaseException:
+        except BaseException:  # also an interrupt must not lose the person's file
             moving.undo()
             raise
 

@@ -93,7 +93,7 @@ def unpack_isolated(
     job = _Job("unpack", path, options, timeout, memory_mb, cancelled, scratch)
     try:
         return job.run(parse, into=str(FOLDER if confines_files() else into.absolute()))
-    except BaseException:
+    except BaseException:  # also when the process is ended: nothing may stay in `into`
         shutil.rmtree(into, ignore_errors=True)
         raise
 

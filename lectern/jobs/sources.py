@@ -200,7 +200,7 @@ def _removed_on_error(target: Path) -> Iterator[None]:
     """Delete an incomplete file."""
     try:
         yield
-    except BaseException:
+    except BaseException:  # also when the process is ended: half a file must not stay
         target.unlink(missing_ok=True)
         raise
 

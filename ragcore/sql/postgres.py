@@ -131,7 +131,7 @@ class PostgresConnection:
             yield
             if not self._begin:
                 self.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # an interrupt must roll back, too
             if not self._begin and not self._lost:
                 with suppress(LostConnectionError):  # which rolls back, too
                     self.execute("ROLLBACK")
@@ -286,7 +286,7 @@ class PostgresDatabase:
             try:
                 if not self._prepared:
                     self._prepare(opened.connection)
-            except BaseException:
+            except BaseException:  # a connection must not stay open, whatever ended this
                 opened.closing()
                 raise
             self._prepared = True
@@ -336,7 +336,7 @@ def _connect(address: Address) -> Wire:
             application_name="lectern",
             startup_params={**SESSION, "options": address.options} if address.options else SESSION,
         )
-    except BaseException:
+    except BaseException:  # a socket must not stay open, whatever ended this
         if wire is not None:
             wire.close()
         raise

@@ -185,7 +185,7 @@ class SQLiteDatabase:
             with self._lock:
                 try:
                     self._prepare(opened.connection, only_read)
-                except BaseException:
+                except BaseException:  # a connection must not stay open, whatever ended this
                     opened.close()
                     raise
                 self._opened.add(opened)

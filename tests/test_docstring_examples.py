@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the library run, and give what they show."""
+"""The examples in the docstrings run, and give what they show."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in (ROOT / "ragcore").rglob("*.py")
+    for package in ("ragcore", "lectern")
+    for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text("utf-8")
 )
 
@@ -23,5 +24,11 @@ def test_the_examples_of_a_module_run(name: str, capsys: pytest.CaptureFixture[s
     assert failed == 0, capsys.readouterr().out
 
 
-def test_the_bases_of_ones_own_parts_have_examples() -> None:
-    assert {"ragcore.components", "ragcore.nodes", "ragcore.vector_stores.types", "ragcore.query_engine.custom"} < set(EXAMPLES)
+def test_the_library_and_the_bases_of_own_parts_have_examples() -> None:
+    assert {
+        "lectern.library",
+        "ragcore.components",
+        "ragcore.nodes",
+        "ragcore.vector_stores.types",
+        "ragcore.query_engine.custom",
+    } < set(EXAMPLES)
