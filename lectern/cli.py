@@ -33,7 +33,7 @@ from ragcore.storage.atomic_file import replace_file
 if TYPE_CHECKING:
     from lectern.jobs.file_rows import FileRow
     from lectern.jobs.files import Added
-    from lectern.jobs.sources import Gathered
+    from lectern.jobs.sources import SourceFile
     from lectern.library import Library
 
 APP = Path(__file__).parents[1] / "app.py"
@@ -231,7 +231,7 @@ def _add(where: Path | str, what: list[str], query: str | None, *, as_json: bool
         return int(not _all_read(library, ids, before, file_as_json if as_json else file_in_words) or failed)
 
 
-def read_source(library: Library, what: str, query: str | None) -> Iterator[Gathered]:
+def read_source(library: Library, what: str, query: str | None) -> Iterator[SourceFile]:
     """The files of a path, a link or an address. Everything that this account may read is allowed."""
     from lectern.jobs import sources
     from lectern.settings import AllowedSources

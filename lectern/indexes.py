@@ -142,7 +142,7 @@ class Indexes:
     def free_name(self, name: str) -> str:
         """The name, or "name 2" if an index has it."""
         names = {index.name.casefold() for index in self.all()}
-        name = shown_name(name) or FIRST_NAME
+        name = display_name(name) or FIRST_NAME
         number, free = 2, name
         while free.casefold() in names:
             free, number = f"{name[: NAME_CHARS - 4]} {number}", number + 1
@@ -182,7 +182,7 @@ class Indexes:
         return index
 
     def _check_name(self, name: str, id_: str = "") -> str:
-        name = shown_name(name)
+        name = display_name(name)
         if not name:
             raise InputError("The index has no name.", hint="Type one, such as Contracts.")
         if any(index.name.casefold() == name.casefold() and index.id != id_ for index in self.all()):
@@ -197,7 +197,7 @@ class Indexes:
                     shutil.rmtree(path)
 
 
-def shown_name(name: str) -> str:
+def display_name(name: str) -> str:
     """The name on one line, of NAME_CHARS at most."""
     return " ".join("".join(each if each.isprintable() else " " for each in name).split())[:NAME_CHARS].strip()
 

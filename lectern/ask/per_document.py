@@ -19,7 +19,7 @@ from ragcore.query_engine.base import QueryEngine
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.parallel_calls import GRACE, HEARTBEAT
 from ragcore.response_synthesizers.progress import Progress
-from ragcore.response_synthesizers.synthesizer import WORKERS, tallied
+from ragcore.response_synthesizers.synthesizer import WORKERS, count_calls
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import Citations
 
@@ -51,7 +51,7 @@ class AnswerPerDocument(AnswerStream):
         self._citations = Citations()
         self._read: list[NodeWithScore] = []
         step = start("query", question=question, engine=type(self).__name__, documents=len(files))
-        super().__init__(stream_in(step, tallied(step, self._answers())), trace=step)
+        super().__init__(stream_in(step, count_calls(step, self._answers())), trace=step)
 
     def progress(self) -> Progress:
         """Counts documents."""

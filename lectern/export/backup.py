@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any
 from lectern.jobs.embedding_drafts import Drafts, content_of
 from lectern.jobs.files import too_large
 from lectern.jobs.index_versions import CHUNKING
-from lectern.jobs.sources import Gathered
+from lectern.jobs.sources import SourceFile
 from lectern.settings import IngestSettings
 from ragcore.errors import DamagedFileError, DamagedStoreError, StoreError, UnreadableFileError
 from ragcore.schema import new_id
@@ -168,7 +168,7 @@ def _take_over_settings(library: Library, passages: dict[str, Any]) -> None:
     library.update_settings(settings.model_copy(update={"ingest": ingest}))
 
 
-def _unpack(library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str) -> Iterator[Gathered]:
+def _unpack(library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin: str) -> Iterator[SourceFile]:
     packed, target = copy.getinfo(f"bytes/{id_}"), library.incoming / f"{new_id()}.part"
     problem = too_large(name, packed.file_size, library.settings.ingest.max_file_mb)
     try:
@@ -182,7 +182,7 @@ def _unpack(library: Library, copy: zipfile.ZipFile, id_: str, name: str, origin
             hint="Check that the disk has space and that you can write to this folder, then try again.",
         ) from error
     try:
-        yield Gathered(target, name, origin, problem)
+        yield SourceFile(target, name, origin, problem)
     finally:
         target.unlink(missing_ok=True)
 

@@ -22,7 +22,7 @@ from lectern.library import Library
 from lectern.schema import Ask, Message, Source
 from ragcore.observe import Span
 from ragcore.prompts.prompt import Origin
-from ragcore.text.citations import recited
+from ragcore.text.citations import rewrite_citations
 
 SECRET_CHARS = 6  # A shorter key is not secret, and may be a word of the text.
 
@@ -126,12 +126,14 @@ def _answer_text(at: int, run: _Run) -> str:
         return f'<a href="#passage-{at}-{number}">[{number}]</a>' if number in numbers else f"[{number}]"
 
     if message.facts is None or not message.facts.rows:
-        return recited(_plain(message.text), link)
+        return rewrite_citations(_plain(message.text), link)
     rows = []
     for row in message.facts.rows:
         text = f"{translate(row.text)} {translate(row.hint)}" if row.found == "failed" else row.text
         pages = _plain(", ".join(row.pages))
-        rows.append(f"<tr><th>{_plain(row.file_name)}</th><td>{recited(_plain(text), link)}</td><td>{pages}</td></tr>")
+        rows.append(
+            f"<tr><th>{_plain(row.file_name)}</th><td>{rewrite_citations(_plain(text), link)}</td><td>{pages}</td></tr>"
+        )
     return f'<table class="rows">{"".join(rows)}</table>'
 
 

@@ -25,7 +25,7 @@ from lectern.export.markdown import listed_sources, parser, plain_markdown, quot
 from lectern.export.word import MEDIA_TYPE, as_word
 from lectern.schema import AnswerFacts, Ask, Conversation, Message, Source
 from ragcore.errors import InputError, Problem
-from ragcore.text.citations import recited
+from ragcore.text.citations import rewrite_citations
 
 FORM = 1  # of the JSON
 NAME_CHARS = 80
@@ -212,7 +212,7 @@ def _answer_html(text: str, turn: int, numbers: set[int]) -> str:
 
 
 def _text_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, env: EnvType) -> str:
-    return recited(escape(tokens[at].content), env["link"])
+    return rewrite_citations(escape(tokens[at].content), env["link"])
 
 
 def _special_html(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: EnvType) -> str:

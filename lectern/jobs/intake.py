@@ -17,7 +17,7 @@ from ragcore.errors import InputError
 from ragcore.schema import new_id
 
 if TYPE_CHECKING:
-    from lectern.jobs.sources import Gathered
+    from lectern.jobs.sources import SourceFile
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "documents"
 
@@ -51,7 +51,7 @@ class Intake:
                 raise write_error(copy, error) from error
         return copy
 
-    def take(self, files: Iterable[Gathered], *, keep_both: bool = False) -> list[Added]:
+    def take(self, files: Iterable[SourceFile], *, keep_both: bool = False) -> list[Added]:
         """Add the files of a source, see lectern.jobs.sources. A file that cannot be added becomes a failed row.
         `keep_both`: see `Files.add`."""
         added = []

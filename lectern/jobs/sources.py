@@ -21,7 +21,7 @@ from lectern.jobs.files import too_large
 from lectern.settings import AllowedSources
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
 from ragcore.readers import table_rows
-from ragcore.readers.database import READ_ONLY, DatabaseReader, keep_to
+from ragcore.readers.database import READ_ONLY, DatabaseReader, limit_connections
 from ragcore.readers.encodings import holds_text, is_text
 from ragcore.readers.file_listing import Listing, LocalFiles, name_of, passed_over_error, readable_files
 from ragcore.readers.registry import has_reader, suffix_of
@@ -41,7 +41,7 @@ _QUOTED = re.compile(r"""'[^'\\]*'|"[^"\\]*\"""")
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class SourceFile:
     """A file to be added (it is moved), or the `problem` why there is none."""
 
     path: Path
@@ -57,16 +57,16 @@ def from_link(
     *,
     max_mb: int,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Gathered:
+) -> SourceFile:
     """Fetch a web link. InputError. `progress` is called with bytes, in this thread; its exceptions end the download."""
     target = into / f"{new_id()}.part"
     limits = Limits(max_mb * 1_000_000, allows=anywhere if allowed.private_network else is_public)
     with _removed_on_error(target):
         file = fetch(link, target, limits, progress)
-    return Gathered(file.path, file.name, file.link)
+    return SourceFile(file.path, file.name, file.link)
 
 
-def from_text(text: str, title: str, into: Path) -> Gathered:
+def from_text(text: str, title: str, into: Path) -> SourceFile:
     """A pasted text; without a title its first words are its name. InputError for an empty text."""
     if not text.strip():
         raise InputError("There is no text in it.", hint="Paste or type the text, then add it.")
@@ -78,10 +78,10 @@ def from_text(text: str, title: str, into: Path) -> Gathered:
     target.write_text(text, "utf-8")
     # Two texts may begin with the same words, but a text with a title is a new version of the text with that title.
     origin = "" if title else f"text:{hashlib.sha256(text.encode()).hexdigest()}"
-    return Gathered(target, f"{plain_name(title or first_words)}.txt", origin)
+    return SourceFile(target, f"{plain_name(title or first_words)}.txt", origin)
 
 
-def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
+def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[SourceFile]:
     """All readable files in a folder of this machine and its subfolders. The last one lists the files that were passed over.
     InputError for a folder that is not allowed."""
     root = _allowed_folder(folder, allowed)
@@ -102,10 +102,10 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
     for path in listing.paths:
         yield _copy(Path(path), root, into, max_mb)
     if passed_over:
-        yield Gathered(root, root.name, problem=passed_over)
+        yield SourceFile(root, root.name, problem=passed_over)
 
 
-def from_file(path: Path, into: Path) -> Gathered:
+def from_file(path: Path, into: Path) -> SourceFile:
     """A copy of a file of this machine. Its path is its origin, so other files of its name are not replaced. NoRoomError."""
     copy = into / f"{new_id()}{path.suffix}"
     try:
@@ -115,16 +115,16 @@ def from_file(path: Path, into: Path) -> Gathered:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NoRoomError(copy) from error
         raise
-    return Gathered(copy, path.name, str(path.resolve()))
+    return SourceFile(copy, path.name, str(path.resolve()))
 
 
-def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> Gathered:
+def from_database(address: str, query: str, into: Path, allowed: AllowedSources, *, title: str = "", max_mb: int) -> SourceFile:
     """The rows of a query, each with the names of its columns. InputError, ConfigError, MissingPackageError."""
     if not re.match(r"\s*(?:SELECT|WITH|VALUES|TABLE)\b", query, re.I) or not _is_one_statement(query):
         raise InputError("Only queries that read data can be added.", hint="Write one that begins with SELECT.")
     reader = DatabaseReader(uri=address.strip())
     try:
-        keep_to(reader.engine, _check_server(reader.engine.url, allowed))
+        limit_connections(reader.engine, _check_server(reader.engine.url, allowed))
         target = into / f"{new_id()}.txt"
         with _removed_on_error(target):
             _write_rows(reader, query, target, max_mb)
@@ -135,7 +135,7 @@ def from_database(address: str, query: str, into: Path, allowed: AllowedSources,
     database = PurePosixPath(reader.engine.url.database or "").stem or reader.engine.dialect.name
     name = plain_name(title) or (f"{table[1]} from {database}" if table else f"rows from {database}")
     digest = hashlib.sha256(" ".join(query.split()).rstrip("; ").encode()).hexdigest()
-    return Gathered(target, f"{name}.txt", f"{place}#{digest[:16]}")
+    return SourceFile(target, f"{name}.txt", f"{place}#{digest[:16]}")
 
 
 def is_storage(address: str) -> bool:
@@ -143,7 +143,7 @@ def is_storage(address: str) -> bool:
     return urlsplit(address).scheme in STORAGES
 
 
-def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[Gathered]:
+def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: int) -> Iterator[SourceFile]:
     """The file at an address of fsspec, such as s3://reports/2024.pdf, or the files in a folder there."""
     address = address.strip()
     if not is_storage(address) or "::" in address:
@@ -167,7 +167,7 @@ def from_storage(address: str, into: Path, allowed: AllowedSources, *, max_mb: i
             yield _download(fs, each, into, f"{urlsplit(address).scheme}://{each.lstrip('/')}", max_mb)
         name = name_of(path.rstrip("/")) or address
         if passed_over := passed_over_error(name, listing.passed_over):
-            yield Gathered(into, name, problem=passed_over)
+            yield SourceFile(into, name, problem=passed_over)
     except ImportError as error:  # of the package for one kind of storage
         raise InputError(f"{address} cannot be read: {error}.", hint="Install the package that it names.") from error
     except RagError:
@@ -182,17 +182,17 @@ def _read_error(address: str, error: Exception) -> InputError:
     )
 
 
-def _download(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> Gathered:
+def _download(fs: Any, path: str, into: Path, origin: str, max_mb: int) -> SourceFile:
     name = name_of(path)
     target = into / f"{new_id()}{suffix_of(name)}"
     try:
         if problem := too_large(name, fs.info(path).get("size") or 0, max_mb):
-            return Gathered(target, name, origin, problem)
+            return SourceFile(target, name, origin, problem)
         with _removed_on_error(target), fs.open(path, "rb") as source, target.open("wb") as file:
             shutil.copyfileobj(source, file)
     except Exception as error:  # noqa: BLE001 - each kind of storage has errors of its own
-        return Gathered(target, name, origin, _read_error(origin, error))
-    return Gathered(target, name, origin)
+        return SourceFile(target, name, origin, _read_error(origin, error))
+    return SourceFile(target, name, origin)
 
 
 @contextmanager
@@ -221,7 +221,7 @@ def _allowed_folder(folder: str, allowed: AllowedSources) -> Path:
     )
 
 
-def _copy(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
+def _copy(path: Path, root: Path, into: Path, max_mb: int) -> SourceFile:
     """A copy of the file, or an error if it is a link out of the folder."""
     target = into / f"{new_id()}{path.suffix}"
     origin = str(path)
@@ -234,14 +234,14 @@ def _copy(path: Path, root: Path, into: Path, max_mb: int) -> Gathered:
         with os.fdopen(os.open(true, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as source, target.open("wb") as copy:
             shutil.copyfileobj(source, copy)
     except InputError as error:
-        return Gathered(target, path.name, origin, error)
+        return SourceFile(target, path.name, origin, error)
     except OSError as error:
         target.unlink(missing_ok=True)
         unread = InputError(
             f"{path.name} could not be opened: {error.strerror}.", hint="Check that you are allowed to read it."
         )
-        return Gathered(target, path.name, origin, unread)
-    return Gathered(target, path.name, origin)
+        return SourceFile(target, path.name, origin, unread)
+    return SourceFile(target, path.name, origin)
 
 
 def _is_one_statement(query: str) -> bool:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from lectern.jobs.files import Added
-from lectern.jobs.sources import Gathered
+from lectern.jobs.sources import SourceFile
 from lectern.library import Library
 from ragcore.errors import RagError, StoreError
 
@@ -31,7 +31,7 @@ class Fetching:
         self._problems: list[RagError] = []
         self._ended = threading.Event()
 
-    def start(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
+    def start(self, label: str, gather: Callable[[], Iterable[SourceFile]]) -> None:
         """Starts fetching. `label` appears on the screen, and in the row of a failure."""
         with self._lock:
             self._running.append(label)
@@ -61,13 +61,13 @@ class Fetching:
         while self.running() and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def _until_ended(self, gathered: Iterable[Gathered]) -> Iterator[Gathered]:
+    def _until_ended(self, gathered: Iterable[SourceFile]) -> Iterator[SourceFile]:
         for one in gathered:
             if self._ended.is_set():
                 return
             yield one
 
-    def _run(self, label: str, gather: Callable[[], Iterable[Gathered]]) -> None:
+    def _run(self, label: str, gather: Callable[[], Iterable[SourceFile]]) -> None:
         try:
             with self._room:
                 added_files = self._library.intake.take(self._until_ended(gather()))

@@ -22,7 +22,7 @@ from ragcore.prompts.prompt import Prompt, Variables
 from ragcore.prompts.wording import CONDENSE_QUESTION
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
 from ragcore.response_synthesizers.packer import Packer
-from ragcore.response_synthesizers.synthesizer import tallied
+from ragcore.response_synthesizers.synthesizer import count_calls
 from ragcore.schema import ChatMessage, MessageRole, NodeWithScore, Outcome, QueryBundle, outcome_of
 from ragcore.tools import ToolOutput
 
@@ -166,7 +166,7 @@ class ChatEngine(PromptMixin, ABC):
         except BaseException as error:  # noted, whatever it is, and raised again
             finish(step, error)
             raise
-        pieces = stream_in(step, self._remember_pieces(message, chat_history, reply, tallied(step, reply.pieces)))
+        pieces = stream_in(step, self._remember_pieces(message, chat_history, reply, count_calls(step, reply.pieces)))
         return StreamingAgentChatResponse(log_trace(step, pieces, self.verbose), reply, trace=step)
 
     def _history(self, chat_history: Sequence[ChatMessage] | None) -> list[ChatMessage]:

@@ -16,7 +16,7 @@ from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import Embedder
 from ragcore.errors import StoreError, UnknownDocumentError
 from ragcore.indices.options import ChatOptions, ChatPrompts, QueryEngineOptions, RetrievalOptions, ServiceOptions
-from ragcore.ingestion.document_splits import Split, by_source, joined_to, leaves, rebuilt, refuse_others
+from ragcore.ingestion.document_splits import Split, check_items, group_by_document, join_nodes, leaves, rebuilt
 from ragcore.observe import span
 from ragcore.schema import ChatMessage, Document, TextNode
 from ragcore.settings import Transformation, services
@@ -175,7 +175,7 @@ class BaseIndex(ABC):
 
         The last of several documents with one id is the one that counts.
         """
-        refuse_others(documents)
+        check_items(documents)
         last = {document.id_: document for document in documents}
         hashes = self._hashes()
         changed = {id_: document for id_, document in last.items() if hashes.get(id_) != document.hash}
@@ -351,7 +351,7 @@ class BaseIndex(ABC):
         joined: bool = False,
         new: bool = False,
     ) -> int:
-        refuse_others([*given, *objects])
+        check_items([*given, *objects])
 
         def work_out() -> Callable[[], int]:
             splits = self._split(given, objects, joined=joined)
@@ -385,10 +385,10 @@ class BaseIndex(ABC):
             nodes, inner = leaves(given)
             documents = {item.id_: item for item in given if isinstance(item, Document)}
             splits = {id_: self._cut(document) for id_, document in documents.items()}
-            for split in by_source([*nodes, *objects], inner):
+            for split in group_by_document([*nodes, *objects], inner):
                 id_ = split.document.id_
                 before = splits.get(id_) or (self._before(split) if joined else None)
-                splits[id_] = split if before is None else joined_to(before, split)
+                splits[id_] = split if before is None else join_nodes(before, split)
             full = [split.without_empty_nodes() for split in splits.values()]
             passages, empty = _count(full), _count(splits.values()) - _count(full)
             step.note(documents=len(full), passages=passages, empty=empty)

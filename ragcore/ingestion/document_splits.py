@@ -21,7 +21,7 @@ class Split:
         return replace(self, nodes=tuple(node for node in self.nodes if _has_content(node)))
 
 
-def refuse_others(items: Iterable[object]) -> None:
+def check_items(items: Iterable[object]) -> None:
     """TypeError for anything but documents and nodes."""
     for item in items:
         if not isinstance(item, Document | TextNode):
@@ -39,7 +39,7 @@ def leaves(items: Sequence[Document | TextNode]) -> tuple[list[TextNode], list[T
     return leaves, [node for node in nodes if node.id_ not in ids]
 
 
-def joined_to(before: Split, split: Split) -> Split:
+def join_nodes(before: Split, split: Split) -> Split:
     """`before` with the nodes of `split`: a node replaces that with the same id, or follows at the end."""
     new = {node.id_: node for node in split.nodes}
     nodes = (*(new.pop(node.id_, node) for node in before.nodes), *new.values())
@@ -48,7 +48,7 @@ def joined_to(before: Split, split: Split) -> Split:
     return Split(before.document if fits else rebuilt(before.document.id_, nodes), nodes, tuple(above.values()))
 
 
-def by_source(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
+def group_by_document(nodes: Sequence[TextNode], inner: Sequence[TextNode]) -> list[Split]:
     """The nodes with their documents, as far as nodes show them."""
     ancestors = _group(inner)
     splits = []

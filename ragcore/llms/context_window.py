@@ -16,7 +16,7 @@ PER_TEXT = 12  # tokens for a text's number and the space around it
 LEAST = 16  # minimum tokens of a text after cutting
 
 
-def opinion(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step: Span) -> str:
+def rank_texts(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step: Span) -> str:
     """The model's ranking of `texts`, numbered from 1 and `shortened`: lines as the prompt requests, or JSON if the server
     enforces RANKING. "" for an empty list."""
     fitting = shortened(llm, prompt, {"context_str": (), "query_str": question}, texts, step)

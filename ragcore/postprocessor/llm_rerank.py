@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ragcore.llms.base import LLM
-from ragcore.llms.context_window import opinion
+from ragcore.llms.context_window import rank_texts
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.prompts.prompt import Prompt
@@ -109,4 +109,4 @@ class RankGPTRerank(BaseNodePostprocessor):
 
 def _opinion(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> str:
     with span("choose", texts=len(nodes)) as step:
-        return opinion(llm, prompt, question, [hit.text for hit in nodes], step)
+        return rank_texts(llm, prompt, question, [hit.text for hit in nodes], step)

@@ -13,10 +13,10 @@ from ragcore.observe import Span, finish, start, stream_in, under
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
-from ragcore.response_synthesizers.synthesizer import Synthesizer, at_once, tallied
+from ragcore.response_synthesizers.synthesizer import Synthesizer, at_once, count_calls
 from ragcore.retrievers.base import distinct
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
-from ragcore.text.citations import CITATION, recited
+from ragcore.text.citations import CITATION, rewrite_citations
 
 
 class QueryEngine(Protocol):
@@ -51,7 +51,7 @@ class BaseQueryEngine(PromptMixin, ABC):
         except BaseException as error:  # noted, whatever it is, and raised again
             finish(step, error)
             raise
-        pieces = log_trace(step, stream_in(step, tallied(step, answer.pieces)), self.verbose)
+        pieces = log_trace(step, stream_in(step, count_calls(step, answer.pieces)), self.verbose)
         return AnswerStream(pieces, answer.source_nodes, trace=step, extra=answer.extra)
 
     aquery = awaitable(query)
@@ -77,7 +77,7 @@ def combined(
     else:
         passages = tuple(Passage(head + text) for head, text in zip(heads, texts, strict=True))
         pieces = synthesizer.answer_from(passages, query.query_str, extra)
-    return AnswerStream(stream_in(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+    return AnswerStream(stream_in(step, count_calls(step, pieces)), sources, trace=step, extra=extra)
 
 
 def _join_quotations(texts: Sequence[str]) -> str:
@@ -96,4 +96,4 @@ def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
             return f"[{places[own[number - 1].node.id_]}]"
         return f"[{number}]" if number > last else ""
 
-    return recited(str(answer), mark)
+    return rewrite_citations(str(answer), mark)

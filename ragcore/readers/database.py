@@ -143,7 +143,7 @@ class DatabaseReader:
             )
 
 
-def keep_to(engine: Engine, address: str | None) -> None:
+def limit_connections(engine: Engine, address: str | None) -> None:
     """End connections of the engine after SILENT_SECONDS without a byte. With an `address` it connects only to this IP address,
     even if the server's name changes in DNS."""
     import sqlalchemy

@@ -188,7 +188,7 @@ class Synthesizer(PromptMixin):
                 step.note(outcome="nothing")
             pieces = at_once(prev_response or in_language_of(question, fixed_replies.NOTHING_FOUND))
         sources = (*nodes, *additional_source_nodes)
-        return AnswerStream(self._trace(step, tallied(step, pieces)), sources, trace=step, extra=extra)
+        return AnswerStream(self._trace(step, count_calls(step, pieces)), sources, trace=step, extra=extra)
 
     def _trace(self, step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
         return log_trace(step, stream_in(step, pieces), self.verbose)
@@ -321,7 +321,7 @@ def _or_nothing_found(pieces: Pieces, question: str) -> Pieces:
     return answer or (yield from at_once(in_language_of(question, fixed_replies.NOTHING_FOUND)))
 
 
-def tallied(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
+def count_calls(step: Span, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
     """`pieces`; when they end, early or not, `step` notes the calls and tokens that they took."""
     try:
         yield from pieces

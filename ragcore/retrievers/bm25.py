@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.ingestion.document_splits import by_source
+from ragcore.ingestion.document_splits import group_by_document
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
@@ -60,7 +60,7 @@ class BM25Retriever(BaseRetriever):
         elif docstore is not None:
             nodes = [item for item in docstore.docs.values() if isinstance(item, TextNode)]
         store = MemoryStore()
-        for split in by_source(nodes or (), ()):
+        for split in group_by_document(nodes or (), ()):
             # a store requires a vector for each passage; nothing compares these
             store.put(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
         return cls(store, similarity_top_k, filters=filters)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
-from ragcore.llms.context_window import opinion
+from ragcore.llms.context_window import rank_texts
 from ragcore.observe import span
 from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.text.rank_replies import ranked_in
@@ -24,7 +24,7 @@ def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, worke
     def ask(first: int) -> list[tuple[int, float]]:
         batch = texts[first : first + batch_size]
         with span("choose", texts=len(batch)) as step:
-            reply = opinion(llm, CHOICE_SELECT, question, batch, step)
+            reply = rank_texts(llm, CHOICE_SELECT, question, batch, step)
             found = [(first + place, relevance) for place, relevance in ranked_in(reply, len(batch))]
             step.note(chosen=len(found), **({"unreadable": True} if reply.strip() and not found else {}))
         return found

@@ -78,7 +78,7 @@ def standard_citations(text: str, count: int) -> str:
     return _ANY_FORM.sub(standard, text)
 
 
-def recited(text: str, rewrite: Callable[[int], str]) -> str:
+def rewrite_citations(text: str, rewrite: Callable[[int], str]) -> str:
     """The text with `rewrite(number)` in place of each number that it cites."""
     return CITATION.sub(lambda match: "".join(map(rewrite, cited_in(match.group()))), text)
 

@@ -96,11 +96,11 @@ def metadata_json(metadata: Metadata) -> str:
 
 def describe(document: Document, passages: int) -> StoredDocument:
     """A document that is added now."""
-    name = shown_name(document)
+    name = display_name(document)
     return StoredDocument(document.id_, name, document.hash, passages, len(document.text), time.time())
 
 
-def shown_name(document: Document) -> str:
+def display_name(document: Document) -> str:
     """The name of a document in lists: its file name, else its title, else its id."""
     for key in ("file_name", "title"):
         name = document.metadata.get(key)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from lectern.jobs import sources
 from lectern.jobs.files import Added
-from lectern.jobs.sources import Gathered
+from lectern.jobs.sources import SourceFile
 from lectern.settings import AllowedSources, allowed_sources
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, translate
@@ -182,7 +182,7 @@ def _take_field(key: str) -> str:
     return typed
 
 
-def _start(name: str, gather: Callable[[Path, AllowedSources, int], Iterable[Gathered]]) -> None:
+def _start(name: str, gather: Callable[[Path, AllowedSources, int], Iterable[SourceFile]]) -> None:
     library = resources.library()
     if not name.strip():
         session().notice = _("Nothing was added: the field was empty.")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.text.citations import MARKS, cited_in, recited, standard_citations
+from ragcore.text.citations import MARKS, cited_in, rewrite_citations, standard_citations
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,10 @@ def test_what_a_text_cites(text: str, cited: list[int]) -> None:
 
 
 def test_every_number_is_shown_anew_where_it_was_cited() -> None:
-    assert recited("It fell [1, 2]. It rose. [3] [a]", lambda number: f"<{number}>") == "It fell <1><2>. It rose. <3> [a]"
+    assert (
+        rewrite_citations("It fell [1, 2]. It rose. [3] [a]", lambda number: f"<{number}>")
+        == "It fell <1><2>. It rose. <3> [a]"
+    )
 
 
 def test_marks_are_those_that_stand_together_with_the_space_before_them() -> None:
