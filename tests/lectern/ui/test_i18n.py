@@ -182,7 +182,7 @@ def test_any_header_gives_a_language(header: str) -> None:
 # Texts.
 
 
-def test_a_missing_translation_and_a_missing_language_show_english() -> None:
+def test_missing_translation_or_language_shows_english() -> None:
     answer_in("xx")
     assert i18n._("Delete") == "Delete"
     answer_in("de")
@@ -251,7 +251,7 @@ def filled(template: str, values: list[str]) -> str:
     return "".join(literal + ("" if name is None else next(given)) for literal, name, _spec, _conversion in parts)
 
 
-def test_an_error_is_said_in_the_readers_language_with_its_values() -> None:
+def test_error_uses_the_reader_s_language_with_its_values() -> None:
     error = StillReadingError(3)
     answer_in("de")
     assert translate(error.what) != error.what
@@ -314,7 +314,7 @@ def test_sentences_that_are_said_together_are_each_known() -> None:
         ("a.txt could not be read: nobody knows why.", "a.txt konnte nicht gelesen werden: nobody knows why."),
     ],
 )
-def test_a_part_of_a_sentence_is_said_in_the_readers_language_too(text: str, german: str) -> None:
+def test_sentence_part_uses_the_reader_s_language_too(text: str, german: str) -> None:
     answer_in("de")
     assert translate(text) == german
 
