@@ -1,8 +1,7 @@
 """The loop of every agent: ask the model, run the tools it calls, show it their results, until it answers.
 
 Each call of the model that may act is a round. When the rounds are used up, the model is asked once more to answer with what
-it has. A task keeps nothing but its finished rounds, so a step is undone by forgetting one, and what was said and found is
-always the sum of the rounds.
+it has. A task has nothing but its finished rounds: its answer, sources and passages are always read from them.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
 from ragcore.agent.context_window import fitted
@@ -21,7 +20,6 @@ from ragcore.chat_engine.base import (
     End,
     Reply,
     StreamingAgentChatResponse,
-    as_turn,
     memory_for,
     refuse_empty,
     system_and_prefix,
@@ -31,12 +29,12 @@ from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.observe import Span, span, start, stream_in
+from ragcore.observe import span, start, stream_in
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT
 from ragcore.query_engine.base import cited_anew
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle, new_id
+from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.settings import services
 from ragcore.tools import Tool, ToolOutput, as_json, as_tools, run_tool
 
@@ -77,16 +75,13 @@ class Round:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A message that is being worked on. `history` is what came before it; `given`: it takes the conversation's place."""
+    """A message that is being worked on. `history` is what came before it."""
 
     message: str
     history: tuple[ChatMessage, ...]
     tools: Mapping[str, Tool]
     tool_choice: str = "auto"
-    given: tuple[ChatMessage, ...] | None = None
-    task_id: str = field(default_factory=new_id)
     rounds: list[Round] = field(default_factory=list)
-    steps: list[Span] = field(default_factory=list)  # of all rounds that were run, those undone or failed too
 
     @property
     def sources(self) -> tuple[ToolOutput, ...]:
@@ -101,15 +96,6 @@ class Task:
     @property
     def last(self) -> Round | None:
         return self.rounds[-1] if self.rounds and self.rounds[-1].answer is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskStepOutput:
-    """What one step came to. `output.response` is "" until the last."""
-
-    task_id: str
-    output: AgentChatResponse
-    is_last: bool
 
 
 class Agent(ChatEngine):
@@ -154,7 +140,6 @@ class Agent(ChatEngine):
         self._default_tool_choice = default_tool_choice
         self._parallel = allow_parallel_tool_calls
         self._log_level = logging.INFO if verbose else logging.DEBUG
-        self._tasks: dict[str, Task] = {}
 
     @classmethod
     def from_tools(
@@ -227,72 +212,10 @@ class Agent(ChatEngine):
             with closing(self._working(task).pieces) as pieces:
                 for _ in pieces:
                     continue
-        done = self._response(task)
-        return Response(done.response, done.source_nodes, step, {"sources": done.sources})
+        answer = task.last.answer if task.last else None
+        return Response(answer or "", task.source_nodes, step, {"sources": task.sources})
 
     aquery = awaitable(query)
-
-    def create_task(
-        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
-    ) -> Task:
-        """Begin to work on a message step by step; nothing is sent yet. What is never finalized is to be deleted."""
-        refuse_empty(message)
-        given = None if chat_history is None else tuple(chat_history)
-        task = self._task(message, self._history(given), tool_choice)
-        task.given = given
-        self._tasks[task.task_id] = task
-        return task
-
-    def run_step(self, task_id: str) -> TaskStepOutput:
-        """One round of a task. After the last, the same again without a call. ValueError for an unknown task; LLMErrors."""
-        task = self.get_task(task_id)
-        if task.last is None:
-            with closing(self._round(task)) as pieces:
-                for _ in pieces:
-                    continue
-        return self._step_output(task)
-
-    arun_step = awaitable(run_step)
-
-    def undo_step(self, task_id: str) -> None:
-        """Forget the last round of a task, as if it had not been run; what its tools did is done. ValueError without one."""
-        task = self.get_task(task_id)
-        if not task.rounds:
-            raise ValueError(f"task {task_id!r} has no step to undo")
-        task.rounds.pop()
-
-    def finalize_response(self, task_id: str) -> AgentChatResponse:
-        """The answer of a task, which is remembered; the task is forgotten. ValueError before the last step.
-
-        Its trace has all steps that were run, those undone too; its `seconds` are theirs. It is put together here: listeners
-        heard of the steps alone, and a step's `parent` is what was open around it when it ran, or None.
-        """
-        task = self.get_task(task_id)
-        if task.last is None:
-            raise ValueError(f"task {task_id!r} has no answer yet; run its next step")
-        reply = self._working(task)
-        self._tell(reply, task)
-        self._remember(task.given, reply, as_turn(task.message, reply.answer or "", reply.between))
-        self.delete_task(task_id)
-        return replace(self._response(task), trace=self._trace(task))
-
-    def delete_task(self, task_id: str) -> None:
-        self._tasks.pop(task_id, None)
-
-    def list_tasks(self) -> list[Task]:
-        """Those that are neither finalized nor deleted, oldest first."""
-        return list(self._tasks.values())
-
-    def get_task(self, task_id: str) -> Task:
-        """ValueError for one that is not among them."""
-        if task_id not in self._tasks:
-            raise ValueError(f"there is no task {task_id!r}; it was finalized or deleted, or never created")
-        return self._tasks[task_id]
-
-    def get_completed_steps(self, task_id: str) -> list[TaskStepOutput]:
-        """What each step came to that was run and not undone, in order. ValueError for an unknown task."""
-        task = self.get_task(task_id)
-        return [self._step_output(replace(task, rounds=task.rounds[:number])) for number in range(1, len(task.rounds) + 1)]
 
     @abstractmethod
     def _call(self, task: Task, *, last: bool) -> LLMCall:
@@ -346,23 +269,10 @@ class Agent(ChatEngine):
         """What is remembered between a message and its answer."""
         return ()
 
-    def _response(self, task: Task) -> AgentChatResponse:
-        answer, end = (task.last.answer or "", task.last.end) if task.last else ("", End.ANSWERED)
-        return AgentChatResponse(answer, task.sources, task.source_nodes, end=end)
-
-    def _trace(self, task: Task) -> Span:
-        calls = sum(len(step.named("llm")) for step in task.steps)
-        facts = {"mode": self.mode, "question": task.message, "calls": calls}
-        return Span(self.span_name, facts, task.steps[0].started, sum(step.seconds for step in task.steps), children=task.steps)
-
-    def _step_output(self, task: Task) -> TaskStepOutput:
-        return TaskStepOutput(task.task_id, self._response(task), task.last is not None)
-
     def _round(self, task: Task) -> Generator[str, None, None]:
         """The next round of a task, which is put into it when it is finished."""
         number = len(task.rounds) + 1
         step = start("step", round=number, of=self._max_iterations)
-        task.steps.append(step)
         yield from stream_in(step, self._asked_and_done(task, last=number > self._max_iterations))
 
     def _asked_and_done(self, task: Task, *, last: bool) -> Generator[str, None, None]:
