@@ -1,6 +1,6 @@
-"""A folder with everything of some indexes: one SQLite file, and beside it the vectors.
+"""Stores indexes in a folder: one SQLite file, and a folder of vectors.
 
-Whatever is changed is on the disk when the call returns, and seen by every process that has the folder open.
+A change is on the disk when the call returns, and every process that has the folder open sees it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS hashes (
 
 
 class DiskStorage:
-    """The folder; nothing is read before it is asked for."""
+    """Opens the folder. Data is read on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class DiskStorage:
         self._vectors: dict[str, disk.DiskStore] = {}
 
     def is_filled(self) -> bool:
-        """Whether something was stored here; an empty folder stays empty."""
+        """Whether the folder has stored data. The check creates no file."""
         if not self.database.path.is_file():
             return False
         with self.database.snapshot() as db:
@@ -92,7 +92,7 @@ class DiskStorage:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything inside is stored together, or, on any error, nothing of it."""
+        """Commits all changes inside, or none after an error."""
         outermost = not self.database.in_transaction
         with self.database.transaction() as db:
             yield
@@ -106,7 +106,7 @@ class DiskStorage:
         return any(store is own for own in self._vectors.values())
 
     def clear(self) -> None:
-        """Take everything out. In a transaction with what comes in its place, others see the one or the other."""
+        """Delete everything. In one transaction with new content, other processes see either the old or the new content."""
         with self.database.transaction() as db:
             for (name,) in db.execute("SELECT name FROM indexes").fetchall():
                 self.vectors(name).drop()
