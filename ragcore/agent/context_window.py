@@ -9,7 +9,7 @@ from dataclasses import replace
 from ragcore.errors import ContextWindowError
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
-from ragcore.response_synthesizers.history_window import counted, head, recent
+from ragcore.response_synthesizers.history_window import head, recent, text_to_count
 from ragcore.response_synthesizers.packer import MESSAGE_TOKENS
 from ragcore.schema import ChatMessage, MessageRole
 
@@ -62,7 +62,7 @@ def _shorten_results(llm: LLM, messages: Sequence[ChatMessage], room: int) -> li
 
 
 def _cost(llm: LLM, messages: Sequence[ChatMessage]) -> int:
-    return sum(llm.count_tokens(counted(message)) + MESSAGE_TOKENS for message in messages)
+    return sum(llm.count_tokens(text_to_count(message)) + MESSAGE_TOKENS for message in messages)
 
 
 def _too_small(llm: LLM, needed: int) -> ContextWindowError:

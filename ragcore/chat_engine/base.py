@@ -172,7 +172,7 @@ class ChatEngine(PromptMixin, ABC):
     def _history(self, chat_history: Sequence[ChatMessage] | None) -> list[ChatMessage]:
         if chat_history is None:
             return self._memory.get(self._prefix_tokens)
-        return self._memory.fitting(chat_history, self._prefix_tokens)
+        return self._memory.fit(chat_history, self._prefix_tokens)
 
     def _remember_pieces(
         self, message: str, chat_history: Sequence[ChatMessage] | None, reply: Reply, pieces: Generator[str, None, None]

@@ -126,7 +126,7 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         context_prompt: Wording | None = None,
         verbose: bool = False,
     ) -> Self:
-        """With `skip_condense` the search uses the message itself. `context_prompt`: see ContextChatEngine's `context_template`."""
+        """With `skip_condense` the search uses the message itself. `context_prompt` is the `context_template` of `context`."""
         engine = super().from_defaults(
             retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
         )

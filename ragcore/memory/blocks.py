@@ -25,7 +25,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
-from ragcore.concurrency import finished
+from ragcore.concurrency import run_coroutine
 from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory.chat_memory import ChatMemoryBuffer, length_by
@@ -229,7 +229,7 @@ class Memory(ChatMemoryBuffer):
         old = self._oldest(talk, max(self.cost(talk) - room, self.token_flush_size))
         self.set(talk[len(old) :])
         for block in self.memory_blocks:
-            finished(block.aput(old, from_short_term_memory=True, session_id=self.session_id))
+            run_coroutine(block.aput(old, from_short_term_memory=True, session_id=self.session_id))
 
     def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:  # type: ignore[override]
         """The messages that fit, with the blocks' contents. `input` is the next question, for blocks that search by it."""
@@ -239,7 +239,7 @@ class Memory(ChatMemoryBuffer):
             question = [input]
         contents = self._block_contents([*talk, *question], block_kwargs)
         room = max(1, self.token_limit - self._count(contents))
-        return self._with(self.fitting(talk, self.token_limit - room) if contents else self.fitting(talk), contents)
+        return self._with(self.fit(talk, self.token_limit - room) if contents else self.fit(talk), contents)
 
     def _oldest(self, talk: list[ChatMessage], tokens: int) -> list[ChatMessage]:
         """Whole turns of at least `tokens` tokens, without the last turn."""
@@ -251,10 +251,10 @@ class Memory(ChatMemoryBuffer):
         """The contents of the blocks that fit half the limit, in the order of their priorities."""
         contents: list[tuple[BaseMemoryBlock[Any], Any]] = []
         for block in sorted(self.memory_blocks, key=lambda each: each.priority):
-            content = finished(block.aget(talk, session_id=self.session_id, **block_kwargs))
+            content = run_coroutine(block.aget(talk, session_id=self.session_id, **block_kwargs))
             over = sum(self._count(_as_text(other)) for _, other in contents) + self._count(_as_text(content))
             if block.priority and (over := over - self.token_limit // 2) > 0:
-                content = finished(block.atruncate(content, over))
+                content = run_coroutine(block.atruncate(content, over))
             if content:
                 contents.append((block, content))
         inner = "\n".join(f"<{block.name}>\n{_as_text(content)}\n</{block.name}>" for block, content in contents)

@@ -16,7 +16,7 @@ from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import REMEMBER
-from ragcore.response_synthesizers.history_window import counted, recent
+from ragcore.response_synthesizers.history_window import recent, text_to_count
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import ChatStore, SimpleChatStore, message_from_dict, message_to_dict
@@ -72,9 +72,9 @@ class ChatMemoryBuffer:
         """The default limit is three quarters of the model's window; 3000 tokens without a model."""
         limit = limit_for(llm) if token_limit is None else token_limit
         count = count_tokens if tokenizer_fn is None else partial(length_by, tokenizer_fn)
-        return cls(limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key)._summed_up_by(llm)
+        return cls(limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key)._with_llm(llm)
 
-    def _summed_up_by(self, llm: LLM | None) -> Self:
+    def _with_llm(self, llm: LLM | None) -> Self:
         return self
 
     def put(self, *messages: ChatMessage) -> None:
@@ -86,15 +86,15 @@ class ChatMemoryBuffer:
 
         ValueError if `initial_token_count` alone exceeds the limit.
         """
-        return self.fitting(self.get_all(), initial_token_count)
+        return self.fit(self.get_all(), initial_token_count)
 
-    def fitting(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
+    def fit(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
         """The result of `get` for other `messages` than the stored ones."""
         return recent(messages, self._room(initial_token_count), self._count)
 
     def cost(self, messages: Sequence[ChatMessage]) -> int:
         """The number of tokens of the messages, by this memory's counter."""
-        return sum(self._count(counted(message)) for message in messages)
+        return sum(self._count(text_to_count(message)) for message in messages)
 
     def get_all(self) -> list[ChatMessage]:
         return self.chat_store.get_messages(self.chat_store_key)
@@ -168,7 +168,7 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         self._prompt = prompt
         super().__init__(token_limit, messages, count, chat_store=chat_store, chat_store_key=chat_store_key)
 
-    def _summed_up_by(self, llm: LLM | None) -> Self:
+    def _with_llm(self, llm: LLM | None) -> Self:
         self._llm = llm
         return self
 
@@ -191,7 +191,7 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
                     self.chat_store.set_messages(self.chat_store_key, (*messages, *now[len(before) :]))
         return messages
 
-    def fitting(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
+    def fit(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
         return self._select(messages, initial_token_count)[0]
 
     def _select(self, messages: Sequence[ChatMessage], initial_token_count: int) -> tuple[list[ChatMessage], bool]:

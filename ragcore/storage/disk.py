@@ -19,7 +19,7 @@ from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.disk_vectors import sweep
-from ragcore.vector_stores.node_json import Item, decoded, encoded
+from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 from ragcore.vector_stores.vector_file import VectorFolder
 
 FILE = "storage.db"
@@ -157,7 +157,7 @@ class DiskDocumentStore(DocumentStore):
                 "INSERT INTO items (place, id, source, data) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (place, id) DO UPDATE SET source = excluded.source, data = excluded.data",
                 (
-                    (self._place, item.id_, item.ref_doc_id if isinstance(item, TextNode) else None, encoded(item))
+                    (self._place, item.id_, item.ref_doc_id if isinstance(item, TextNode) else None, encode_item(item))
                     for item in items
                 ),
             )
@@ -167,10 +167,10 @@ class DiskDocumentStore(DocumentStore):
         rows = self._rows(
             "SELECT data FROM items WHERE place = ? AND id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
         )
-        return {item.id_: item for item in (decoded(data) for (data,) in rows)}
+        return {item.id_: item for item in (decode_item(data) for (data,) in rows)}
 
     def _all(self) -> Sequence[Item]:
-        return [decoded(data) for (data,) in self._rows("SELECT data FROM items WHERE place = ? ORDER BY seq")]
+        return [decode_item(data) for (data,) in self._rows("SELECT data FROM items WHERE place = ? ORDER BY seq")]
 
     def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
         rows = self._rows("SELECT id FROM items WHERE place = ? AND source = ? ORDER BY seq", ref_doc_id)

@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 from ragcore.errors import DamagedStoreError, UnknownDocumentError
 from ragcore.schema import Document, Metadata, TextNode
 from ragcore.storage.atomic_file import replace_file
-from ragcore.vector_stores.node_json import Item, decoded, encoded
+from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ class DocumentStore(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
-        return {"docs": [json.loads(encoded(item)) for item in self._all()], "hashes": self.get_all_document_hashes()}
+        return {"docs": [json.loads(encode_item(item)) for item in self._all()], "hashes": self.get_all_document_hashes()}
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Add the items of a result of `to_dict`. KeyError for other values."""
-        self.add_documents([decoded(json.dumps(item)) for item in data["docs"]])
+        self.add_documents([decode_item(json.dumps(item)) for item in data["docs"]])
         for id_, hash_ in data["hashes"].items():
             self.set_document_hash(id_, hash_)
 

@@ -13,7 +13,7 @@ from ragcore.schema import Document, TextNode
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
-from ragcore.vector_stores.node_json import Item, decoded, encoded
+from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
 RECORDS, DOCUMENTS, VECTORS = "index_store", "doc_store", "vector_store"
 
@@ -73,7 +73,7 @@ def _put_vectors(storage: Storage, place: str, documents: list[dict[str, Any]]) 
 
 
 def _plain(item: Item) -> Any:
-    return json.loads(encoded(item))
+    return json.loads(encode_item(item))
 
 
 def _of_json(value: Any) -> Any:
@@ -82,4 +82,4 @@ def _of_json(value: Any) -> Any:
 
 
 def _item(data: Mapping[str, Any]) -> Item:
-    return decoded(json.dumps(data))
+    return decode_item(json.dumps(data))

@@ -477,7 +477,7 @@ def test_making_an_index_is_one_trace_in_which_every_text_is_embedded_once() -> 
     roots: list[Span] = []
 
     class Heard(Listener):
-        def finished(self, step: Span) -> None:
+        def on_finish(self, step: Span) -> None:
             if step.parent is None:
                 roots.append(step)
 
