@@ -236,6 +236,26 @@ def fill_new_widget(key: str, value: object) -> None:
     _without_interruption(lambda: st.session_state.setdefault(key, value))
 
 
+def menu_key(name: str) -> str:
+    """The current key of a widget in a menu, which may be closed.
+
+    The browser ignores a new value for a widget that it does not show, and sends the old one again with the next click. So
+    `fill_menu` changes the key, which makes a new widget.
+    """
+    return f"{widget(f'{name}_number') or 0}_{name}"
+
+
+def menu_value(name: str) -> Any:
+    """The value of a widget in a menu, or None."""
+    return widget(menu_key(name))
+
+
+def fill_menu(name: str, value: object) -> None:
+    if menu_value(name) != value:
+        fill_widget(f"{name}_number", (widget(f"{name}_number") or 0) + 1)
+        fill_widget(menu_key(name), value)
+
+
 def forget_widgets(*keys: str) -> None:
     for key in keys:
         _without_interruption(partial(st.session_state.pop, key, None))

@@ -310,6 +310,23 @@ def test_conversation_keeps_its_mode_and_documents(page: Page, app: App) -> None
     until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
 
 
+def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:
+    ask_anew(page, app, "How many carriages are there, then?")
+    page.get_by_role("button", name="New chat").click()
+    page.locator(".st-key-empty_chat").wait_for()
+    set_options(page, "Documents each time", "staff-handbook-2021.docx")
+    ask(page, "May a cat ride in the car?")
+    answered(page)
+    until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
+    page.get_by_role("button", name="How many carriages are there, then?", exact=True).click()
+    until(page, lambda: "All documents" in options(page))
+    page.get_by_role("button", name="More", exact=True).last.click()
+    page.get_by_role("menuitem", name="Keep as a note").click()  # each press sends the values of the menus again
+    page.get_by_text("Added to your notes.").wait_for()
+    settled(page)
+    assert not any(part in options(page) for part in OWN_OPTIONS)
+
+
 def test_each_mode_states_its_largest_cost_before_a_question(page: Page, app: App) -> None:
     with saying_slowly(app, "Yes."):
         page.goto(f"{app.url}/chat")

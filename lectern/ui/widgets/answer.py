@@ -18,7 +18,7 @@ from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.live_fragments import growing_place
 from lectern.ui.places import go_to_settings
 from lectern.ui.safetext import address_md, addresses_in, answer_md, label, plain_md
-from lectern.ui.state import fill_widget, interruptible
+from lectern.ui.state import fill_menu, interruptible
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.ask_otherwise import is_chat
@@ -261,7 +261,7 @@ def _narrow_scope_line(message: Message) -> None:
 
 
 def _search_all(message_id: str, ask: Ask) -> None:
-    fill_widget("chat_files", [])
+    fill_menu("chat_files", [])
     answer_again(message_id, ask=replace(ask, file_ids=None))
 
 

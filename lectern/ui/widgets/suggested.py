@@ -11,7 +11,7 @@ from lectern.ui.i18n import _
 from lectern.ui.live_fragments import be_still
 from lectern.ui.places import go_to_chat
 from lectern.ui.safetext import label
-from lectern.ui.state import session, widget
+from lectern.ui.state import menu_value, session
 
 LOOK_SECONDS = 1.0  # between two checks while they are generated
 
@@ -26,7 +26,7 @@ def _draw_questions(box: str, new: bool) -> None:
     # No rerun of the whole page here: while files become ready one by one, it would never finish.
     library = resources.library()
     ready = library.files.tally()[Stage.READY]
-    suggestions = library.suggestions.get(() if new else tuple(widget("chat_files") or ()))
+    suggestions = library.suggestions.get(() if new else tuple(menu_value("chat_files") or ()))
     if not suggestions.pending and not library.files.all(*ACTIVE, limit=1):
         be_still()
     # One container of one fragment in all states: a container of another would move the list below for a moment.
