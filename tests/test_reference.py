@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import ragcore
-from ragcore.agent import ReActAgent, Task, TaskStepOutput
+from ragcore.agent import ReActAgent
 from ragcore.chat_engine import StreamingAgentChatResponse
 from ragcore.embeddings import HashEmbedding
 from ragcore.evaluation import RetrievalEvalResult, RetrievalMetricResult, RetrieverEvaluator
@@ -165,11 +165,8 @@ def test_models_answer_chat_and_completion_with_own_types() -> None:
     assert (type(written), written.text) == (CompletionResponse, "No.")
 
 
-def test_an_agent_works_step_by_step_and_in_pieces() -> None:
-    agent = ReActAgent.from_tools([], llm=ScriptedLLM(["Thought: I know.\nAnswer: Yes."] * 2))
-    task = agent.create_task("Is it?")
-    step = agent.run_step(task.task_id)
-    assert (type(task), type(step), step.is_last, step.output.response) == (Task, TaskStepOutput, True, "Yes.")
+def test_an_agent_answers_in_pieces() -> None:
+    agent = ReActAgent.from_tools([], llm=ScriptedLLM(["Thought: I know.\nAnswer: Yes."]))
     stream = agent.stream_chat("Is it?")
     assert type(stream) is StreamingAgentChatResponse
     assert stream.response == "Yes."

@@ -54,7 +54,7 @@ class Heard(Listener):
 
     steps: list[Span] = field(default_factory=list)
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         self.steps.append(step)
 
     def embedded(self, *, asking: bool = False) -> int:

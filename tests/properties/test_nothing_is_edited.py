@@ -272,10 +272,6 @@ def test_an_agent_edits_neither_its_tools_nor_histories(agent: type[ReActAgent] 
     made = agent.from_tools(tools, QUOTING, chat_history=history, prefix_messages=prefix)
     made.chat(QUESTION)
     "".join(made.stream_chat(QUESTION, history))
-    task = made.create_task(QUESTION, history)
-    while not made.run_step(task.task_id).is_last:
-        continue
-    made.finalize_response(task.task_id)
     assert (picture((history, prefix)), tools) == before
 
 

@@ -241,73 +241,6 @@ def test_model_failure_in_a_later_round_leaves_nothing_behind(kind: Kind) -> Non
     assert agent.chat_history == []
 
 
-def test_steps_can_be_run_undone_and_finished_one_by_one(kind: Kind) -> None:
-    agent, llm = kind.made(
-        kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 5, "b": 5}), kind.act("add", {"a": 3, "b": 4}), kind.said("7.")
-    )
-    task = agent.create_task("1 + 2 + 4?")
-    assert llm.calls == []
-    first = agent.run_step(task.task_id)
-    assert (first.is_last, first.output.response, [s.content for s in first.output.sources]) == (False, "", ["3"])
-    agent.run_step(task.task_id)
-    agent.undo_step(task.task_id)
-    with pytest.raises(ValueError, match="no answer yet"):
-        agent.finalize_response(task.task_id)
-    agent.run_step(task.task_id)
-    assert "10" not in [content for _, content in contents(llm)]
-    last = agent.run_step(task.task_id)
-    assert (last.is_last, last.output.response) == (True, "7.")
-    assert (agent.run_step(task.task_id), len(llm.calls), agent.chat_history) == (last, 4, [])
-    answer = agent.finalize_response(task.task_id)
-    assert (answer.response, [source.content for source in answer.sources]) == ("7.", ["3", "7"])
-    assert history(agent) == [("user", "1 + 2 + 4?"), ("assistant", "7.")]
-    assert answer.trace is not None
-    assert (answer.trace.name, answer.trace.facts) == ("agent", {"mode": agent.mode, "question": "1 + 2 + 4?", "calls": 4})
-    assert [step.facts["round"] for step in answer.trace.children] == [1, 2, 2, 3]
-    assert [step.facts["result"] for step in answer.trace.named("tool")] == ["3", "10", "7"]
-    assert answer.trace.seconds == sum(step.seconds for step in answer.trace.children) > 0
-    between = [message.role for message in agent.chat_history[1:-1]]
-    assert between == ([ASSISTANT, MessageRole.TOOL] * 2 if kind.name == OPENAI else [])
-    for gone in (agent.run_step, agent.undo_step, agent.finalize_response):
-        with pytest.raises(ValueError, match="no task"):
-            gone(task.task_id)
-
-
-def test_running_task_is_listed_with_its_completed_steps(kind: Kind) -> None:
-    agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("7."))
-    first, other = agent.create_task("1 + 2 + 4?"), agent.create_task("Never mind.")
-    assert agent.list_tasks() == [first, other]
-    assert agent.get_task(first.task_id) is first
-    assert agent.get_completed_steps(first.task_id) == []
-    steps = [agent.run_step(first.task_id), asyncio.run(agent.arun_step(first.task_id)), agent.run_step(first.task_id)]
-    assert agent.get_completed_steps(first.task_id) == steps
-    assert [(step.is_last, step.output.response, len(step.output.sources)) for step in steps] == [
-        (False, "", 1),
-        (False, "", 2),
-        (True, "7.", 2),
-    ]
-    agent.undo_step(first.task_id)
-    assert agent.get_completed_steps(first.task_id) == steps[:2]
-    assert agent.get_completed_steps(other.task_id) == []
-    agent.delete_task(first.task_id)
-    assert agent.list_tasks() == [other]
-    for ask in (agent.get_task, agent.get_completed_steps):
-        with pytest.raises(ValueError, match="no task"):
-            ask(first.task_id)
-
-
-def test_a_task_may_bring_its_own_history(kind: Kind) -> None:
-    agent, llm = kind.made(kind.said("Ada."), chat_history=[ChatMessage(USER, "Forget this.")])
-    task = agent.create_task("Who?", [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")])
-    with pytest.raises(ValueError, match="no step to undo"):
-        agent.undo_step(task.task_id)
-    agent.run_step(task.task_id)
-    agent.finalize_response(task.task_id)
-    assert contents(llm) == [("user", "Hello?"), ("assistant", "Hi."), ("user", "Who?")]
-    assert history(agent) == [("user", "Hello?"), ("assistant", "Hi."), ("user", "Who?"), ("assistant", "Ada.")]
-    agent.delete_task(agent.create_task("Never").task_id)
-
-
 HITS = [NodeWithScore(TextNode(f"fact {n}", id_=f"n{n}"), 1.0) for n in range(4)]
 
 
@@ -343,11 +276,6 @@ def test_that_nothing_was_found_is_said_and_not_remembered(kind: Kind) -> None:
     docs = QueryEngineTool.from_defaults(Engine([], [], []), name="docs")
     agent, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Nothing."), tools=[docs])
     assert (str(agent.chat("What?")), agent.chat_history) == ("Nothing.", [])
-    stepwise, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Nothing."), tools=[docs])
-    task = stepwise.create_task("What?")
-    while not stepwise.run_step(task.task_id).is_last:
-        pass
-    assert (str(stepwise.finalize_response(task.task_id)), stepwise.chat_history) == ("Nothing.", [])
     more, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Hello Ada, nothing."), tools=[docs])
     more.chat("I am Ada")
     assert history(more) == [("user", "I am Ada"), ("assistant", "Hello Ada, nothing.")]
@@ -384,8 +312,6 @@ def test_what_cannot_work_is_refused_when_it_is_made(kind: Kind) -> None:
         kind.made(system_prompt="x", prefix_messages=[ChatMessage(USER, "y")])
     with pytest.raises(QuestionError):
         kind.made()[0].chat(" ")
-    with pytest.raises(QuestionError):
-        kind.made()[0].create_task(" ")
 
 
 def test_what_is_neither_a_tool_nor_a_function_is_refused(kind: Kind) -> None:

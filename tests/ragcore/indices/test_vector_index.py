@@ -477,7 +477,7 @@ def test_indexing_is_one_trace_with_each_text_embedded_once() -> None:
     roots: list[Span] = []
 
     class Heard(Listener):
-        def finished(self, step: Span) -> None:
+        def on_finish(self, step: Span) -> None:
             if step.parent is None:
                 roots.append(step)
 

@@ -439,7 +439,7 @@ def test_mail_attachments_are_read_and_unreadable_ones_named(tmp_path: Path) -> 
     left_out: list[RagError] = []
     steps: list[tuple[int, int]] = []
     document = read_file(
-        tmp_path / "a.eml", ReadOptions("a.eml", left_out=left_out.append, progress=lambda *step: steps.append(step))
+        tmp_path / "a.eml", ReadOptions("a.eml", on_loss=left_out.append, progress=lambda *step: steps.append(step))
     )
     assert document.text == (
         "Subject: The line\n\nSee what is attached.\n\nAttached: plan.pdf, Note.PDF, song.mp3, smime.p7s, logo.png\n\n"
@@ -456,7 +456,7 @@ def test_first_of_many_unreadable_attachments_are_named_once(tmp_path: Path) -> 
     for count, names in ((6, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3"), (7, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3, …")):
         (tmp_path / "a.eml").write_bytes(mail(("text/plain", b"Listen.", ""), *songs[:count]))
         left_out: list[RagError] = []
-        read_file(tmp_path / "a.eml", ReadOptions("a.eml", left_out=left_out.append))
+        read_file(tmp_path / "a.eml", ReadOptions("a.eml", on_loss=left_out.append))
         assert [error.what for error in left_out] == [f"a.eml was read without the files inside it: {names}."]
 
 
@@ -464,7 +464,7 @@ def test_what_a_saved_web_page_shows_is_not_taken_for_attached(tmp_path: Path) -
     page = mail(("text/html", b"<p>The lamp is lit.</p>", ""), ("font/woff", b"wOFF", "x.woff"), kind="related")
     (tmp_path / "a.mht").write_bytes(page.replace(b"Content-Disposition", b"Content-Location: x.woff\nContent-Disposition"))
     left_out: list[RagError] = []
-    assert "The lamp is lit." in read_file(tmp_path / "a.mht", ReadOptions("a.mht", left_out=left_out.append)).text
+    assert "The lamp is lit." in read_file(tmp_path / "a.mht", ReadOptions("a.mht", on_loss=left_out.append)).text
     assert left_out == []
 
 
@@ -481,7 +481,7 @@ def test_attachments_of_a_message_inside_a_file_are_read_too(tmp_path: Path) -> 
     box.close()
     for name, count in (("a.eml", 2), ("a.mbox", 3)):
         left_out: list[RagError] = []
-        document = read_file(tmp_path / name, ReadOptions(name, left_out=left_out.append))
+        document = read_file(tmp_path / name, ReadOptions(name, on_loss=left_out.append))
         assert document.text.count("forty metres") == document.text.count("Mind the step.") == count
         assert {"song.mp3" in error.what for error in left_out} == {True}
     assert [page.label for page in document.pages] == ["The line", "2"]
@@ -698,7 +698,7 @@ def test_a_chapter_that_is_missing_in_a_book_is_named(tmp_path: Path) -> None:
     gone = next(name for name, data in parts.items() if b"Ferries" in data)
     making.make_zip(tmp_path / "b.epub", {name: data for name, data in parts.items() if name != gone})
     left_out: list[RagError] = []
-    assert read_file(tmp_path / "b.epub", ReadOptions("b.epub", left_out=left_out.append)).text == "One\n\nLamps."
+    assert read_file(tmp_path / "b.epub", ReadOptions("b.epub", on_loss=left_out.append)).text == "One\n\nLamps."
     assert [error.what for error in left_out] == [f"Chapters of b.epub are missing in the file: {gone}."]
 
 
@@ -753,7 +753,7 @@ def test_pages_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
     second = whole.index(b"/Type /Page\n", whole.index(b"/Type /Page\n") + 1)
     path.write_bytes(whole[:second] + b"/Type /Pear" + whole[second + len(b"/Type /Page") :])
     left_out: list[RagError] = []
-    document = read_file(path, ReadOptions("a.pdf", left_out=left_out.append))
+    document = read_file(path, ReadOptions("a.pdf", on_loss=left_out.append))
     assert document.text == "First page.\n\nThird page."
     assert [error.what for error in left_out] == ["a.pdf was read without page 2, which could not be opened."]
 
@@ -778,7 +778,7 @@ def test_pages_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
 def test_broken_lines_of_jsonl_are_named_and_the_others_are_read(data: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(data)
     left_out: list[RagError] = []
-    text = read_file(tmp_path / "a.jsonl", ReadOptions("a.jsonl", left_out=left_out.append)).text
+    text = read_file(tmp_path / "a.jsonl", ReadOptions("a.jsonl", on_loss=left_out.append)).text
     assert text.startswith("a: one")
     assert "a: two" in text
     assert [error.what.startswith(said) for error in left_out if "JSON" in error.what] == [True]

@@ -20,7 +20,7 @@ HEAD = b"From: ada@example.org\nSubject: Order 5512\nMIME-Version: 1.0\n"
 def read(folder: Path, data: bytes, name: str = "a.eml") -> tuple[str, list[str]]:
     left_out: list[RagError] = []
     (folder / name).write_bytes(data)
-    text = read_file(folder / name, ReadOptions(name, left_out=left_out.append)).text
+    text = read_file(folder / name, ReadOptions(name, on_loss=left_out.append)).text
     return text, [error.what for error in left_out]
 
 

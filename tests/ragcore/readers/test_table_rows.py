@@ -123,7 +123,7 @@ FORM = [["Project", "Harbour wall"], ["Client", "City of Linby"], ["Start", "202
 def test_the_first_row_of_a_form_is_a_fact_like_the_others(rows: list[list[str]], names_first: bool) -> None:
     facts = [f"{label.rstrip(':')}: {value}" for label, value in rows]
     assert list(table_rows.lines(rows, names_first=names_first)) == facts
-    assert list(table_rows.lines([["The form", table_rows.LEFT], *rows], names_first=names_first)) == ["The form", *facts]
+    assert list(table_rows.lines([["The form", table_rows.MERGED], *rows], names_first=names_first)) == ["The form", *facts]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def read(path: Path) -> str:
 
 def losses(path: Path) -> list[str]:
     found: list[str] = []
-    read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error))))
+    read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error))))
     return found
 
 

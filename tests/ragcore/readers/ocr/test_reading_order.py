@@ -19,7 +19,7 @@ def order(boxes: list[Box]) -> list[list[int]]:
 def test_two_columns_between_title_and_footer_read_in_turn() -> None:
     title, footer = Box(60, 20, 700, 60, 0), Box(100, 400, 640, 420, 99)
     left, right = column(50, 350, 100, 8, 1), column(400, 700, 104, 8, 11)
-    mixed = sorted([title, footer, *left, *right], key=lambda box: (box.top, box.left))
+    mixed = sorted([title, footer, *left, *right], key=lambda box: (box.top, box.x0))
     assert order(mixed) == [[line] for line in [0, *range(1, 9), *range(11, 19), 99]]
 
 

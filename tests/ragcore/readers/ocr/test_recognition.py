@@ -138,8 +138,8 @@ def test_word_places_are_compact_and_match_a_hyphenated_quote() -> None:
     words = PageWords.from_bytes(PageWords.of(RecognisedPage(lines, 200, 100, turn=90)).to_bytes())
     assert words.turn == 90
     first, second = words.highlight_boxes("cliff railway")
-    assert (first.left, first.top, first.width, first.height) == (30, 10, 55, 20)
-    assert (second.left, second.top, second.width, second.height) == (5, 50, 20, 20)
+    assert (first.x0, first.top, first.width, first.height) == (30, 10, 55, 20)
+    assert (second.x0, second.top, second.width, second.height) == (5, 50, 20, 20)
     assert words.highlight_boxes("The cliff railway opened", [(18, 24)]) == words.highlight_boxes("opened")
     assert words.highlight_boxes("nothing of this stands here") == []
     with pytest.raises(ValueError, match="turned by 45"):
@@ -161,7 +161,7 @@ def test_sideways_or_upside_down_page_is_read_and_drawn_upright(
     with Image.open(tmp_path / "drawn.webp") as picture:
         assert picture.size == (2000, 1373)
         box = words[0].highlight_boxes("Ada Penrose built its tower.")[0]
-        assert box.left == pytest.approx(100 * 60 / 874, abs=2)
+        assert box.x0 == pytest.approx(100 * 60 / 874, abs=2)
         assert box.top == pytest.approx(100 * 205 / 600, abs=3)
         inside = picture.convert("L").crop((0, int(13.73 * box.top), 2000, int(13.73 * (box.top + box.height))))
         assert inside.getextrema()[0] < 60
@@ -211,7 +211,7 @@ def test_letters_unknown_to_the_engine_are_reported_not_guessed(
     pages = [drawn(SENTENCES[0]), cyrillic()]
     pages[0].save(tmp_path / "mixed.pdf", save_all=True, append_images=pages[1:], resolution=150)
     left_out: list[RagError] = []
-    document = read_file(tmp_path / "mixed.pdf", ReadOptions("mixed.pdf", left_out=left_out.append))
+    document = read_file(tmp_path / "mixed.pdf", ReadOptions("mixed.pdf", on_loss=left_out.append))
     assert document.text == SENTENCES[0]
     assert [error.what for error in left_out] == ["Text was not recognised on these pages of mixed.pdf: 2."]
     assert "tesseract-ocr-rus" in left_out[0].hint
@@ -222,7 +222,7 @@ def test_a_page_that_is_a_photograph_without_words_is_reported(tmp_path: Path) -
     sun = Image.radial_gradient("L").resize((874, 600)).convert("RGB")
     drawn(SENTENCES[0]).save(tmp_path / "a.pdf", save_all=True, append_images=[sun, Image.new("RGB", (874, 600), "white")])
     left_out: list[RagError] = []
-    assert read_file(tmp_path / "a.pdf", ReadOptions("a.pdf", left_out=left_out.append)).text == SENTENCES[0]
+    assert read_file(tmp_path / "a.pdf", ReadOptions("a.pdf", on_loss=left_out.append)).text == SENTENCES[0]
     assert [error.what for error in left_out] == ["No words were recognised on these pages of a.pdf: 2."]
 
 

@@ -104,7 +104,7 @@ def test_charts_are_read_in_place_and_pictures_are_named(tmp_path: Path) -> None
     }
     path = make_docx(tmp_path / "a.docx", paragraph("Before.") + drawing + paragraph("Behind."), more=more)
     found: list[str] = []
-    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    text = read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
     assert text == "Before.\n\nNorth\nSpring | North: 7\n\nBehind."
     assert [each[-9:] for each in found] == ["ures: 1).", "mber: 1)."]
 

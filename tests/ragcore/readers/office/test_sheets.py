@@ -55,7 +55,7 @@ def ods(path: Path) -> Path:
 def test_comments_are_read_and_hidden_content_is_only_named(make: object, tmp_path: Path) -> None:
     path = (xlsx if make is xlsx else ods)(tmp_path / f"a.{'xlsx' if make is xlsx else 'ods'}")
     found: list[str] = []
-    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    text = read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
     assert text.split("\n") == [
         *("Prices", "Item | Price", "Item: Kettle; Price: 31", "Item: Ladle; Price: 2"),
         "Comment on B2 (Kettle | 31): Halvard pays the freight.",
@@ -145,7 +145,7 @@ def test_cells_beyond_the_last_column_are_reported_and_cheap(make: object, tmp_p
     path = (far_xlsx if make is far_xlsx else far_ods)(tmp_path / f"a.{'xlsx' if make is far_xlsx else 'ods'}", 20_000)
     found: list[str] = []
     began = time.process_time()
-    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    text = read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
     assert time.process_time() - began < 5
     assert text.split("\n") == ["Sheet", *["near"] * 20_000]
     assert [each.partition(". ")[0] for each in found] == [

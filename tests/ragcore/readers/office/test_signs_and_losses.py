@@ -19,7 +19,7 @@ from tests.ragcore.readers.packages import make_docx, pack, relations
 
 def _read(path: Path) -> tuple[str, list[str]]:
     left_out: list[str] = []
-    document = read_file(path, ReadOptions(name=path.name, left_out=lambda error: left_out.append(error.what)))
+    document = read_file(path, ReadOptions(name=path.name, on_loss=lambda error: left_out.append(error.what)))
     return document.text, left_out
 
 

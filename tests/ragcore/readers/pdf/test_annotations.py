@@ -17,7 +17,7 @@ from tests.ragcore.readers.pdf.drawing import turned_page
 def read(path: Path) -> tuple[str, list[str]]:
     """The text, and what was left out."""
     left_out: list[RagError] = []
-    document = read_file(path, ReadOptions(path.name, left_out=left_out.append))
+    document = read_file(path, ReadOptions(path.name, on_loss=left_out.append))
     assert document.pages[-1].end <= len(document.text)
     return document.text, [error.what for error in left_out]
 

@@ -56,7 +56,7 @@ class Read:
     def __init__(self, path: Path) -> None:
         self.words: dict[int, PageWords] = {}
         left_out: list[RagError] = []
-        options = ReadOptions(path.name, left_out=left_out.append, on_words=self.words.__setitem__)
+        options = ReadOptions(path.name, on_loss=left_out.append, on_words=self.words.__setitem__)
         self.text = read_file(path, options).text
         self.left_out = [error.what for error in left_out]
 
@@ -80,7 +80,7 @@ def test_picture_words_are_in_place_between_lines_with_boxes(rotate: int, inside
     for number, sentence in enumerate(SENTENCES):
         [box] = read.words[0].highlight_boxes(sentence)
         left, top = 40 + 60 * 515 / 874, A4[1] - 654 + (80 + 120 * number) * 354 / 600
-        assert box.left == pytest.approx(100 * left / A4[0], abs=1)
+        assert box.x0 == pytest.approx(100 * left / A4[0], abs=1)
         assert box.top == pytest.approx(100 * top / A4[1], abs=2)
     boxes = highlight_boxes(path, 0, read.text)
     assert len(boxes) == 2  # of the lines around the picture
@@ -118,7 +118,7 @@ def test_sideways_picture_is_read_and_marked_on_the_page(angle: int, tmp_path: P
     assert read.text.split() == " ".join([HEAD, *SENTENCES, *SENTENCES]).split()
     assert read.words[0].turn == 0
     boxes = read.words[0].highlight_boxes(SENTENCES[0])
-    left, right = min(box.left for box in boxes), max(box.left + box.width for box in boxes)
+    left, right = min(box.x0 for box in boxes), max(box.x0 + box.width for box in boxes)
     top, bottom = min(box.top for box in boxes), max(box.top + box.height for box in boxes)
     x, y, width, height = place
     begin, line = 60 / 874, 97 / 600  # of the picture's width and height: where the sentence begins, and the middle of its line
