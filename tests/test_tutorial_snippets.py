@@ -170,7 +170,7 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
     return {"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
 
-def told(nodes: Sequence[Any]) -> list[tuple[object, ...]]:
+def describe_nodes(nodes: Sequence[Any]) -> list[tuple[object, ...]]:
     return [(node.id_, node.text, node.start_char_idx, node.prev_id, node.next_id, dict(node.metadata)) for node in nodes]
 
 
@@ -178,7 +178,7 @@ def ids_of(index: VectorStoreIndex) -> set[str]:
     return {id_ for info in index.ref_doc_info.values() for id_ in info.node_ids}
 
 
-def found_by(index: VectorStoreIndex) -> list[tuple[str, Any]]:
+def list_hits(index: VectorStoreIndex) -> list[tuple[str, Any]]:
     return [
         (hit.node.id_, pytest.approx(hit.score, abs=1e-6)) for hit in index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
     ]
@@ -314,12 +314,12 @@ def words(text: str) -> list[str]:
 def test_u7_a_second_run_takes_the_chunks_of_the_first(walk: Walk) -> None:
     after = walk.after("U7")
     assert [node.text for node in after.nodes] == [node.text for node in walk.after("U5").nodes]
-    assert told(after.pipeline.run(documents=after.documents)) == told(after.nodes)
+    assert describe_nodes(after.pipeline.run(documents=after.documents)) == describe_nodes(after.nodes)
     assert len(after.pipeline.cache) == 1
     pipeline = IngestionPipeline(transformations=[SentenceSplitter(tokenizer=words)])
-    first = told(pipeline.run(documents=after.documents))
+    first = describe_nodes(pipeline.run(documents=after.documents))
     needed = len(COUNTED)
-    assert told(pipeline.run(documents=after.documents)) == first
+    assert describe_nodes(pipeline.run(documents=after.documents)) == first
     assert len(COUNTED) == needed > 0
 
 
@@ -373,8 +373,8 @@ def test_u12_loaded_index_has_the_same_ids_and_results(walk: Walk) -> None:
     assert after.index is not before
     assert after.index.index_id == before.index_id
     assert ids_of(after.index) == ids_of(before)
-    assert found_by(after.index) == found_by(before)
-    assert len(found_by(before)) == min(5, len(ids_of(before)))
+    assert list_hits(after.index) == list_hits(before)
+    assert len(list_hits(before)) == min(5, len(ids_of(before)))
 
 
 def test_u13_chroma_index_holds_nodes_with_their_vectors(walk: Walk) -> None:
@@ -386,7 +386,7 @@ def test_u13_chroma_index_holds_nodes_with_their_vectors(walk: Walk) -> None:
     for text, vector in zip(held["documents"], held["embeddings"], strict=True):
         assert vector == pytest.approx(vectors[text], abs=1e-6)
     assert ids_of(after.chroma_index) == {node.id_ for node in after.nodes}
-    assert found_by(after.chroma_index) == found_by(walk.after("U8").index)
+    assert list_hits(after.chroma_index) == list_hits(walk.after("U8").index)
 
 
 def test_u14_collection_index_matches_and_uses_its_context(walk: Walk) -> None:
@@ -394,7 +394,7 @@ def test_u14_collection_index_matches_and_uses_its_context(walk: Walk) -> None:
     assert after.heard.embedded() == 0
     assert after.chroma_index.storage_context is after.storage_context
     assert ids_of(after.chroma_index) == {node.id_ for node in after.nodes}
-    assert found_by(after.chroma_index) == found_by(walk.after("U13").chroma_index)
+    assert list_hits(after.chroma_index) == list_hits(walk.after("U13").chroma_index)
 
 
 # --- changing -----------------------------------------------------------------------------------------------------------------
@@ -425,7 +425,7 @@ def test_u17_query_is_answered_from_the_retrieved_passages(walk: Walk) -> None:
     assert after.printed == f"{after.response}\n"
     assert str(after.response) == after.response.response == plausible_answer(after.requests[-1].body["messages"])
     assert str(after.response).startswith("The documents say: “")
-    assert [hit.node.id_ for hit in after.response.source_nodes] == [id_ for id_, _ in found_by(after.index)][:2]
+    assert [hit.node.id_ for hit in after.response.source_nodes] == [id_ for id_, _ in list_hits(after.index)][:2]
     asked = json.dumps(after.requests[-1].body["messages"], ensure_ascii=False)
     assert QUESTION in asked
 
@@ -449,21 +449,21 @@ def test_u18_three_stages_are_visible_and_the_second_filters(walk: Walk) -> None
 MODES = ["simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"]
 
 
-def asked_at_once(engine: Any, question: str) -> str:
+def chat_whole(engine: Any, question: str) -> str:
     return str(engine.chat(question))
 
 
-def asked_in_pieces(engine: Any, question: str) -> str:
+def chat_in_pieces(engine: Any, question: str) -> str:
     pieces = list(engine.stream_chat(question).response_gen)
     assert len(pieces) > 1
     return "".join(pieces)
 
 
-def asked_beside_others(engine: Any, question: str) -> str:
+def chat_async(engine: Any, question: str) -> str:
     return str(asyncio.run(engine.achat(question)))
 
 
-def asked_in_pieces_beside_others(engine: Any, question: str) -> str:
+def chat_in_pieces_async(engine: Any, question: str) -> str:
     async def ask() -> list[str]:
         response = await engine.astream_chat(question)
         return [piece async for piece in response.async_response_gen()]
@@ -473,7 +473,7 @@ def asked_in_pieces_beside_others(engine: Any, question: str) -> str:
     return "".join(pieces)
 
 
-WAYS = [asked_at_once, asked_in_pieces, asked_beside_others, asked_in_pieces_beside_others]
+WAYS = [chat_whole, chat_in_pieces, chat_async, chat_in_pieces_async]
 
 
 def test_u19_example_runs_all_modes_with_four_turns_each(walk: Walk) -> None:
@@ -513,7 +513,7 @@ def test_u19_each_mode_answers_in_each_way_and_remembers(
 # --- tools and agents ---------------------------------------------------------------------------------------------------------
 
 
-def as_told(name: str, sign: str) -> dict[str, Any]:
+def describe_tool(name: str, sign: str) -> dict[str, Any]:
     return {
         "type": "function",
         "function": {
@@ -530,7 +530,7 @@ def as_told(name: str, sign: str) -> dict[str, Any]:
 
 def test_u21_tool_runs_and_its_output_prints_as_in_the_text(walk: Walk) -> None:
     after = walk.after("U21")
-    assert after.openai_tools == [as_told("int_mult", "*"), as_told("int_add", "+")]
+    assert after.openai_tools == [describe_tool("int_mult", "*"), describe_tool("int_add", "+")]
     assert repr(after.output) == (
         "ToolOutput(content='408', tool_name='int_mult', raw_input={'args': (), 'kwargs': {'a': 12, 'b': 34}}, raw_output=408)"
     )
@@ -591,7 +591,7 @@ def test_v1_judge_and_metrics_give_the_expected_values(walk: Walk) -> None:
     asked = str(after.requests[-1].body["messages"][-1]["content"])
     assert str(after.response) in asked
     assert all(hit.text.split("\n")[0] in asked for hit in after.response.source_nodes)
-    assert list(after.measured.retrieved_ids) == [id_ for id_, _ in found_by(after.index)]
+    assert list(after.measured.retrieved_ids) == [id_ for id_, _ in list_hits(after.index)]
     assert after.measured.metric_vals_dict == {"hit_rate": 1.0, "mrr": 1.0}
 
 

@@ -48,7 +48,7 @@ def keep_answer(page: Page) -> None:
     page.get_by_role("menuitem", name="Keep as a note").click()
 
 
-def said_by(path: Path) -> str:
+def read_text_of(path: Path) -> str:
     return " ".join(read_file(path, ReadOptions(path.name)).text.split())
 
 
@@ -106,7 +106,7 @@ def test_answer_note_is_opened_edited_and_saved_as_files(
         begun.value.save_as(files[suffix])
     source = note.sources[0]
     for part in (DOG, "Only small ones [1].", "![x](http://evil/) <b>bold</b>", source.file_name):
-        assert part in said_by(files["docx"])
+        assert part in read_text_of(files["docx"])
     assert "## Dogs\n\nOnly **small** ones [1]." in files["md"].read_text("utf-8")
 
 
@@ -186,7 +186,7 @@ def test_conversation_as_word_and_as_pdf_say_the_same(page: Page, app: App, tmp_
     tab.pdf(path=tmp_path / "talk.pdf")
     tab.close()
     for saved in (tmp_path / "talk.docx", tmp_path / "talk.pdf"):
-        said = said_by(saved)
+        said = read_text_of(saved)
         assert DOG in said
         assert re.sub(r"\W", "", answer) in re.sub(r"\W|\d", "", said)
         assert source in said

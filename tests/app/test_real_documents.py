@@ -41,7 +41,7 @@ QUESTION = "Up to how much does PerksPlus reimburse for fitness activities?"
 pytestmark = pytest.mark.skipif(not all(file.exists() for file in FILES), reason="the documents are not there")
 
 
-def said(messages: Sequence[Mapping[str, Any]]) -> str:
+def cite_passage(messages: Sequence[Mapping[str, Any]]) -> str:
     """What stands in one of the passages it is shown, and what does not."""
     passages = re.findall(r"^\[(\d+)\]([^\[]*)", str(messages[-1]["content"]), re.MULTILINE)
     number = next((number for number, text in passages if "$1000" in text), "1")
@@ -67,7 +67,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
 @pytest.fixture(scope="module", params=["quotes", "a model"])
 def real(request: pytest.FixtureRequest, library: App) -> Iterator[App]:
     """The application with these documents, without a language model and with a scripted one."""
-    with ScriptedServer(said) as server:
+    with ScriptedServer(cite_passage) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         write_settings(library.home, AppSettings(llm=model if request.param == "a model" else LLMSettings()))
         yield library

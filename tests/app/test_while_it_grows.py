@@ -39,12 +39,12 @@ def begun(within: Locator) -> None:
     within.get_by_text("Paragraph 1 and so").first.wait_for()
 
 
-def shown(page: Page, text: str) -> int:
+def count_visible(page: Page, text: str) -> int:
     """How often it is seen: what is not drawn anew yet stays in the page, faded."""
     return sum(one.is_visible() for one in page.get_by_text(text).all())
 
 
-def told(page: Page) -> str:
+def read_announcement(page: Page) -> str:
     """What was read out last to who hears the screen."""
     return page.locator('.st-key-citations [role="status"]').inner_text()
 
@@ -78,15 +78,15 @@ def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_m
         begun(columns.nth(place))
     page.get_by_role("button", name="Stop all").click()
     finished(page, 2)
-    assert shown(page, KEPT) == 2
+    assert count_visible(page, KEPT) == 2
     before = columns.first.get_attribute("class")
     page.get_by_role("button", name="Compare 2 answers").click()
     until(page, lambda: columns.first.get_attribute("class") != before)
     for place in (0, 1):
         columns.nth(place).get_by_role("button", name="Stop").wait_for()
         begun(columns.nth(place))
-    assert shown(page, KEPT) == 0
-    assert shown(page, "The first paragraph cites") == 2
+    assert count_visible(page, KEPT) == 0
+    assert count_visible(page, "The first paragraph cites") == 2
     page.get_by_role("button", name="Stop all").click()
     finished(page, 2)
 
@@ -107,7 +107,7 @@ def test_repeated_question_starts_with_an_empty_answer(page: Page, app: App, slo
     ask_it.click()
     stop.wait_for()
     begun(page.locator("body"))
-    assert (shown(page, KEPT), shown(page, "The first paragraph cites")) == (0, 1)
+    assert (count_visible(page, KEPT), count_visible(page, "The first paragraph cites")) == (0, 1)
     assert sum(hit.is_visible() for hit in page.locator('[class*="st-key-hit_"]').all()) == 0
     stop.click()
     page.get_by_text(KEPT).wait_for()
@@ -117,18 +117,18 @@ def test_regenerated_chat_answer_starts_empty_and_announces_end(page: Page, app:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
-    assert told(page) == ""
+    assert read_announcement(page) == ""
     ask(page, "In what wind does the railway stop?")
-    until(page, lambda: told(page) == "Your question is being answered.")
+    until(page, lambda: read_announcement(page) == "Your question is being answered.")
     begun(page.locator("body"))
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
-    until(page, lambda: told(page) == "Stopped.")
+    until(page, lambda: read_announcement(page) == "Stopped.")
     settled(page)
     page.get_by_role("button", name="Try again").click()
     page.locator(".st-key-stop button").wait_for()
     begun(page.locator("body"))
-    assert (shown(page, KEPT), shown(page, "The first paragraph cites")) == (0, 1)
+    assert (count_visible(page, KEPT), count_visible(page, "The first paragraph cites")) == (0, 1)
     slow_model.words_per_second = 0.0
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
@@ -187,14 +187,14 @@ def test_who_hears_the_screen_is_told_when_answers_are_ready(page: Page, app: Ap
     page.get_by_role("heading", name="Ask your documents").wait_for()
     ask(page, "How many steps has the Herring Stair?")
     answered(page)
-    until(page, lambda: told(page) == "The answer is ready.")
+    until(page, lambda: read_announcement(page) == "The answer is ready.")
     page.reload()
     answered(page)
     page.wait_for_timeout(400)  # longer than an element is there before it tells anything
-    assert told(page) == ""  # nothing has ended since
+    assert read_announcement(page) == ""  # nothing has ended since
     compare(page, app, "Refine")
     finished(page, 2)
-    until(page, lambda: told(page) == "The answers are ready.")
+    until(page, lambda: read_announcement(page) == "The answers are ready.")
 
 
 def test_reading_bar_appears_once_and_advances_meanwhile(page: Page, app: App, slow_model: ScriptedServer) -> None:

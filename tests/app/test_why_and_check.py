@@ -24,7 +24,7 @@ SAID = (
 )
 
 
-def said(messages: Sequence[Mapping[str, Any]]) -> str:
+def write_reply(messages: Sequence[Mapping[str, Any]]) -> str:
     return SAID
 
 
@@ -39,7 +39,7 @@ def settings_of(app: App) -> Iterator[App]:
 @pytest.fixture(params=["quotes", "a model"])
 def one_passage(request: pytest.FixtureRequest, settings_of: App) -> Iterator[App]:
     """The application that looks at one passage, without a language model and with a scripted one."""
-    with ScriptedServer(said) as server:
+    with ScriptedServer(write_reply) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         llm = model if request.param == "a model" else LLMSettings()
         write_settings(settings_of.home, AppSettings(llm=llm, answers=AnswerSettings(top_k=1)))
@@ -117,7 +117,7 @@ def test_expected_text_is_searched_and_reported_if_absent(page: Page, app: App) 
 
 def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, settings_of: App) -> None:
     app = settings_of
-    with ScriptedServer(said) as server:
+    with ScriptedServer(write_reply) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         write_settings(app.home, AppSettings(llm=model))
         ask_anew(page, app, "How many steps has the Herring Stair?")

@@ -243,7 +243,7 @@ def test_time_grows_with_the_length_and_not_with_its_square() -> None:
     assert min(seconds(8_000) for _ in range(3)) < 16 * min(seconds(1_000) for _ in range(3))
 
 
-def test_uncuttable_text_is_measured_once_per_piece_and_chunk() -> None:
+def test_uncuttable_text_is_measured_about_three_times() -> None:
     measured = 0
 
     def four_letters_each(text: str) -> range:

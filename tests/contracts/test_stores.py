@@ -247,7 +247,7 @@ TAGGED: list[dict[str, Any]] = [
 ]
 
 
-def put_tagged(store: Store) -> list[tuple[str, Any]]:
+def store_tagged(store: Store) -> list[tuple[str, Any]]:
     """Six documents of two passages: the first has the document's metadata, the second that and the key "second"."""
     known = []
     for i, metadata in enumerate(TAGGED):
@@ -306,7 +306,7 @@ filters_ = st.recursive(
 
 
 def test_only_what_passes_the_filters_is_found(store: Store) -> None:
-    known = put_tagged(store)
+    known = store_tagged(store)
     query = vectors(1, seed=77)[0]
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     assert len(nearest) == len(sharing) == len(known)
@@ -338,7 +338,7 @@ def test_metadata_numbers_of_any_kind_compare_by_value(store: Store) -> None:
 
 
 def test_documents_passages_and_filters_limit_together(store: Store) -> None:
-    known = put_tagged(store)
+    known = store_tagged(store)
     query = vectors(1, seed=78)[0]
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     second = MetadataFilters([MetadataFilter("second", True)])

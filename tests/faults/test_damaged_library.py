@@ -59,7 +59,7 @@ def screen() -> None:
     damage(st.session_state.library)
 
 
-def shown_on_screen(library: Library) -> str:
+def read_screen(library: Library) -> str:
     page = AppTest.from_function(screen, default_timeout=60)
     page.session_state.library = library
     page.run()
@@ -77,7 +77,7 @@ def test_a_damaged_page_is_said_at_the_start(table: str, data: bytes, folder: Pa
         (error,) = library.damage()
         assert str(folder / "library.db") in error.what
         assert "backup" in error.hint
-        assert "damaged" in shown_on_screen(library)
+        assert "damaged" in read_screen(library)
 
 
 def test_a_whole_library_says_nothing_and_opens_without_waiting(folder: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_whole_library_says_nothing_and_opens_without_waiting(folder: Path) ->
         library.integrity.start()
         library.integrity.wait(30)
         assert library.damage() == []
-        assert shown_on_screen(library) == ""
+        assert read_screen(library) == ""
 
 
 def test_database_too_slow_to_check_is_not_changed(tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_damaged_keys_are_said_set_aside_and_entered_again(data: bytes, folder: 
         aside = folder / "keys.damaged-1.json"
         assert str(aside) in error.what
         assert "again" in error.hint
-        assert "secret" not in shown_on_screen(library)
-        assert "damaged" in shown_on_screen(library)
+        assert "secret" not in read_screen(library)
+        assert "damaged" in read_screen(library)
         assert aside.read_bytes() == data
         assert read_key(folder, "openai") == ""
         assert library.llm().metadata.is_extractive  # what needs no key goes on

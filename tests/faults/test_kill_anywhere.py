@@ -75,13 +75,13 @@ def work(library: Library) -> None:
         at_work._threads.shutdown()
 
 
-def _given(library: Library, name: str, text: str, say: Say) -> None:
+def _add_and_say(library: Library, name: str, text: str, say: Say) -> None:
     add(library, text, name)
     say(name)
 
 
 def _ingest(library: Library, say: Say) -> None:
-    _given(library, "crane.txt", INGESTED["crane.txt"], say)
+    _add_and_say(library, "crane.txt", INGESTED["crane.txt"], say)
     pack = library.incoming / "pack"
     with zipfile.ZipFile(pack, "w") as archive:
         for name in ("lamp.txt", "rope.txt"):
@@ -93,7 +93,7 @@ def _ingest(library: Library, say: Say) -> None:
 
 
 def _replace(library: Library, say: Say) -> None:
-    _given(library, "barrel.txt", REPLACED["barrel.txt"], say)
+    _add_and_say(library, "barrel.txt", REPLACED["barrel.txt"], say)
     work(library)
 
 

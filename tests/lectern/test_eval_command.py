@@ -473,7 +473,7 @@ def test_grades_must_be_numbers_and_files_must_be_readable(town: Path, tmp_path:
         read_data_set(town)
 
 
-def test_unreadable_document_ends_it_and_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_document_ends_the_run_and_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, work = tmp_path / "mine", tmp_path / "work"
     (folder / "documents").mkdir(parents=True)
     (folder / "documents" / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")

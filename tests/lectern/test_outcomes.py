@@ -49,7 +49,7 @@ def test_closest_passages_have_a_heading_that_claims_nothing(library: Library, m
     assert [source.file_name for source in message.cited] == ["flat.txt"]
 
 
-def test_answer_has_no_heading_and_no_missing_words(library: Library) -> None:
+def test_answer_has_no_heading_and_a_refusal_names_its_words(library: Library) -> None:
     rent = answered(library, replace(ALONE, question="How high is the rent?"))
     assert rent.facts is not None
     assert (rent.facts.outcome, rent.text[:42]) == ("answer", "The rent is 950 euros per month. [1] It is")

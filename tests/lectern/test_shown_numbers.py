@@ -31,7 +31,7 @@ def test_in_the_lab_passages_keep_their_list_numbers() -> None:
     assert message("The rent [4].", chat=False).shown_numbers == {1: 1, 2: 2, 3: 3, 4: 4}
 
 
-def test_adjacent_passages_of_one_place_are_one_citation() -> None:
+def test_passages_of_one_place_cited_together_are_one_citation() -> None:
     shown = message("Both [2] [4], then [3, 2].")
     links = {one.number: f"#passage-m.{one.number}" for one in shown.sources}
     assert answer_md(shown.text, links, numbers=shown.shown_numbers) == (

@@ -18,16 +18,16 @@ def node(text: str, document: str | None = "d", **metadata: str) -> TextNode:
     return TextNode(text, f"{document}/{text}", metadata, document)
 
 
-def shown(call: LLMCall) -> str:
+def read_passage(call: LLMCall) -> str:
     return as_text(call.variables["context_str"] if "context_str" in call.variables else call.variables["text"])
 
 
 def summing_up() -> ScriptedLLM:
-    return ScriptedLLM(lambda call: f" <{shown(call)}> ")
+    return ScriptedLLM(lambda call: f" <{read_passage(call)}> ")
 
 
 def titles(call: LLMCall) -> str:
-    return f"{'T' if call.prompt.name == 'title_of_document' else 't'}({shown(call).replace(chr(10) * 2, '+')})"
+    return f"{'T' if call.prompt.name == 'title_of_document' else 't'}({read_passage(call).replace(chr(10) * 2, '+')})"
 
 
 def test_title_combines_first_passages_and_is_on_all_of_them() -> None:
@@ -116,12 +116,12 @@ def test_calls_run_in_parallel_with_results_in_order() -> None:
             together.wait()  # goes on only once five calls have come
             return super()._generate(call, messages)
 
-    found = SummaryExtractor(Waiting(shown), num_workers=5)([node(str(number)) for number in range(10)])
+    found = SummaryExtractor(Waiting(read_passage), num_workers=5)([node(str(number)) for number in range(10)])
     assert [each.metadata["section_summary"] for each in found] == [str(number) for number in range(10)]
 
 
 def test_a_failing_call_fails_the_whole_step() -> None:
-    llm = ScriptedLLM(lambda call: LLMServerError("The server failed.") if shown(call) == "b" else "ok")
+    llm = ScriptedLLM(lambda call: LLMServerError("The server failed.") if read_passage(call) == "b" else "ok")
     given = [node("a"), node("b"), node("c")]
     with pytest.raises(LLMServerError, match="The server failed"):
         SummaryExtractor(llm)(given)

@@ -57,13 +57,13 @@ def test_a_greeting_before_is_no_topic_of_a_follow_up(library: Library) -> None:
     assert condensed_question(trace) == "And Ada Penrose?"
 
 
-def found(library: Library, ask: Ask) -> list[str]:
+def retrieve_ids(library: Library, ask: Ask) -> list[str]:
     return [hit.node.id_ for hit in library.passages(ask)]
 
 
 def test_chosen_passages_come_in_their_order_without_a_search(library: Library) -> None:
     ask = Ask(QUESTION, chat_mode=None, response_mode="no_text", top_k=1, node_ids=("n3", "n0", "n4"))
-    assert found(library, ask) == ["n3", "n0", "n4"]
+    assert retrieve_ids(library, ask) == ["n3", "n0", "n4"]
     answer = library.answer(ask).whole()
     assert [hit.node.id_ for hit in answer.source_nodes] == ["n3", "n0", "n4"]
 
@@ -93,7 +93,7 @@ def test_a_cutoff_leaves_out_what_scores_less(library: Library) -> None:
     cutoff = sorted((hit.score or 0.0 for hit in every), reverse=True)[1]
     kept = library.passages(Ask(QUESTION, top_k=5, retrieval=Retrieval(cutoff=cutoff)))
     assert [hit.node.id_ for hit in kept] == [hit.node.id_ for hit in every if (hit.score or 0.0) >= cutoff]
-    assert found(library, Ask(QUESTION, retrieval=Retrieval(cutoff=1.1))) == []
+    assert retrieve_ids(library, Ask(QUESTION, retrieval=Retrieval(cutoff=1.1))) == []
 
 
 def test_far_weaker_passages_are_excluded_by_default(library: Library) -> None:
@@ -103,13 +103,13 @@ def test_far_weaker_passages_are_excluded_by_default(library: Library) -> None:
     assert 0 < len(kept) < 5
     assert [hit.node.id_ for hit in kept] == [hit.node.id_ for hit in every[: len(kept)]]
     assert every[len(kept)].get_score() < LEAST_SCORE * every[0].get_score()
-    assert len(found(library, Ask(QUESTION, top_k=5, retrieval=Retrieval(diverse=True)))) == 5
+    assert len(retrieve_ids(library, Ask(QUESTION, top_k=5, retrieval=Retrieval(diverse=True)))) == 5
 
 
 def test_diverse_passages_do_not_say_the_same_twice(library: Library) -> None:
     question = "Ada Penrose and the tower"
-    assert set(found(library, Ask(question, top_k=3))) == {"n0", "n1", "n2"}
-    kept = found(library, Ask(question, top_k=2, retrieval=Retrieval(diverse=True)))
+    assert set(retrieve_ids(library, Ask(question, top_k=3))) == {"n0", "n1", "n2"}
+    kept = retrieve_ids(library, Ask(question, top_k=2, retrieval=Retrieval(diverse=True)))
     assert "n2" in kept
     assert len(kept) == 2
 

@@ -300,7 +300,7 @@ def test_a_conversation_whose_writer_fell_silent_is_free(conversations: Conversa
     assert not conversations.being_answered(talk.id)
 
 
-def said(conversations: Conversations, conversation_id: str) -> list[str]:
+def list_texts(conversations: Conversations, conversation_id: str) -> list[str]:
     return [message.text for message in conversations.messages(conversation_id)]
 
 
@@ -324,7 +324,7 @@ def test_a_duplicate_has_all_that_was_said_and_goes_its_own_way(conversations: C
     assert not {message.id for message in old} & {message.id for message in new}
     conversations.begin(made.id, Ask("Why?"))
     conversations.delete(made.id)
-    assert said(conversations, talk) == ["Who?", "To Who? [1]", "When?", "To When? [1]"]
+    assert list_texts(conversations, talk) == ["Who?", "To Who? [1]", "When?", "To When? [1]"]
     assert conversations.origin(made.id) is None
 
 
@@ -347,19 +347,19 @@ def test_what_is_still_being_written_is_stopped_in_a_duplicate(conversations: Co
 def test_branch_has_the_turns_before_and_both_link_to_each_other(conversations: Conversations) -> None:
     talk, answers = with_turns(conversations, "Who?", "When?", "Why?")
     made = conversations.branch(answers[1])
-    assert (made.title, said(conversations, made.id)) == ("Who? (2)", ["Who?", "To Who? [1]"])
-    assert len(said(conversations, talk)) == 6
+    assert (made.title, list_texts(conversations, made.id)) == ("Who? (2)", ["Who?", "To Who? [1]"])
+    assert len(list_texts(conversations, talk)) == 6
     assert conversations.origin(made.id) == conversations.get(talk)
     assert conversations.branches(talk) == [made]
     conversations.delete(talk)
     assert conversations.origin(made.id) is None
-    assert len(said(conversations, made.id)) == 2
+    assert len(list_texts(conversations, made.id)) == 2
 
 
 def test_a_branch_at_the_first_question_is_named_by_its_own(conversations: Conversations) -> None:
     talk, answers = with_turns(conversations, "Who?")
     made = conversations.branch(answers[0])
-    assert (made.title, said(conversations, made.id)) == ("", [])
+    assert (made.title, list_texts(conversations, made.id)) == ("", [])
     conversations.begin(made.id, Ask("Who was it?"))
     named = conversations.get(made.id)
     assert named is not None

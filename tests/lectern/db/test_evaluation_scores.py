@@ -15,7 +15,7 @@ from ragcore.evaluation.question_sets import Question, Wanted
 from ragcore.evaluation.significance import EXACT_UP_TO, difference, mean
 
 
-def found(document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()) -> Found:
+def make_hit(document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()) -> Found:
     return Found(document, start, end, text, pages)
 
 
@@ -25,27 +25,27 @@ def scores(question: Question, *passages: Found) -> dict[str, float]:
 
 def test_the_place_of_the_first_right_passage_makes_the_scores() -> None:
     question = Question("Who?", wanted=(Wanted("a.pdf"),))
-    got, right = finding_scores(question, [found("b.pdf"), found("A.PDF"), found("a.pdf")])
+    got, right = finding_scores(question, [make_hit("b.pdf"), make_hit("A.PDF"), make_hit("a.pdf")])
     assert got == pytest.approx({"hit_rate": 1.0, "mrr": 1 / 2, "ndcg": 1 / math.log2(3)})
     assert right == (False, True, True)
 
 
 def test_nothing_right_and_nothing_found_score_nothing() -> None:
     question = Question("Who?", wanted=(Wanted("a.pdf"),))
-    for passages in ((found("b.pdf"),), ()):
+    for passages in ((make_hit("b.pdf"),), ()):
         assert scores(question, *passages) == {"hit_rate": 0.0, "mrr": 0.0, "ndcg": 0.0}
 
 
 def test_of_several_wanted_documents_each_counts_once() -> None:
     question = Question("Who?", wanted=(Wanted("a.pdf"), Wanted("b.pdf")))
-    got = scores(question, found("a.pdf"), found("a.pdf"), found("b.pdf"))
+    got = scores(question, make_hit("a.pdf"), make_hit("a.pdf"), make_hit("b.pdf"))
     assert got["ndcg"] == pytest.approx((1 + 1 / 2) / (1 + 1 / math.log2(3)))
 
 
 def test_a_passage_must_lie_on_a_wanted_page() -> None:
     question = Question("Who?", wanted=(Wanted("a.pdf", ("4", "5")),))
-    assert scores(question, found("a.pdf", pages=("3",)))["hit_rate"] == 0
-    assert scores(question, found("a.pdf", pages=("3", "4")))["hit_rate"] == 1
+    assert scores(question, make_hit("a.pdf", pages=("3",)))["hit_rate"] == 0
+    assert scores(question, make_hit("a.pdf", pages=("3", "4")))["hit_rate"] == 1
 
 
 @pytest.mark.parametrize(
@@ -54,18 +54,18 @@ def test_a_passage_must_lie_on_a_wanted_page() -> None:
 )
 def test_hit_needs_half_of_the_shorter_of_passage_and_place(start: int, end: int, hit: int) -> None:
     question = Question("Who?", wanted=(Wanted("a.txt", start=100, end=200),))
-    assert scores(question, found("a.txt", start, end))["hit_rate"] == hit
+    assert scores(question, make_hit("a.txt", start, end))["hit_rate"] == hit
 
 
 def test_passage_with_the_answer_is_right_without_a_document() -> None:
     question = Question("Who?", answers=("Ada  Penrose", "A. P."))
-    assert scores(question, found("x", text="Built by ada\npenrose."))["mrr"] == 1
-    assert scores(question, found("x", text="Built by somebody."))["mrr"] == 0
-    assert scores(question, found("x", text="Built by Ada Penrosen."))["mrr"] == 0
+    assert scores(question, make_hit("x", text="Built by ada\npenrose."))["mrr"] == 1
+    assert scores(question, make_hit("x", text="Built by somebody."))["mrr"] == 0
+    assert scores(question, make_hit("x", text="Built by Ada Penrosen."))["mrr"] == 0
 
 
 def test_a_question_that_expects_nothing_has_no_scores() -> None:
-    assert finding_scores(Question("Who?"), [found("x")]) == ({}, (False,))
+    assert finding_scores(Question("Who?"), [make_hit("x")]) == ({}, (False,))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def talker(words: int = 20, silent: frozenset[int] = frozenset(), broken: int = 
     return reply
 
 
-def made(
+def trace_answer(
     mode: str, number: int, window: int, *, silent: frozenset[int] = frozenset(), broken: int = 0, stop_after: int = 10_000
 ) -> Span:
     """The trace of an answer, in which something may have gone wrong."""
@@ -105,7 +105,7 @@ def spoken(trace: Span) -> list[str]:
 def test_every_call_appears_once_in_order_for_any_outcome(
     mode: str, number: int, window: int, silent: frozenset[int], broken: int, stop_after: int
 ) -> None:
-    trace = made(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
+    trace = trace_answer(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
     shown = build_call_graph(trace)
     assert [call.number for call in shown.calls] == list(range(1, len(trace.named("llm")) + 1))
     assert ["".join(t for said in call.messages for _o, t in said.parts) for call in shown.calls] == spoken(trace)
@@ -126,7 +126,7 @@ def test_every_call_appears_once_in_order_for_any_outcome(
     silent=st.frozensets(st.integers(1, 6), max_size=2),
 )
 def test_call_has_the_passages_and_replies_of_its_prompt(mode: str, number: int, window: int, silent: frozenset[int]) -> None:
-    trace = made(mode, number, window, silent=silent)
+    trace = trace_answer(mode, number, window, silent=silent)
     shown = build_call_graph(trace)
     for call in shown.calls:
         prompt = prompt_of(shown, call.number)
@@ -143,7 +143,7 @@ def test_call_has_the_passages_and_replies_of_its_prompt(mode: str, number: int,
 @settings(deadline=None)
 @given(number=st.integers(2, 14), window=st.sampled_from((340, 420, 560)))
 def test_tree_summaries_feed_later_calls_and_the_last_answers(number: int, window: int) -> None:
-    shown = build_call_graph(made("tree_summarize", number, window))
+    shown = build_call_graph(trace_answer("tree_summarize", number, window))
     used = {source for call in shown.calls for source in call.inputs}
     assert used == {call.number for call in shown.calls[:-1]}
     for before, after in pairwise(shown.calls):

@@ -45,7 +45,7 @@ def groups(count: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.flo
     return unit
 
 
-def share_beside_own(
+def share_near_own_group(
     points: np.ndarray[tuple[int, int], np.dtype[np.float32]], group: np.ndarray[tuple[int], np.dtype[np.int64]]
 ) -> float:
     apart = ((points[:, None] - points[None]) ** 2).sum(2)
@@ -58,13 +58,13 @@ def test_neighbours_on_the_map_are_neighbours() -> None:
     assert points.shape == (160, 2)
     assert points.dtype == np.float32
     assert np.abs(points).max() == pytest.approx(1.0, abs=1e-6)
-    assert share_beside_own(points, group) > 0.95
+    assert share_near_own_group(points, group) > 0.95
     assert (project(groups(40, 0)) == points).all()
 
 
 def test_more_vectors_than_are_laid_out_are_put_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lectern.explain.tsne.SAMPLE", 60)
-    assert share_beside_own(project(groups(50, 1)), np.repeat(np.arange(4), 50)) > 0.95
+    assert share_near_own_group(project(groups(50, 1)), np.repeat(np.arange(4), 50)) > 0.95
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])

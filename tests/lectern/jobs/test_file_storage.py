@@ -41,14 +41,14 @@ def there(database: Database, tmp_path: Path) -> ServerBytes:
     return ServerBytes(database, tmp_path / "there")
 
 
-def given(tmp_path: Path, data: bytes) -> Path:
+def write_file(tmp_path: Path, data: bytes) -> Path:
     path = tmp_path / "given"
     path.write_bytes(data)
     return path
 
 
 def place(file_bytes: ServerBytes, tmp_path: Path, data: bytes, path: str = PATH) -> None:
-    with file_bytes.receiving(given(tmp_path, data)) as received:
+    with file_bytes.receiving(write_file(tmp_path, data)) as received:
         received.place(path)
 
 
@@ -73,7 +73,7 @@ def test_what_one_machine_places_another_reads_whole(here: ServerBytes, there: S
 
 
 def test_what_is_received_and_not_placed_leaves_nothing(here: ServerBytes, database: Database, tmp_path: Path) -> None:
-    source = given(tmp_path, b"not wanted")
+    source = write_file(tmp_path, b"not wanted")
     with here.receiving(source):
         assert chunks(database) == 1
     assert chunks(database) == 0
@@ -173,7 +173,7 @@ def test_copies_are_not_all_looked_at_for_each_file_that_comes(here: ServerBytes
 
 
 def test_a_file_whose_row_was_undone_is_back_where_it_came_from(tmp_path: Path) -> None:
-    folder, source = FolderBytes(tmp_path), given(tmp_path, b"new")
+    folder, source = FolderBytes(tmp_path), write_file(tmp_path, b"new")
 
     def refused(path: str) -> None:
         with folder.receiving(source) as received:

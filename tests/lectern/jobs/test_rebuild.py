@@ -48,7 +48,7 @@ def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     opened.close()
 
 
-def is_made_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = "") -> None:
+def check_built_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = "") -> None:
     """That every passage of the library is what these settings make of its documents, with its vector."""
     assert library.store.versions.current().embed_model == embed_model
     embedder = library.embedder
@@ -61,7 +61,7 @@ def is_made_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embe
         assert library.files.get(stored.id_).passages == len(nodes)  # type: ignore[union-attr]
 
 
-def found(library: Library, question: str) -> str:
+def find_file(library: Library, question: str) -> str:
     """The name of the file whose passage answers best."""
     nodes = library.retriever(1).retrieve(question)
     return str(nodes[0].node.metadata["file_name"])
@@ -140,15 +140,15 @@ def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Librar
 
     class Asking(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            answers.append(found(library, "barrel number 7"))
+            answers.append(find_file(library, "barrel number 7"))
             assert len(library.store) == before
             return super().embed_passages(texts)
 
     library.rebuilds.start(chunk_size=64)
     run(library, Asking())
     assert set(answers) == {"barrel.txt"}
-    is_made_with(library, 64)
-    assert found(library, "barrel number 7") == "barrel.txt"
+    check_built_with(library, 64)
+    assert find_file(library, "barrel number 7") == "barrel.txt"
     assert library.store.versions.coming() is None
     assert library.settings.ingest.chunk_size == 64
     with library.database.snapshot() as db:
@@ -159,7 +159,7 @@ def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library)
     library.rebuilds.start(chunk_size=17)
     counting = Counting()
     run(library, counting)
-    is_made_with(library, 17)
+    check_built_with(library, 17)
     assert len(counting.texts) < 60
 
 
@@ -175,7 +175,7 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     assert coming is not None
     assert 0 < coming.fraction < 1
     run(library, second)
-    is_made_with(library, 40)
+    check_built_with(library, 40)
     for stored in library.store.documents():
         whole.texts += [node.text for node in passages_of(library.store.document(stored.id_), 40, 0)]
     assert sorted(first.texts + second.texts) == sorted(whole.texts)
@@ -190,15 +190,15 @@ def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
     library.rebuilds.start(chunk_size=40)
     run(library, Stopping())
     assert library.store.versions.coming().state == "stopped"  # type: ignore[union-attr]
-    is_made_with(library, 16)
+    check_built_with(library, 16)
     library.store.versions.resume()
     run(library)
-    is_made_with(library, 40)
+    check_built_with(library, 40)
     library.rebuilds.start(chunk_size=80)
     library.store.versions.give_up()
     run(library)
     assert library.store.versions.coming() is None
-    is_made_with(library, 40)
+    check_built_with(library, 40)
 
 
 def drafts(library: Library) -> int:
@@ -269,7 +269,7 @@ def test_changes_during_a_rebuild_end_up_in_the_new_index(library: Library) -> N
     library.rebuilds.start(chunk_size=40)
     run(library, Busy())
     assert acted
-    is_made_with(library, 40)
+    check_built_with(library, 40)
     assert {stored.name for stored in library.store.documents()} == {"anchor.txt", "kettle.txt", "wheel.txt"}
     assert "teapot" in library.store.document(ids["kettle.txt"]).text
 
@@ -284,8 +284,8 @@ def test_new_embedder_embeds_questions_after_the_switch(library: Library) -> Non
             raise AssertionError
 
     run(library, Never())
-    is_made_with(library, 16, embed_model="hashing")
-    assert found(library, "barrel number 7") == "barrel.txt"
+    check_built_with(library, 16, embed_model="hashing")
+    assert find_file(library, "barrel number 7") == "barrel.txt"
     file = add(library, paragraphs(5, "anchor"), "anchor.txt")
     worker = worker_of(library, Never())
     worker.run_once()
@@ -311,7 +311,7 @@ def test_file_embedded_for_a_replaced_index_is_read_again(library: Library) -> N
     while worker.run_once():
         pass
     assert library.files.get(file.id).ready  # type: ignore[union-attr]
-    is_made_with(library, 16, embed_model="hashing")
+    check_built_with(library, 16, embed_model="hashing")
 
 
 def test_failing_embedder_is_reported_and_the_old_index_stays(library: Library) -> None:
@@ -325,7 +325,7 @@ def test_failing_embedder_is_reported_and_the_old_index_stays(library: Library) 
     assert coming is not None
     assert coming.problem is not None
     assert (coming.state, coming.problem.what) == ("failed", "It is out of order.")
-    is_made_with(library, 16)
+    check_built_with(library, 16)
 
 
 def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,12 +349,12 @@ def test_application_releases_the_old_index_after_the_switch(tmp_path: Path, mon
     for word in ("kettle", "barrel"):
         add(application, paragraphs(60, word), f"{word}.txt")
     run(worker)
-    assert found(application, "barrel number 7") == "barrel.txt"
+    assert find_file(application, "barrel number 7") == "barrel.txt"
     application.rebuilds.start(chunk_size=40)
     application.delete_file(next(file.id for file in application.files.all() if file.name == "kettle.txt"))
-    assert found(application, "barrel number 7") == "barrel.txt"
+    assert find_file(application, "barrel number 7") == "barrel.txt"
     run(worker)
     worker.close()
-    assert found(application, "barrel number 7") == "barrel.txt"
+    assert find_file(application, "barrel number 7") == "barrel.txt"
     assert vectors_held(tmp_path) == []
     application.close()

@@ -56,7 +56,7 @@ def history(agent: Agent) -> list[tuple[str, str]]:
     return [(m.role.value, m.content) for m in agent.chat_history if m.content and m.role in (USER, ASSISTANT)]
 
 
-def test_it_answers_from_tools_and_lists_results_in_order(kind: Kind) -> None:
+def test_agent_answers_from_tools_and_lists_results_in_order(kind: Kind) -> None:
     agent, llm = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("It is 7."))
     answer = agent.chat("1 + 2 + 4?")
     assert (str(answer), answer.end, len(llm.calls)) == ("It is 7.", End.ANSWERED, 3)

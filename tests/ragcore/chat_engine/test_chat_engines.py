@@ -51,7 +51,7 @@ def talking(condensed: str = "Who wrote the book?") -> Rule:
     return rule
 
 
-def said(chat: ChatEngine) -> list[tuple[str, str]]:
+def list_messages(chat: ChatEngine) -> list[tuple[str, str]]:
     return [(message.role.value, message.content) for message in chat.chat_history]
 
 
@@ -82,7 +82,7 @@ def test_two_turns_search_and_remember_the_typed_messages(mode: ChatMode) -> Non
     assert str(answer) == f"reply to {ANSWERED[mode]}"
     asked = [(source.tool_name, source.raw_input) for source in answer.sources]
     assert asked == [(SOURCE[mode], {"query": question}) for question in LOOKED_UP[mode][1:]]
-    assert said(chat) == [
+    assert list_messages(chat) == [
         ("user", "Hello?"),
         ("assistant", "reply to Hello?"),
         ("user", "And who?"),
@@ -131,7 +131,7 @@ def test_quoting_reader_gets_the_standalone_question() -> None:
     chat, _ = engine(ChatMode.CONDENSE_PLUS_CONTEXT, UnlockedLLM(lambda call: str(talking()(call)), is_extractive=True))
     chat.chat("Hello?")
     assert str(chat.chat("And who?")) == "reply to Who wrote the book?"
-    assert said(chat)[2] == ("user", "And who?")
+    assert list_messages(chat)[2] == ("user", "And who?")
 
 
 def test_empty_condensed_question_leaves_the_message() -> None:
@@ -148,7 +148,7 @@ def test_history_argument_replaces_memory_and_stays_unchanged(mode: ChatMode) ->
     given = [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")]
     chat.chat("And who?", given)
     assert len(given) == 2
-    assert said(chat)[:3] == [("user", "Hello?"), ("assistant", "Hi."), ("user", "And who?")]
+    assert list_messages(chat)[:3] == [("user", "Hello?"), ("assistant", "Hi."), ("user", "And who?")]
     assert len(chat.chat_history) == 4
 
 
@@ -158,7 +158,7 @@ def test_an_empty_given_history_is_an_empty_history() -> None:
     chat.chat("Forget this.")
     chat.chat("Hello?", [])
     assert prompts(llm) == ["chat_text_qa", "chat_text_qa"]
-    assert said(chat) == [("user", "Hello?"), ("assistant", "reply to Hello?")]
+    assert list_messages(chat) == [("user", "Hello?"), ("assistant", "reply to Hello?")]
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
@@ -179,7 +179,7 @@ def test_a_streamed_turn_says_and_remembers_the_same(mode: ChatMode) -> None:
         assert stream.source_nodes == expected.source_nodes
         assert [source.raw_input for source in stream.sources] == [source.raw_input for source in expected.sources]
         assert "".join(stream.response_gen) == expected.response == stream.response
-    assert said(streamed) == said(whole)
+    assert list_messages(streamed) == list_messages(whole)
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
@@ -190,7 +190,7 @@ def test_stream_closed_early_is_remembered_with_a_mark(mode: ChatMode) -> None:
     for piece in answer:
         if piece:
             break
-    assert said(chat) == [("user", "Hello?"), ("assistant", "reply")]
+    assert list_messages(chat) == [("user", "Hello?"), ("assistant", "reply")]
     assert chat.chat_history[1].additional_kwargs == {STOPPED: True}
     assert llm.closed_streams == 1
     assert answer.text == "reply"
@@ -203,7 +203,7 @@ def test_broken_stream_is_remembered_with_a_mark(mode: ChatMode) -> None:
     chat, _ = engine(mode, llm)
     with pytest.raises(LLMServerError, match="gave up"):
         list(chat.stream_chat("Hello?"))
-    assert said(chat) == [("user", "Hello?"), ("assistant", "one two")]
+    assert list_messages(chat) == [("user", "Hello?"), ("assistant", "one two")]
     assert chat.chat_history[1].additional_kwargs == {STOPPED: True}
 
 
@@ -235,7 +235,7 @@ def test_braces_in_a_message_stay_text_in_this_turn_and_the_next(mode: ChatMode)
     for call in llm.calls:
         user_text = "\n".join(message.content for message in call.messages if message.role is not MessageRole.SYSTEM)
         assert user_text.count("Ada wrote it.") == (1 if call.prompt in ("chat_text_qa", "context_chat") else 0)
-    assert said(chat)[0] == ("user", "{context_str} {system_prompt}")
+    assert list_messages(chat)[0] == ("user", "{context_str} {system_prompt}")
     if mode in (ChatMode.SIMPLE, ChatMode.CONTEXT):
         assert llm.calls[1].messages[1].content == "{context_str} {system_prompt}"
         assert llm.calls[1].messages[0].content.startswith("{query_str}")
@@ -313,7 +313,7 @@ def test_turns_of_two_threads_do_not_mix() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    history = said(chat)
+    history = list_messages(chat)
     assert len(history) == 80
     for (_, question), (_, answer) in zip(history[::2], history[1::2], strict=True):
         assert answer == f"reply to {question}"

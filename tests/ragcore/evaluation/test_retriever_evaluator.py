@@ -63,7 +63,7 @@ def test_finding_nothing_scores_nothing() -> None:
     assert set(evaluator.evaluate("q", ["a"]).metric_vals_dict.values()) == {0.0}
 
 
-def test_postprocessors_run_before_metrics_and_the_trace() -> None:
+def test_metrics_follow_postprocessors_and_are_in_the_trace() -> None:
     evaluator = RetrieverEvaluator.from_metric_names(["mrr"], Finds(q="xa"), [AllButFirst()])
     with span("root") as root:
         assert evaluator.evaluate(QueryBundle("q"), ["a"]).metric_vals_dict == {"mrr": 1.0}

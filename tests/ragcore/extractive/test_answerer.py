@@ -227,7 +227,7 @@ The museum was founded in 1921. It shows 12 clocks that cost a fortune.
         ("When was the museum founded?", "The museum was founded in 1921. [1]"),
     ],
 )
-def test_lists_without_marks_or_headings_are_quoted_whole(question: str, said: str) -> None:
+def test_unmarked_lists_and_headings_are_quoted_as_the_answer(question: str, said: str) -> None:
     answer = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[MUSEUM])
     assert said in answer
 

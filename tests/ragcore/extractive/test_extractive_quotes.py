@@ -10,18 +10,18 @@ from ragcore.text.quotable_sentences import Quote, distinct, join_quotes, quotes
 from ragcore.text.quote_places import first_place, list_at_start, place_of, quoted_from, quoted_places
 
 
-def said(quotes: list[Quote]) -> list[str]:
+def list_texts(quotes: list[Quote]) -> list[str]:
     return [str(quote) for quote in quotes]
 
 
 def test_each_sentence_has_its_number_and_document() -> None:
     quotes = quotes_in("One is\nhere. Two is  there.", number=3, source="a, b.pdf, page 12", passage=5)
-    assert said(quotes) == ["One is here. [3]", "Two is there. [3]"]
+    assert list_texts(quotes) == ["One is here. [3]", "Two is there. [3]"]
     assert {(quote.document, quote.passage) for quote in quotes} == {("a, b.pdf", 5)}
 
 
 def test_marks_of_an_earlier_answer_stay_with_their_sentence() -> None:
-    assert said(quotes_in("One is here. Two is there. [4][5] Three came. [6]", number=None)) == [
+    assert list_texts(quotes_in("One is here. Two is there. [4][5] Three came. [6]", number=None)) == [
         "One is here.",
         "Two is there. [4][5]",
         "Three came. [6]",
@@ -29,7 +29,7 @@ def test_marks_of_an_earlier_answer_stay_with_their_sentence() -> None:
 
 
 def test_marks_inside_a_numbered_passage_are_left_out() -> None:
-    assert said(quotes_in("It rose by half.[12, 13] Then it fell [14].", number=1)) == [
+    assert list_texts(quotes_in("It rose by half.[12, 13] Then it fell [14].", number=1)) == [
         "It rose by half. [1]",
         "Then it fell. [1]",
     ]
@@ -99,11 +99,11 @@ def led(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("text", ["It holds 2**10 bytes.", "> 60 is right.", "It has a ** b ** c bits."])
 def test_signs_that_say_something_stay(text: str) -> None:
-    assert said(quotes_in(text, number=None)) == [text]
+    assert list_texts(quotes_in(text, number=None)) == [text]
 
 
 def test_bullets_and_lines_without_letters_are_not_quoted() -> None:
-    assert said(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == [
+    assert list_texts(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == [
         "It is simple:\n- Take it early. [1]",
         "Take it early. [1]",
     ]
@@ -242,7 +242,7 @@ def test_first_of_repeated_and_whole_of_cut_sentences_stay() -> None:
     whole = Quote("The office opened in 1998.", (2,), 1, "a")
     cut = Quote("opened in 1998.", (1,), 0, "a")
     again = Quote("The office opened in 1998.", (3,), 2, "a")
-    assert said(distinct([cut, whole, again])) == ["The office opened in 1998. [2]"]
+    assert list_texts(distinct([cut, whole, again])) == ["The office opened in 1998. [2]"]
 
 
 def test_list_is_quoted_with_introduction_and_items_once() -> None:
@@ -432,7 +432,7 @@ def test_a_heading_right_above_a_list_introduces_it() -> None:
         ("Ingredients", "It is a soup.", ()),
         ("Method", "Fry it.", ()),
     ]
-    assert said(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
+    assert list_texts(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
     assert join_quotes([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
 
 
@@ -488,8 +488,8 @@ def test_what_is_to_be_filled_in_is_not_quoted() -> None:
 
 def test_a_question_right_above_a_list_introduces_it() -> None:
     quotes = quotes_in("What do you charge for?\n- Towels\n- Lockers\n\nThe rest is free.", number=1)
-    assert said(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
-    assert said(with_lists([2], quotes)) == ["What do you charge for?\n- Lockers [1]"]
+    assert list_texts(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
+    assert list_texts(with_lists([2], quotes)) == ["What do you charge for?\n- Lockers [1]"]
 
 
 def test_a_question_within_an_item_is_quoted_with_its_answer() -> None:

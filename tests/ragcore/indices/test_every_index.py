@@ -22,7 +22,7 @@ PETS, SEA = document("pets", "cats purr", "dogs bark"), document("sea", "ships s
 SERVICES: dict[str, Any] = {"transformations": [by_line], "embed_model": EMBEDDER, "llm": QUOTING}
 
 
-def made(kind: type[BaseIndex], *given: Document | TextNode, docstore: SimpleDocumentStore | None = None) -> BaseIndex:
+def build_index(kind: type[BaseIndex], *given: Document | TextNode, docstore: SimpleDocumentStore | None = None) -> BaseIndex:
     return kind(given, storage_context=StorageContext.from_defaults(docstore=docstore), **SERVICES)
 
 
@@ -32,7 +32,7 @@ def texts(index: BaseIndex) -> set[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_last_of_documents_with_one_id_is_the_one_compared(kind: type[BaseIndex]) -> None:
-    index = made(kind, SEA, document("b", "second"))
+    index = build_index(kind, SEA, document("b", "second"))
     assert index.refresh_ref_docs([document("b", "third"), document("b", "second")]) == [False, False]
     assert texts(index) == {"ships sail", "second"}
     assert index.refresh_ref_docs([document("b", "second"), SEA, document("b", "third")]) == [True, False, True]
@@ -42,7 +42,7 @@ def test_last_of_documents_with_one_id_is_the_one_compared(kind: type[BaseIndex]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wrong", ["text", None, 7, PETS.text.split, [PETS], NodeWithScore(TextNode("cats purr"))])
 def test_what_is_no_document_and_no_node_is_refused(kind: type[BaseIndex], wrong: Any) -> None:
-    index = made(kind, SEA)
+    index = build_index(kind, SEA)
     for attempt in (
         lambda: index.insert(wrong),
         lambda: index.insert_documents([PETS, wrong]),
@@ -67,7 +67,7 @@ def test_document_store_argument_holds_the_passages_unchanged(kind: type[BaseInd
     docstore = SimpleDocumentStore()
     docstore.add_documents([TextNode("mine", "m", ref_doc_id="pets")])
     alone = TextNode("alone", "n", embedding=EMBEDDER.embed_query("alone"))
-    index = made(kind, PETS, alone, docstore=docstore)
+    index = build_index(kind, PETS, alone, docstore=docstore)
 
     def held() -> dict[str, tuple[str, str | None]]:
         return {node.id_: (node.text, node.ref_doc_id) for node in docstore.nodes()}
@@ -91,7 +91,7 @@ def test_document_store_argument_holds_the_passages_unchanged(kind: type[BaseInd
 def test_neighbours_are_read_from_the_document_store_argument(kind: type[BaseIndex]) -> None:
     docstore = SimpleDocumentStore()
     first, second = TextNode("one", "1", ref_doc_id="d", next_id="2"), TextNode("two", "2", ref_doc_id="d", prev_id="1")
-    index = made(kind, first, second, docstore=docstore)
+    index = build_index(kind, first, second, docstore=docstore)
     found = PrevNextNodePostprocessor(docstore=index.storage_context.docstore).postprocess_nodes([NodeWithScore(first)])
     assert [hit.text for hit in found] == ["one", "two"]
 
@@ -108,7 +108,7 @@ def test_document_store_argument_has_all_levels_of_new_trees() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_document_store_content_does_not_outlive_its_document(kind: type[BaseIndex], tmp_path: Path) -> None:
-    made(kind, PETS, docstore=SimpleDocumentStore()).storage_context.persist(tmp_path)
+    build_index(kind, PETS, docstore=SimpleDocumentStore()).storage_context.persist(tmp_path)
     index = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), **SERVICES)
     assert {node.text for node in index.storage_context.docstore.nodes()} == {"cats purr", "dogs bark"}
     index.insert_documents([document("pets", "cats sleep"), SEA])
@@ -122,7 +122,7 @@ def test_document_store_content_does_not_outlive_its_document(kind: type[BaseInd
 def test_a_pipeline_and_an_index_may_have_one_document_store() -> None:
     docstore = SimpleDocumentStore()
     pipeline = IngestionPipeline([SentenceSplitter()], docstore, "upserts_and_delete")
-    made(VectorStoreIndex, *pipeline.run([PETS, SEA]), docstore=docstore)
+    build_index(VectorStoreIndex, *pipeline.run([PETS, SEA]), docstore=docstore)
     assert pipeline.run([PETS, SEA]) == []
     assert {item.text for item in docstore.docs.values()} == {PETS.text, SEA.text}
 
@@ -131,4 +131,4 @@ def test_a_pipeline_and_an_index_may_have_one_document_store() -> None:
 def test_index_with_own_passages_hides_the_shared_ones(kind: type[BaseIndex]) -> None:
     docstore = SimpleDocumentStore()
     docstore.add_documents([TextNode("mine", "m", ref_doc_id="pets")])
-    assert texts(made(kind, PETS, docstore=docstore)) == {"cats purr", "dogs bark"}
+    assert texts(build_index(kind, PETS, docstore=docstore)) == {"cats purr", "dogs bark"}

@@ -68,7 +68,7 @@ def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorageC
     opened.close()
 
 
-def made(context: StorageContext, *documents: Document | TextNode) -> LengthIndex:
+def build_index(context: StorageContext, *documents: Document | TextNode) -> LengthIndex:
     return LengthIndex(documents, storage_context=context, transformations=[by_word], embed_model=HashEmbedding(8))
 
 
@@ -80,7 +80,7 @@ def known(index: LengthIndex) -> tuple[list[str], dict[str, int]]:
 
 
 def test_passages_and_their_records_follow_their_document(context: StorageContext) -> None:
-    index = made(context, A, B)
+    index = build_index(context, A, B)
     assert known(index) == (["one", "three", "seven"], {"a0": 3, "a1": 5, "b0": 5})
     assert index.insert(Document("eleven", "a")) == 1
     assert known(index) == (["seven", "eleven"], {"b0": 5, "a0": 6})
@@ -93,7 +93,7 @@ def test_passages_and_their_records_follow_their_document(context: StorageContex
 
 
 def test_refresh_compares_hashes_even_without_passages(context: StorageContext) -> None:
-    index = made(context, A, Document("", "empty"))
+    index = build_index(context, A, Document("", "empty"))
     assert index.refresh_ref_docs([A, B, Document("", "empty")]) == [False, True, False]
     assert index.refresh_ref_docs([Document("one three", "a"), B]) == [True, False]
     assert index.delete_ref_doc("empty") == 0
@@ -102,18 +102,18 @@ def test_refresh_compares_hashes_even_without_passages(context: StorageContext) 
 
 
 def test_what_fails_changes_nothing(context: StorageContext) -> None:
-    index = made(context, A, B)
+    index = build_index(context, A, B)
     before = known(index)
     with pytest.raises(ArithmeticError):
         index.insert_nodes([TextNode("fine", ref_doc_id="a"), TextNode("a bad word")])
     with pytest.raises(ArithmeticError):
-        made(context, TextNode("a bad word"))
+        build_index(context, TextNode("a bad word"))
     assert known(index) == before
     assert len(context.index_store.all()) == 1
 
 
 def test_nodes_join_their_document_and_loose_ones_become_one(context: StorageContext) -> None:
-    index = made(context, A)
+    index = build_index(context, A)
     assert index.insert_nodes([TextNode("fourteen", "new", ref_doc_id="a"), TextNode("two", "alone")]) == 4
     assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {"a": ("a0", "a1", "new"), "alone": ("alone",)}
     assert index.ref_doc_info["a"].metadata == {"k": 1}
@@ -121,7 +121,7 @@ def test_nodes_join_their_document_and_loose_ones_become_one(context: StorageCon
 
 
 def test_two_in_one_context_have_nothing_in_common(context: StorageContext) -> None:
-    one, two = made(context, A), made(context, A, B)
+    one, two = build_index(context, A), build_index(context, A, B)
     one.delete_ref_doc("a")
     assert known(one) == ([], {})
     assert known(two) == (["one", "three", "seven"], {"a0": 3, "a1": 5, "b0": 5})
@@ -129,7 +129,7 @@ def test_two_in_one_context_have_nothing_in_common(context: StorageContext) -> N
 
 
 def test_everything_is_there_when_it_is_opened_again(context: StorageContext, tmp_path: Path) -> None:
-    index = made(context, A, B)
+    index = build_index(context, A, B)
     index.set_index_id("lengths")
     context.persist(tmp_path)
     again = StorageContext.from_defaults(persist_dir=tmp_path)
@@ -143,7 +143,7 @@ def test_everything_is_there_when_it_is_opened_again(context: StorageContext, tm
 
 def test_a_failure_while_writing_is_undone_in_a_folder(tmp_path: Path) -> None:
     StorageContext.from_defaults().persist(tmp_path)
-    index = made(StorageContext.from_defaults(persist_dir=tmp_path), A, B)
+    index = build_index(StorageContext.from_defaults(persist_dir=tmp_path), A, B)
     before = known(index)
     with pytest.raises(ArithmeticError, match="unlucky"):
         index.insert(Document("thirteen-long", "a"))

@@ -45,7 +45,7 @@ def seen(docstore: SimpleDocumentStore) -> dict[str, str]:
     return docstore.get_all_document_hashes()
 
 
-def held(store: MemoryStore) -> dict[str, list[str]]:
+def list_passages(store: MemoryStore) -> dict[str, list[str]]:
     return {stored.id_: [node.text for node in store.passages(stored.id_)] for stored in store.documents()}
 
 
@@ -99,7 +99,7 @@ def test_changed_text_or_metadata_is_redone_and_replaces_the_old() -> None:
     pipeline.run([first, second, third])
     changed = [Document("New words here.", "d0", first.metadata), Document(second.text, "d1", {"n": 9}), third]
     assert {node.metadata["n"] for node in pipeline.run(changed)} == {0, 9}
-    assert held(store)["d0"] == ["New words here."]
+    assert list_passages(store)["d0"] == ["New words here."]
     assert [node.metadata["n"] for node in store.passages("d1")] == [9, 9]
     assert seen(docstore) == {document.id_: document.hash for document in changed}
     assert len(store.documents()) == 3
@@ -128,9 +128,9 @@ def test_missing_documents_are_removed_if_the_strategy_says_so() -> None:
     pipeline, docstore, store = upserting(strategy=DocstoreStrategy.UPSERTS_AND_DELETE)
     pipeline.run(documents(3))
     assert pipeline.run([documents(3)[1]]) == []
-    assert set(held(store)) == set(seen(docstore)) == {"d1"}
+    assert set(list_passages(store)) == set(seen(docstore)) == {"d1"}
     assert pipeline.run([]) == []
-    assert held(store) == seen(docstore) == {}
+    assert list_passages(store) == seen(docstore) == {}
 
 
 def test_foreign_passages_in_the_docstore_are_not_documents() -> None:
@@ -147,24 +147,24 @@ def test_all_nodes_of_a_document_are_kept_and_seen_together() -> None:
     pipeline, docstore, store = upserting()
     nodes = [TextNode(text, text, ref_doc_id="d") for text in ("one", "two", "three")]
     assert len(pipeline.run(nodes=nodes)) == 3
-    assert held(store) == {"d": ["one", "two", "three"]}
+    assert list_passages(store) == {"d": ["one", "two", "three"]}
     assert pipeline.run(nodes=nodes) == []
     assert len(pipeline.run(nodes=nodes[:2])) == 2
-    assert held(store) == {"d": ["one", "two"]}
+    assert list_passages(store) == {"d": ["one", "two"]}
     assert set(seen(docstore)) == {"d"}
 
 
 def test_a_node_without_a_document_is_one_of_its_own() -> None:
     pipeline, docstore, store = upserting()
     pipeline.run(nodes=[TextNode("one two", "a"), TextNode("three", "b")])
-    assert held(store) == {"a": ["one two"], "b": ["three"]}
+    assert list_passages(store) == {"a": ["one two"], "b": ["three"]}
     assert set(seen(docstore)) == {"a", "b"}
 
 
 def test_the_last_of_two_documents_with_one_id_counts() -> None:
     pipeline, _, store = upserting()
     pipeline.run([Document("First.", "a"), Document("Second.", "a")])
-    assert held(store) == {"a": ["Second."]}
+    assert list_passages(store) == {"a": ["Second."]}
 
 
 def test_of_a_hierarchy_the_leaves_alone_are_embedded_and_stored() -> None:
@@ -174,7 +174,7 @@ def test_of_a_hierarchy_the_leaves_alone_are_embedded_and_stored() -> None:
         [Document("One two three four. Five six seven eight. Nine ten.", "d")]
     )
     leaves = [node for node in made if isinstance(node, TextNode) and not node.child_ids]
-    assert embedder.given == [node.text for node in leaves] == held(store)["d"]
+    assert embedder.given == [node.text for node in leaves] == list_passages(store)["d"]
     assert len(made) > len(leaves)
 
 
@@ -188,7 +188,7 @@ def test_what_it_stores_is_found_by_an_index_on_the_store() -> None:
 def test_document_without_text_is_recorded_without_passages() -> None:
     pipeline, docstore, store = upserting()
     assert pipeline.run([Document("  ", "empty")]) == []
-    assert held(store) == {"empty": []}
+    assert list_passages(store) == {"empty": []}
     assert set(seen(docstore)) == {"empty"}
 
 
@@ -446,8 +446,8 @@ def test_failed_run_changes_nothing_and_can_be_repeated(strategy: DocstoreStrate
     assert (seen(docstore), docstore.docs, whole(store)) == before
     embedder.forbidden = set()
     assert len(pipeline.run(new)) == 2
-    assert held(store)["d1"] == ["Changed words."]
-    assert ("d2" in held(store)) == (strategy is not DocstoreStrategy.UPSERTS_AND_DELETE)
+    assert list_passages(store)["d1"] == ["Changed words."]
+    assert ("d2" in list_passages(store)) == (strategy is not DocstoreStrategy.UPSERTS_AND_DELETE)
 
 
 def test_refusal_by_the_store_undoes_the_documents_before() -> None:

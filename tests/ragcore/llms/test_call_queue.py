@@ -106,7 +106,7 @@ def test_setting_overrides_the_room_that_was_measured_before(threads: ThreadPool
         assert server.most_at_once == 3
 
 
-def test_server_with_less_room_than_expected_gets_fewer_calls(threads: ThreadPoolExecutor) -> None:
+def test_server_with_less_room_than_expected_answers_all_calls(threads: ThreadPoolExecutor) -> None:
     with (
         ScriptedServer(always=Fault(delay=0.1), room=1, refuses_when_full=True) as server,
         closing(OpenAICompatibleLLM("tiny", server.url, calls_at_once=4, max_retries=0)) as llm,

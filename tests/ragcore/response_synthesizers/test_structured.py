@@ -21,7 +21,7 @@ from ragcore.tools import QueryEngineTool
 from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes, prompts, shown, word_llm
 
 
-def found_in(*satisfied: int | None) -> ScriptedLLM:
+def make_finder(*satisfied: int | None) -> ScriptedLLM:
     """A model that finds the answer in these passages alone."""
 
     def rule(call: LLMCall) -> str:
@@ -36,7 +36,7 @@ def filtered(llm: ScriptedLLM, mode: str = "refine") -> Synthesizer:
 
 
 def test_a_call_that_finds_nothing_leaves_the_answer_as_it_was() -> None:
-    llm = found_in(2, 4)
+    llm = make_finder(2, 4)
     assert filtered(llm).synthesize("What?", nodes("a", "b", "c", "d", "e")).response == "from [4]"
     # Until there is an answer there is nothing to refine.
     assert prompts(llm) == ["structured_text_qa"] * 2 + ["structured_refine"] * 3
@@ -45,7 +45,7 @@ def test_a_call_that_finds_nothing_leaves_the_answer_as_it_was() -> None:
 
 @pytest.mark.parametrize("mode", ["refine", "compact"])
 def test_when_no_call_finds_it_that_is_said(mode: str) -> None:
-    llm = found_in()
+    llm = make_finder()
     response = filtered(llm, mode).synthesize("What?", nodes("a", "b"))
     assert response.response == NOTHING_FOUND
     assert len(response.source_nodes) == 2
@@ -53,7 +53,7 @@ def test_when_no_call_finds_it_that_is_said(mode: str) -> None:
 
 
 def test_filtered_answer_streams_as_the_words_of_the_answer() -> None:
-    stream = filtered(found_in(1, 2)).stream("What?", nodes("a", "b"))
+    stream = filtered(make_finder(1, 2)).stream("What?", nodes("a", "b"))
     assert "".join(stream) == stream.text == "from [2]"
 
 

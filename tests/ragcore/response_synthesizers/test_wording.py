@@ -160,14 +160,14 @@ def test_a_verbose_synthesizer_logs_each_trace(caplog: pytest.LogCaptureFixture)
     assert [message.split()[0].rstrip(":") for message in caplog.messages] == ["synthesize", "synthesize"]
 
 
-async def _asked(synthesizer: Synthesizer) -> str:
+async def _synthesize(synthesizer: Synthesizer) -> str:
     return (await synthesizer.asynthesize("What?", [])).response
 
 
 def test_an_answer_can_be_awaited() -> None:
     import asyncio
 
-    assert asyncio.run(_asked(get_response_synthesizer(word_llm([])))) == NOTHING_FOUND
+    assert asyncio.run(_synthesize(get_response_synthesizer(word_llm([])))) == NOTHING_FOUND
 
 
 def test_model_sees_non_file_metadata_in_the_node_s_template() -> None:

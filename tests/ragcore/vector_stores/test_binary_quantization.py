@@ -92,7 +92,7 @@ def node(document: str, number: int, row: Any) -> TextNode:
     return TextNode("x", f"{document}/{number}", ref_doc_id=document, embedding=row)
 
 
-def put(store: DiskStore, id_: str, rows: Any) -> None:
+def store_rows(store: DiskStore, id_: str, rows: Any) -> None:
     store.put(Document("x", id_=id_), [node(id_, number, row) for number, row in enumerate(rows)])
 
 
@@ -119,10 +119,10 @@ def test_store_uses_signs_where_they_exist_and_searches_the_rest(tmp_path: Path,
     everything = np.ones(len(rows), bool)
     database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     store = DiskStore(database, vectors=tmp_path / "vectors")
-    put(store, "large", rows[: CHUNK + 300])
+    store_rows(store, "large", rows[: CHUNK + 300])
     (signs,) = (tmp_path / "vectors").glob("*.signs")
     assert signs.stat().st_size == 4 * WIDTH + 8 * CHUNK
-    put(store, "small", rows[CHUNK + 300 :])
+    store_rows(store, "small", rows[CHUNK + 300 :])
     check(store, everything)
     check(store, np.arange(len(rows)) >= CHUNK + 300, Scope(document_ids=["small"]))
     sound = signs.read_bytes()
