@@ -17,7 +17,7 @@ from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import query_vector
 from ragcore.llms.base import LLMCall
-from ragcore.llms.context_window import shortened
+from ragcore.llms.context_window import shorten_texts
 from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Prompt, Variable
@@ -140,7 +140,7 @@ class _AskingSelector(BaseSelector):
         names = [_name(choice) for choice in choices]
         told: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most), "num_choices": str(len(choices))}
         described = [_description(choice) for choice in choices]
-        fitting = shortened(self._llm, self._prompt, {**told, "choices": " ".join(names)}, described, step)
+        fitting = shorten_texts(self._llm, self._prompt, {**told, "choices": " ".join(names)}, described, step)
         cards = tuple(Choice(place, text, name) for place, (text, name) in enumerate(zip(fitting, names, strict=True), 1))
         said = self._ask({**told, "choices": cards, "context_list": cards}, cards)
         reasons = dict(reversed(said))  # the first that is given for each

@@ -366,7 +366,7 @@ def run_tool(tool: Tool, arguments: Any) -> ToolOutput:
     asked = {"args": (), "kwargs": arguments}
     with span("tool", tool=about.name, arguments=as_json(arguments)) as step:
         try:
-            output = replace(tool.call(**checked(about, arguments)), raw_input=asked)
+            output = replace(tool.call(**check_arguments(about, arguments)), raw_input=asked)
         except Exception as error:  # noqa: BLE001  # whatever the tool raises, the model is told and may go on
             output = ToolOutput(f"Error: {str(error) or type(error).__name__}", about.name, asked, error, is_error=True)
         step.note(result=output.content, is_error=output.is_error)
@@ -420,7 +420,7 @@ def as_tools(tools: Sequence[Any]) -> list[Any]:
     return [each if hasattr(each, "metadata") else FunctionTool.from_defaults(each) for each in tools]
 
 
-def checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
+def check_arguments(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
     """The arguments by their own names, converted and filled up as the schema says. ArgumentsError."""
     try:
         model = about.fn_schema.model_validate(arguments)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.query_engine.base import BaseQueryEngine, combined
+from ragcore.query_engine.base import BaseQueryEngine, combine_answers
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
@@ -73,4 +73,4 @@ class RouterQueryEngine(BaseQueryEngine):
             answer.extra.update(extra)
             return answer
         answers = in_order(lambda engine: engine.query(query), engines)
-        return combined(self._summarizer, query, answers, [""] * len(answers), extra)
+        return combine_answers(self._summarizer, query, answers, [""] * len(answers), extra)

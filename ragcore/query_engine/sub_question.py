@@ -15,7 +15,7 @@ from ragcore.prompts.prompt import Choice, Variables
 from ragcore.prompts.structured_output import list_schema
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import SUB_QUESTIONS
-from ragcore.query_engine.base import BaseQueryEngine, combined
+from ragcore.query_engine.base import BaseQueryEngine, combine_answers
 from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
@@ -127,7 +127,7 @@ def combined_parts(
     """One answer from those to the parts, which `extra` gets as "sub_questions"."""
     pairs = [SubQuestionAnswerPair(part, str(each), each.source_nodes) for part, each in zip(parts, answers, strict=True)]
     heads = [f"{part.sub_question}\n" for part in parts]
-    return combined(synthesizer, query, answers, heads, {"sub_questions": pairs})
+    return combine_answers(synthesizer, query, answers, heads, {"sub_questions": pairs})
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:

@@ -39,8 +39,8 @@ def filled(store: MemoryStore) -> MemoryStore:
 
 
 def overview(store: MemoryStore, top_k: int, document_ids: list[str] | None = None) -> OverviewRetriever:
-    otherwise = HybridRetriever(store, EMBEDDER, top_k, Scope(document_ids))
-    return OverviewRetriever(store, top_k, otherwise=otherwise, document_ids=document_ids)
+    fallback = HybridRetriever(store, EMBEDDER, top_k, Scope(document_ids))
+    return OverviewRetriever(store, top_k, fallback=fallback, document_ids=document_ids)
 
 
 def test_a_summary_of_everything_looks_at_a_central_passage_of_every_document(store: MemoryStore) -> None:
