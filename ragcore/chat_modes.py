@@ -91,7 +91,7 @@ def chat_engine(
 
 
 def _prompts(mode: ChatMode, wording: Mapping[str, Prompt]) -> Prompts:
-    """The prompts of the mode's answers. The system prompt comes before them; an agent has it itself."""
+    """The prompts of the mode's answers. The system prompt comes before them; agents add it themselves."""
 
     if mode in (ChatMode.REACT, ChatMode.OPENAI, ChatMode.SIMPLE):
         return override_prompts(wording)

@@ -631,7 +631,7 @@ def test_v5_a_model_of_one_s_own_answers_in_ones_own_words_and_streams(walk: Wal
     assert after.printed == "WHAT DID THE AUTHOR DO?\n"
     answer = after.loud.query("So?")
     assert answer.response == "SO?"
-    assert answer.trace.named("llm")[0].facts["model"] == "loud"
+    assert answer.trace.spans("llm")[0].facts["model"] == "loud"
 
 
 # --- timings ------------------------------------------------------------------------------------------------------------------

@@ -352,7 +352,7 @@ class Agent(ChatEngine):
         return AgentChatResponse(answer, task.sources, task.source_nodes, end=end)
 
     def _trace(self, task: Task) -> Span:
-        calls = sum(len(step.named("llm")) for step in task.steps)
+        calls = sum(len(step.spans("llm")) for step in task.steps)
         facts = {"mode": self.mode, "question": task.message, "calls": calls}
         return Span(self.span_name, facts, task.steps[0].started, sum(step.seconds for step in task.steps), children=task.steps)
 

@@ -13,7 +13,7 @@ from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import QueryBundle
-from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+from ragcore.selectors import BaseSelector, HasDescription, get_selector_from_llm
 
 
 class EngineTool(Protocol):
@@ -23,7 +23,7 @@ class EngineTool(Protocol):
     def query_engine(self) -> Any: ...
 
     @property
-    def metadata(self) -> Described: ...
+    def metadata(self) -> HasDescription: ...
 
 
 class RouterQueryEngine(BaseQueryEngine):

@@ -21,7 +21,7 @@ from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
-from ragcore.selectors import Described
+from ragcore.selectors import HasDescription
 from ragcore.settings import services
 from ragcore.text.json_replies import json_values
 
@@ -57,7 +57,7 @@ class LLMQuestionGenerator(PromptMixin):
         self._llm = services(llm).llm
         self._prompt = in_place_of(SUB_QUESTIONS, prompt_template_str, self._llm)
 
-    def generate(self, tools: Sequence[Described], query: str | QueryBundle) -> list[SubQuestion]:
+    def generate(self, tools: Sequence[HasDescription], query: str | QueryBundle) -> list[SubQuestion]:
         """The sub-questions in the model's order; none where its reply has none. LLMErrors."""
         choices = tuple(Choice(number, tool.description, tool.name or "") for number, tool in enumerate(tools, 1))
         variables: Variables = {"choices": choices, "tools_str": choices, "query_str": as_bundle(query).query_str}

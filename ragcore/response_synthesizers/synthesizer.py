@@ -327,7 +327,7 @@ def count_calls(step: Span, pieces: Generator[str, None, object]) -> Generator[s
         yield from pieces
     finally:
         spent = step.total_tokens()
-        step.note(calls=len(step.named("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
+        step.note(calls=len(step.spans("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
 
 
 def get_response_synthesizer(

@@ -170,7 +170,7 @@ def test_a_reply_without_a_choice_gives_the_nearest_by_embedding_and_the_reason_
 
 
 def selected(root: Span) -> Span:
-    (step,) = root.named("select")
+    (step,) = root.spans("select")
     return step
 
 

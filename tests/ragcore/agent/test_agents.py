@@ -213,7 +213,7 @@ def test_a_query_has_a_conversation_of_its_own_so_an_agent_may_be_a_tool_of_anot
     assert contents(llm, 1) == [("user", "1 + 2?")]
     assert history(inner) == [("user", "Hi"), ("assistant", "Hello.")]
     assert answer.trace is not None
-    assert len(answer.trace.named("agent")) == 2
+    assert len(answer.trace.spans("agent")) == 2
     with pytest.raises(QuestionError):
         inner.query(" ")
 
@@ -264,7 +264,7 @@ def test_steps_can_be_run_undone_and_finished_one_by_one(kind: Kind) -> None:
     assert answer.trace is not None
     assert (answer.trace.name, answer.trace.facts) == ("agent", {"mode": agent.mode, "question": "1 + 2 + 4?", "calls": 4})
     assert [step.facts["round"] for step in answer.trace.children] == [1, 2, 2, 3]
-    assert [step.facts["result"] for step in answer.trace.named("tool")] == ["3", "10", "7"]
+    assert [step.facts["result"] for step in answer.trace.spans("tool")] == ["3", "10", "7"]
     assert answer.trace.seconds == sum(step.seconds for step in answer.trace.children) > 0
     between = [message.role for message in agent.chat_history[1:-1]]
     assert between == ([ASSISTANT, MessageRole.TOOL] * 2 if kind.name == OPENAI else [])
@@ -430,8 +430,8 @@ def test_a_result_longer_than_the_window_is_shortened_and_the_message_stays(kind
         assert "What does it say?" in [message.content for message in logged.messages]
     assert [len(source.content) for source in answer.sources] == [25000, 25000]
     assert answer.trace is not None
-    assert answer.trace.named("pack")[-1].facts["results_shortened"] == 2
-    assert answer.trace.named("pack")[0].facts["history_left_out"] > 0
+    assert answer.trace.spans("pack")[-1].facts["results_shortened"] == 2
+    assert answer.trace.spans("pack")[0].facts["history_left_out"] > 0
     with pytest.raises(ContextWindowError, match=r"tools need \d+ tokens"):
         kind.made(kind.said("x"), window=2000)[0].chat("word " * 3000)
     card = {"description": "Read. " * 50, "fn_schema": add.metadata.fn_schema}
@@ -446,7 +446,7 @@ def test_the_trace_shows_steps_and_tools(kind: Kind) -> None:
     assert trace is not None
     assert (trace.name, trace.facts["question"], trace.facts["calls"]) == ("agent", "1 + 2?", 2)
     assert [step.name for step in trace.children] == ["step", "step"]
-    assert [step.facts for step in trace.children[0].named("tool")] == [
+    assert [step.facts for step in trace.children[0].spans("tool")] == [
         {"tool": "add", "arguments": '{"a": 1, "b": 2}', "result": "3", "is_error": False}
     ]
     assert all(step.seconds >= 0 for step in trace.walk())

@@ -17,7 +17,7 @@ def test_the_rows_are_those_of_passages_and_the_tokens_stand_where_they_say() ->
     assert isinstance(embedder, TokenEmbedder)
     with span("query") as root:
         found = embedder.embed_tokens(TEXTS)
-    assert [step.facts["provider"] for step in root.named("embed")] == ["ragcore"]
+    assert [step.facts["provider"] for step in root.spans("embed")] == ["ragcore"]
     assert found is not None
     rows, tokens = found
     assert rows == pytest.approx(embedder.embed_passages(TEXTS), abs=1e-5)

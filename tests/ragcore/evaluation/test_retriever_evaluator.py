@@ -67,7 +67,7 @@ def test_postprocessors_come_before_the_metrics_and_the_trace_has_the_scores() -
     evaluator = RetrieverEvaluator.from_metric_names(["mrr"], Finds(q="xa"), [AllButFirst()])
     with span("root") as root:
         assert evaluator.evaluate(QueryBundle("q"), ["a"]).metric_vals_dict == {"mrr": 1.0}
-    (step,) = root.named("evaluate")
+    (step,) = root.spans("evaluate")
     assert step.facts["mrr"] == 1.0
 
 

@@ -177,7 +177,7 @@ def test_written_questions_lose_their_marks_and_repetitions_and_are_as_many_as_w
         QueryFusionRetriever([fixed], ScriptedLLM([reply])).retrieve("q")
     assert sorted(asked.query_str for asked in fixed.asked) == sorted(questions)
     assert root.children[0].facts["questions"] == questions
-    asked = [step.facts["question"] for step in root.named("retrieve")[1:]]
+    asked = [step.facts["question"] for step in root.spans("retrieve")[1:]]
     assert asked == questions, "the trace is in order, however the threads ran"
 
 

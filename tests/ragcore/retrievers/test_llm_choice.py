@@ -29,7 +29,7 @@ def test_texts_are_asked_about_in_batches_and_the_best_of_all_come_first() -> No
 def test_a_reply_that_names_nothing_is_told_apart_from_one_that_says_nothing_helps() -> None:
     with span("root") as root:
         assert choose_texts(ScriptedLLM(["I like all of them.", ""]), "Q?", ["a", "b"], 1, workers=1) == []
-    assert [step.facts.get("unreadable", False) for step in root.named("choose")] == [True, False]
+    assert [step.facts.get("unreadable", False) for step in root.spans("choose")] == [True, False]
 
 
 def test_batches_are_asked_about_at_the_same_time() -> None:

@@ -104,7 +104,7 @@ def test_of_very_many_documents_no_more_are_looked_at_than_takes_a_moment() -> N
         store.put(Document(f"word{i}", f"d{i}"), [node])
     with span("ask") as trace:
         assert overview(store, 3).retrieve("Please summarise the documents")
-    assert trace.named("retrieve")[0].facts["looked_at"] == LOOKED_AT
+    assert trace.spans("retrieve")[0].facts["looked_at"] == LOOKED_AT
 
 
 def test_of_thousands_of_documents_only_those_are_asked_whose_passages_are_looked_at() -> None:
