@@ -1,7 +1,7 @@
 """The loop of every agent: ask the model, run the tools it calls, show it their results, until it answers.
 
 In each round the model is called once and may call tools. After the last round the model must answer with what it has. A task
-stores only its finished rounds: removing the last round undoes a step, and sources and messages are computed from the rounds.
+stores only its finished rounds: its answer, sources and passages are computed from them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
 from ragcore.agent.context_window import fit_call
@@ -20,7 +20,6 @@ from ragcore.chat_engine.base import (
     End,
     Reply,
     StreamingAgentChatResponse,
-    as_turn,
     memory_for,
     refuse_empty,
     system_and_prefix,
@@ -30,12 +29,12 @@ from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.observe import Span, span, start, stream_in
+from ragcore.observe import span, start, stream_in
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT
 from ragcore.query_engine.base import renumber_citations
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle, new_id
+from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.settings import services
 from ragcore.tools import Tool, ToolOutput, as_json, as_tools, run_tool
 
@@ -76,17 +75,13 @@ class Round:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """An unanswered message. `history` is the part of the conversation before it that fits; `chat_history`, if not None,
-    replaces the whole conversation when the task is finalized."""
+    """An unanswered message. `history` is the part of the conversation before it that fits."""
 
     message: str
     history: tuple[ChatMessage, ...]
     tools: Mapping[str, Tool]
     tool_choice: str = "auto"
-    chat_history: tuple[ChatMessage, ...] | None = None
-    task_id: str = field(default_factory=new_id)
     rounds: list[Round] = field(default_factory=list)
-    steps: list[Span] = field(default_factory=list)  # of all rounds, undone and failed ones included
 
     @property
     def sources(self) -> tuple[ToolOutput, ...]:
@@ -101,15 +96,6 @@ class Task:
     @property
     def last(self) -> Round | None:
         return self.rounds[-1] if self.rounds and self.rounds[-1].answer is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskStepOutput:
-    """The result of one step. `output.response` is "" before the last step."""
-
-    task_id: str
-    output: AgentChatResponse
-    is_last: bool
 
 
 class Agent(ChatEngine):
@@ -154,7 +140,6 @@ class Agent(ChatEngine):
         self._default_tool_choice = default_tool_choice
         self._parallel = allow_parallel_tool_calls
         self._log_level = logging.INFO if verbose else logging.DEBUG
-        self._tasks: dict[str, Task] = {}
 
     @classmethod
     def from_tools(
@@ -227,73 +212,10 @@ class Agent(ChatEngine):
             with closing(self._reply_of(task).pieces) as pieces:
                 for _ in pieces:
                     continue
-        done = self._response(task)
-        return Response(done.response, done.source_nodes, step, {"sources": done.sources})
+        answer = task.last.answer if task.last else None
+        return Response(answer or "", task.source_nodes, step, {"sources": task.sources})
 
     aquery = awaitable(query)
-
-    def create_task(
-        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
-    ) -> Task:
-        """Create a task for a message without calling the model. Delete a task that you do not finalize."""
-        refuse_empty(message)
-        replacement = None if chat_history is None else tuple(chat_history)
-        task = self._task(message, self._history(replacement), tool_choice)
-        task.chat_history = replacement
-        self._tasks[task.task_id] = task
-        return task
-
-    def run_step(self, task_id: str) -> TaskStepOutput:
-        """Run one round of a task. A finished task returns its last step again without a call. ValueError for an unknown task;
-        LLMErrors."""
-        task = self.get_task(task_id)
-        if task.last is None:
-            with closing(self._round(task)) as pieces:
-                for _ in pieces:
-                    continue
-        return self._step_output(task)
-
-    arun_step = awaitable(run_step)
-
-    def undo_step(self, task_id: str) -> None:
-        """Forget the last round of a task. Effects of its tools remain. ValueError if the task has no round."""
-        task = self.get_task(task_id)
-        if not task.rounds:
-            raise ValueError(f"task {task_id!r} has no step to undo")
-        task.rounds.pop()
-
-    def finalize_response(self, task_id: str) -> AgentChatResponse:
-        """Return a task's answer, add it to the conversation and forget the task. ValueError before the last step.
-
-        The trace has all steps, also undone ones, and their total `seconds`. Listeners receive the steps alone. A step's
-        `parent` is the span that was open when it ran, or None.
-        """
-        task = self.get_task(task_id)
-        if task.last is None:
-            raise ValueError(f"task {task_id!r} has no answer yet; run its next step")
-        reply = self._reply_of(task)
-        self._update(reply, task)
-        self._remember(task.chat_history, reply, as_turn(task.message, reply.answer or "", reply.between))
-        self.delete_task(task_id)
-        return replace(self._response(task), trace=self._trace(task))
-
-    def delete_task(self, task_id: str) -> None:
-        self._tasks.pop(task_id, None)
-
-    def list_tasks(self) -> list[Task]:
-        """The tasks that are neither finalized nor deleted, oldest first."""
-        return list(self._tasks.values())
-
-    def get_task(self, task_id: str) -> Task:
-        """ValueError for an unknown, finalized or deleted task."""
-        if task_id not in self._tasks:
-            raise ValueError(f"there is no task {task_id!r}; it was finalized or deleted, or never created")
-        return self._tasks[task_id]
-
-    def get_completed_steps(self, task_id: str) -> list[TaskStepOutput]:
-        """The results of all steps that were not undone, in order. ValueError for an unknown task."""
-        task = self.get_task(task_id)
-        return [self._step_output(replace(task, rounds=task.rounds[:number])) for number in range(1, len(task.rounds) + 1)]
 
     @abstractmethod
     def _call(self, task: Task, *, last: bool) -> LLMCall:
@@ -347,23 +269,10 @@ class Agent(ChatEngine):
         """The messages that the conversation stores between the user's message and the answer."""
         return ()
 
-    def _response(self, task: Task) -> AgentChatResponse:
-        answer, end = (task.last.answer or "", task.last.end) if task.last else ("", End.ANSWERED)
-        return AgentChatResponse(answer, task.sources, task.source_nodes, end=end)
-
-    def _trace(self, task: Task) -> Span:
-        calls = sum(len(step.spans("llm")) for step in task.steps)
-        facts = {"mode": self.mode, "question": task.message, "calls": calls}
-        return Span(self.span_name, facts, task.steps[0].started, sum(step.seconds for step in task.steps), children=task.steps)
-
-    def _step_output(self, task: Task) -> TaskStepOutput:
-        return TaskStepOutput(task.task_id, self._response(task), task.last is not None)
-
     def _round(self, task: Task) -> Generator[str, None, None]:
         """Run the next round and append it to the task when it finishes."""
         number = len(task.rounds) + 1
         step = start("step", round=number, of=self._max_iterations)
-        task.steps.append(step)
         yield from stream_in(step, self._ask_and_act(task, last=number > self._max_iterations))
 
     def _ask_and_act(self, task: Task, *, last: bool) -> Generator[str, None, None]:

@@ -28,7 +28,7 @@ def test_a_failure_is_noted_in_every_step_it_passes_and_raised() -> None:
     assert [s.error for s in root.walk()] == ["boom", "boom"]
 
 
-def test_a_stream_belongs_to_its_step_and_does_not_leak_it_to_the_reader() -> None:
+def test_stream_belongs_to_its_step_and_not_to_the_reader() -> None:
     def pieces() -> Generator[str, None, int]:
         with span("first"):
             pass
@@ -148,7 +148,7 @@ def test_listeners_hear_in_the_order_in_which_they_came() -> None:
     assert told == ["first started", "second started", "first finished", "second finished"]
 
 
-def test_a_listener_that_is_removed_hears_no_more_and_the_others_go_on(heard: Heard) -> None:
+def test_removed_listener_hears_no_more_and_others_continue(heard: Heard) -> None:
     listener = Heard()
     remove = add_listener(listener)
     remove()

@@ -16,7 +16,7 @@ def test_whatever_is_written_down_is_read_back_with_every_field(item: Item) -> N
     assert fields(decode_item(encode_item(item))) == fields(item)
 
 
-def test_a_plain_passage_costs_little_more_than_its_text_and_its_id() -> None:
+def test_plain_passage_costs_little_more_than_text_and_id() -> None:
     assert json.loads(encode_item(TextNode("words", "n1"))) == {"text": "words", "id_": "n1", "metadata": {}}
 
 
