@@ -99,7 +99,7 @@ def measured(name: str, change: Callable[[str, random.Random], str | None], embe
                         "tokens in the answer": token_recall(said, answers) if answers else None,
                         "answerable refused": is_refusal(said) if answers else None,
                         "unanswerable refused": None if answers else is_refusal(said),
-                        "taken for misspelt": any("meant" in step.facts for step in root.named("retrieve")),
+                        "taken for misspelt": any("meant" in step.facts for step in root.spans("retrieve")),
                     }
                 )
     title = f"{name}, {len(rows['changed'])} questions"

@@ -1,4 +1,4 @@
-"""Pydantic, by the path under which scripts of LlamaIndex import it: `from ragcore.bridge.pydantic import BaseModel`."""
+"""Pydantic under LlamaIndex's path: `from ragcore.bridge.pydantic import BaseModel`."""
 
 import sys
 

@@ -23,7 +23,7 @@ from ragcore.prompts.wording import (
     in_chat,
 )
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
-from ragcore.response_synthesizers.modes import Prompts, ResponseMode, worded
+from ragcore.response_synthesizers.modes import Prompts, ResponseMode, override_prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage
 from ragcore.tools import QueryEngineTool
@@ -91,10 +91,10 @@ def chat_engine(
 
 
 def _prompts(mode: ChatMode, wording: Mapping[str, Prompt]) -> Prompts:
-    """The prompts of the mode's answers. The system prompt comes before them; an agent has it itself."""
+    """The prompts of the mode's answers. The system prompt comes before them; agents add it themselves."""
 
     if mode in (ChatMode.REACT, ChatMode.OPENAI, ChatMode.SIMPLE):
-        return worded(wording)
+        return override_prompts(wording)
 
     def current(prompt: Prompt) -> Prompt:
         return wording.get(prompt.name, prompt)

@@ -1,9 +1,9 @@
-"""The synchronous library in an event loop: two wrappers give the methods of a class their async twins.
+"""Uses the synchronous library in an event loop: two wrappers derive async twins of a class's methods.
 
 aquery = awaitable(query)                  # answer = await engine.aquery("...")
 astream_chat = awaitable_stream(stream_chat)   # async for piece in await llm.astream_chat(messages)
 
-A twin has the parameters of its method, by ParamSpec, so that a type checker sees a misspelt one.
+A twin has the same parameters as its method (by ParamSpec), so that a type checker detects a misspelt one.
 """
 
 from __future__ import annotations

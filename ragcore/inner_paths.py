@@ -1,7 +1,7 @@
-"""The inner paths by which scripts written for LlamaIndex import names, such as `ragcore.vector_stores.types`.
+"""LlamaIndex's inner import paths, such as `ragcore.vector_stores.types`.
 
-Each is an empty module that passes on the names of the packages in `PATHS`, so that there is one place for each name. A path
-is looked up only where ragcore has no module of its own.
+Each path is an empty module that forwards to the packages in `PATHS`, so that each name is defined once. A path is looked up
+only if ragcore has no module of that name.
 
 >>> from ragcore.vector_stores.types import MetadataFilters
 >>> from ragcore.base.llms.types import ChatMessage
@@ -18,8 +18,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-# The package below which the modules are, the modules, and the packages whose names they have; those are ragcore's, but for
-# llama_index_instrumentation.
+# Each row: the parent package, the modules below it, and the packages whose names they export. All packages are ragcore's,
+# except llama_index_instrumentation.
 PATHS = """
 base: base_query_engine query_pipeline.query base_selector = query_engine selectors
 base: base_retriever base_auto_retriever = retrievers
@@ -81,12 +81,12 @@ workflow: context context_serializers decorators errors events handler workflow 
 
 
 def install() -> None:
-    """Look these paths up from now on, after everything else."""
+    """Register the finder for these paths after all others."""
     sys.meta_path.append(_InnerPaths(_table()))
 
 
 def _table() -> dict[str, tuple[str, ...]]:
-    """The packages that each path passes on; none for what is only on the way to a path."""
+    """The packages to which each path forwards; () for the parents of a path."""
     table: dict[str, tuple[str, ...]] = {}
     for row in PATHS.strip().splitlines():
         parent, _, rest = row.partition(":")
@@ -110,18 +110,18 @@ class _InnerPaths(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True) if fullname in self._table else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _PassedOn(spec.name)
+        return _PathModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["homes"] = self._table[module.__name__]
 
 
-class _PassedOn(ModuleType):
+class _PathModule(ModuleType):
     homes: Sequence[str] = ()
 
     def __getattr__(self, name: str) -> object:
         if not name.startswith("_"):
             for home in self.homes:
-                if (found := getattr(import_module(home), name, None)) is not None:
-                    return found
+                if (value := getattr(import_module(home), name, None)) is not None:
+                    return value
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Events and spans by LlamaIndex's names, from the package `llama-index-instrumentation` (extra: workflow).
+"""Events and spans under LlamaIndex's names, from the package `llama-index-instrumentation` (extra: workflow).
 
-What `ragcore.observe` tells is passed on to the handlers of its dispatchers, as an event at the begin and at the end of each
-stage; the facts of the span, as traces keep them, are its attributes.
+The dispatcher's handlers receive an event at the start and at the end of each stage of `ragcore.observe`. The facts of the
+span are the attributes of the event.
 
 >>> from ragcore.instrumentation.event_handlers import BaseEventHandler
 >>> heard = []
@@ -32,7 +32,7 @@ except ImportError as error:
     ) from error
 
 __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
-_STAGES = {  # of spans, and how their events are called
+_STAGES = {  # the names of spans and of their events
     "llm": "LLMChat",
     "embed": "Embedding",
     "retrieve": "Retrieval",
@@ -55,7 +55,7 @@ _EVENTS = {
 globals().update(_EVENTS)
 
 
-class _PassedOn(Listener):
+class _Forwarder(Listener):
     def on_start(self, step: Span) -> None:
         _tell(step, "Start")
 
@@ -68,4 +68,4 @@ def _tell(step: Span, end: str) -> None:
         get_dispatcher("ragcore").event(_EVENTS[f"{_STAGES[step.name]}{end}Event"](**step.facts))
 
 
-add_listener(_PassedOn())
+add_listener(_Forwarder())

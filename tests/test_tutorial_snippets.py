@@ -631,7 +631,7 @@ def test_v5_custom_model_answers_and_streams_its_own_words(walk: Walk) -> None:
     assert after.printed == "WHAT DID THE AUTHOR DO?\n"
     answer = after.loud.query("So?")
     assert answer.response == "SO?"
-    assert answer.trace.named("llm")[0].facts["model"] == "loud"
+    assert answer.trace.spans("llm")[0].facts["model"] == "loud"
 
 
 # --- timings ------------------------------------------------------------------------------------------------------------------

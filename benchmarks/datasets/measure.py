@@ -193,7 +193,7 @@ def _in_conversation(opened: Indexed, trial: Trial, wide: Ask) -> tuple[list[str
     asked = replace(wide, question=trial.question.text, chat_mode=CONDENSED_CHAT)
     stream = opened.library.answer(asked, talk)
     stream.close()  # the passages are found, and nobody reads the answer
-    condensed = stream.trace.named("condense") if stream.trace is not None else []
+    condensed = stream.trace.spans("condense") if stream.trace is not None else []
     searched = str(condensed[0].facts.get("question", "")) if condensed else trial.question.text
     return list(dict.fromkeys(str(hit.node.ref_doc_id) for hit in stream.source_nodes)), searched
 

@@ -130,7 +130,7 @@ class Asker:
 
 def row_of(message: Message, trace: Span | None) -> Row:
     """What the judges look at: the text with its sources as a person sees them, and the calls behind it."""
-    calls = [step for step in (trace.named("llm") if trace else ()) if "reply" in step.facts]
+    calls = [step for step in (trace.spans("llm") if trace else ()) if "reply" in step.facts]
     facts = message.facts
     return {
         "answer": message.text,

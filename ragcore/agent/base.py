@@ -32,7 +32,7 @@ from ragcore.memory import ChatMemoryBuffer
 from ragcore.observe import span, start, stream_in
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT
-from ragcore.query_engine.base import cited_anew
+from ragcore.query_engine.base import renumber_citations
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.settings import services
@@ -385,7 +385,7 @@ def _passages_by_id(outputs: Sequence[ToolOutput]) -> dict[str, NodeWithScore]:
 def _observation(output: ToolOutput, places: Mapping[str, int]) -> str:
     """The content with its citations renumbered to the passages of all tools."""
     nodes = output.source_nodes
-    return cited_anew(Response(output.content, nodes), places, len(places)) if nodes else output.content
+    return renumber_citations(Response(output.content, nodes), places, len(places)) if nodes else output.content
 
 
 def _only_nothing_found(task: Task) -> bool:

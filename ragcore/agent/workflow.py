@@ -42,7 +42,7 @@ from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
 from ragcore.storage.chat_store import message_from_dict, message_to_dict
-from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, ToolSelection, as_tools, checked
+from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, ToolSelection, as_tools, check_arguments
 from ragcore.workflow import Context, Event, StopEvent, Workflow, WorkflowHandler, step
 
 __all__ = [
@@ -461,7 +461,7 @@ async def _write_scratchpad(ctx: Context, messages: Sequence[ChatMessage]) -> No
 async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context) -> ToolOutput:
     """The tool's result; an error becomes a result. The tool receives the context if it has a parameter for it."""
     try:
-        values = checked(tool.metadata, arguments)
+        values = check_arguments(tool.metadata, arguments)
     except ArgumentsError as error:
         return ToolOutput(f"Error: {error}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
     if (name := getattr(tool, "ctx_param_name", None)) is not None:

@@ -16,7 +16,7 @@ from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
+from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
 from ragcore.response_synthesizers.modes import Prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, QueryBundle
@@ -98,7 +98,7 @@ class ContextChatEngine(ChatEngine):
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         bundle = QueryBundle(self._question(message, history))
-        nodes = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
+        nodes = run_postprocessors(self._retriever.retrieve(bundle), bundle, self._postprocessors)
         # A model that only quotes ignores the conversation: it needs the condensed question.
         question = bundle.query_str if self._llm.metadata.is_extractive else message
         answer = self._synthesizer.stream(question, nodes, (*self._prefix, *history))

@@ -12,7 +12,7 @@ from ragcore.errors import Problem, RagError
 from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset
 from ragcore.evaluation.metrics import BaseRetrievalMetric, RetrievalMetricResult, resolve_metrics
 from ragcore.observe import span
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
+from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
 from ragcore.schema import QueryBundle, as_bundle
 
 
@@ -60,7 +60,7 @@ class RetrieverEvaluator:
         """All scores are 0 where nothing was found. ValueError where nothing is expected."""
         bundle = as_bundle(query)
         with span("evaluate", evaluator=type(self).__name__, question=bundle.query_str) as step:
-            hits = postprocessed(self.retriever.retrieve(bundle), bundle, self.node_postprocessors)
+            hits = run_postprocessors(self.retriever.retrieve(bundle), bundle, self.node_postprocessors)
             retrieved = tuple(hit.node.id_ for hit in hits)
             scores = {
                 metric.metric_name: metric.compute(expected_ids=expected_ids, retrieved_ids=retrieved)

@@ -16,8 +16,8 @@ class MetadataReplacementPostProcessor(BaseNodePostprocessor):
         self._key = target_metadata_key
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        return [self._replaced(hit) for hit in nodes]
+        return [self._replace_text(hit) for hit in nodes]
 
-    def _replaced(self, hit: NodeWithScore) -> NodeWithScore:
+    def _replace_text(self, hit: NodeWithScore) -> NodeWithScore:
         text = hit.metadata.get(self._key)
         return hit if text is None else replace(hit, node=replace(hit.node, text=str(text)))

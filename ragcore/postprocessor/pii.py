@@ -21,10 +21,10 @@ class PIINodePostprocessor(BaseNodePostprocessor):
     """
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        return [replace(hit, node=replace(hit.node, text=_masked(hit.text))) for hit in nodes]
+        return [replace(hit, node=replace(hit.node, text=_mask(hit.text))) for hit in nodes]
 
 
-def _masked(text: str) -> str:
+def _mask(text: str) -> str:
     return _NUMBER.sub(lambda match: _number(match.group()), _MAIL.sub("[EMAIL]", text))
 
 

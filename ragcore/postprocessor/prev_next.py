@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import ClassVar, Literal, TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.context_window import shortened
+from ragcore.llms.context_window import shorten_texts
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.prompts.prompt import Passage, Variables
@@ -64,7 +64,7 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
 
     def _side(self, hit: NodeWithScore, question: str) -> Direction:
         with span("choose", texts=1) as step:
-            (text,) = shortened(self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step)
+            (text,) = shorten_texts(self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step)
             variables: Variables = {"context_str": (Passage(text),), "query_str": question}
             reply = self._llm.generate(LLMCall(self._prompt, variables)).text
         named = re.search(r"\b(previous|next|none)\b", reply.lower())

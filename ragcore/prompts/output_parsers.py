@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Generic
 
-from ragcore.prompts.structured_output import Form, parsed
+from ragcore.prompts.structured_output import Form, parse_form
 from ragcore.prompts.templates import BaseOutputParser
 
 
@@ -17,7 +17,7 @@ class PydanticOutputParser(BaseOutputParser, Generic[Form]):
 
     def parse(self, output: str) -> Form:
         """Ignores text around the JSON. LLMProtocolError for an answer without JSON of that form."""
-        return parsed(output, self.output_cls)
+        return parse_form(output, self.output_cls)
 
     def format(self, query: str) -> str:
         schema = json.dumps(self.output_cls.model_json_schema(), ensure_ascii=False)

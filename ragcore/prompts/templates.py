@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ragcore.prompts.prompt import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, shown, with_history
+from ragcore.prompts.prompt import (
+    ORIGINS,
+    Origin,
+    Part,
+    Prompt,
+    RenderedMessage,
+    Task,
+    Variables,
+    as_text,
+    delimit,
+    with_history,
+)
 from ragcore.schema import ChatMessage, MessageRole
 
 _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
@@ -85,10 +96,10 @@ class PromptTemplate(Prompt):
         """The names of the missing values."""
         return frozenset(map(self._variable_of, self.template_vars)) - self.fixed.keys()
 
-    def checked(self, variables: Variables) -> Variables:
+    def check_variables(self, variables: Variables) -> Variables:
         """As of any prompt; a value with a function may be missing."""
         missing = self.variables & self.function_mappings.keys() - variables.keys()
-        Prompt.checked(self, {**variables, **dict.fromkeys(missing, "")})
+        Prompt.check_variables(self, {**variables, **dict.fromkeys(missing, "")})
         return variables
 
     @property
@@ -117,11 +128,11 @@ class PromptTemplate(Prompt):
         values = {**self.fixed, **variables}
         bare = {name: as_text(value) for name, value in values.items()}
         computed = {name: function(**bare) for name, function in self.function_mappings.items()}
-        texts = {name: shown(name, values.get(name, ""), text) for name, text in {**bare, **computed}.items()}
+        texts = {name: delimit(name, values.get(name, ""), text) for name, text in {**bare, **computed}.items()}
         rendered = [RenderedMessage(message.role, tuple(self._parts(message.content, texts))) for message in self.messages]
         if self.output_parser is not None and rendered:
             place = 0 if rendered[0].role is MessageRole.SYSTEM else -1
-            rendered[place] = _formatted(rendered[place], self.output_parser)
+            rendered[place] = _add_format(rendered[place], self.output_parser)
         return with_history(rendered, history)
 
     def _parts(self, template: str, texts: Mapping[str, str]) -> Iterator[Part]:
@@ -214,7 +225,7 @@ class SelectorPromptTemplate:
         return _template(self.select(llm)).format_messages(llm, **values)
 
 
-def _formatted(message: RenderedMessage, parser: BaseOutputParser) -> RenderedMessage:
+def _add_format(message: RenderedMessage, parser: BaseOutputParser) -> RenderedMessage:
     """The text that the parser adds is an instruction, or the whole text if the parser changes it."""
     new, old = parser.format(message.content), message.content
     if (place := new.find(old)) < 0:

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Protocol
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.query_engine.base import BaseQueryEngine, combined
+from ragcore.query_engine.base import BaseQueryEngine, combine_answers
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import QueryBundle
-from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+from ragcore.selectors import BaseSelector, HasDescription, get_selector_from_llm
 
 
 class EngineTool(Protocol):
@@ -23,7 +23,7 @@ class EngineTool(Protocol):
     def query_engine(self) -> Any: ...
 
     @property
-    def metadata(self) -> Described: ...
+    def metadata(self) -> HasDescription: ...
 
 
 class RouterQueryEngine(BaseQueryEngine):
@@ -73,4 +73,4 @@ class RouterQueryEngine(BaseQueryEngine):
             answer.extra.update(extra)
             return answer
         answers = in_order(lambda engine: engine.query(query), engines)
-        return combined(self._summarizer, query, answers, [""] * len(answers), extra)
+        return combine_answers(self._summarizer, query, answers, [""] * len(answers), extra)

@@ -35,10 +35,10 @@ def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_me
     if not openers:
         return []
     turn, turn_costs = messages[openers[-1] :], costs[openers[-1] :]
-    return _shortened(turn, turn_costs, tokens, count)
+    return _shorten_turn(turn, turn_costs, tokens, count)
 
 
-def _shortened(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count) -> list[ChatMessage]:
+def _shorten_turn(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count) -> list[ChatMessage]:
     contents = [count(message.content) for message in turn]
     overlong = [content > tokens for content in contents]
     if not any(overlong):

@@ -16,7 +16,7 @@ from ragcore.llms.base import LLM
 from ragcore.observe import Span, start, stream_in
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
-from ragcore.prompts.structured_output import parsed
+from ragcore.prompts.structured_output import parse_form
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
@@ -63,11 +63,11 @@ def passages_from(nodes: Sequence[NodeWithScore]) -> Passages:
 
     Metadata that a model may see goes above the text, in the template of the node. The label replaces that of the file.
     """
-    best = max((found.get_score() for found in nodes), default=0.0)
-    shares = [1.0 if found.score is None or best <= 0 else max(found.score, 0.0) / best for found in nodes]
+    best = max((hit.get_score() for hit in nodes), default=0.0)
+    shares = [1.0 if hit.score is None or best <= 0 else max(hit.score, 0.0) / best for hit in nodes]
     return tuple(
-        Passage(_text_of(found.node), number, source_label(found.node), share)
-        for number, (found, share) in enumerate(zip(nodes, shares, strict=True), 1)
+        Passage(_text_of(hit.node), number, source_label(hit.node), share)
+        for number, (hit, share) in enumerate(zip(nodes, shares, strict=True), 1)
     )
 
 
@@ -108,8 +108,8 @@ class Synthesizer(PromptMixin):
         streaming: bool = False,
         verbose: bool = False,
     ) -> None:
-        """Without a model, the one that `ragcore.settings.services` gives. With `use_async`, `workers` independent calls are
-        made at the same time. With `verbose` each trace is logged."""
+        """The default model is that of `ragcore.settings.services`. With `use_async`, `workers` independent calls run in
+        parallel. `verbose` logs each trace."""
         self.streaming = streaming
         self.verbose = verbose
         self.llm = services().llm if llm is None else llm
@@ -136,7 +136,7 @@ class Synthesizer(PromptMixin):
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> Response:
-        """Without nodes there is no call: the answer, in the language of the question, is that nothing was found. LLMErrors;
+        """Without nodes there is no call; the answer states, in the question's language, that there are no passages. LLMErrors;
         LLMProtocolError for a reply not of `output_cls`.
 
         `additional_source_nodes` are sources that no call reads. `prev_response`, for refine and compact, is an answer to
@@ -309,7 +309,7 @@ def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> P
         for piece in pieces:
             reply += piece
             yield ""
-    output = parsed(reply, model)
+    output = parse_form(reply, model)
     extra["output"] = output
     answer = output.model_dump_json()
     yield answer
@@ -327,7 +327,7 @@ def count_calls(step: Span, pieces: Generator[str, None, object]) -> Generator[s
         yield from pieces
     finally:
         spent = step.total_tokens()
-        step.note(calls=len(step.named("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
+        step.note(calls=len(step.spans("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
 
 
 def get_response_synthesizer(

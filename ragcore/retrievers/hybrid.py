@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 POOL = 50  # candidates from each side
 COSINE_SHARE = 0.6
 LIKED = 6  # passages, the best
-FEEDBACK = 1 / 3  # what being like them counts where the cosine to the question counts 1
+FEEDBACK = 1 / 3  # weight of the similarity to them, relative to the cosine to the question
 FOREIGN_SHARE = 0.2
 MANY = 6  # candidates of a document whose name then counts
 OTHERS = 0.8
@@ -139,7 +139,7 @@ class HybridRetriever(BaseRetriever):
         return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
-        """By cosine. An empty list while the vectors are damaged: until they are rebuilt, words alone find passages."""
+        """The nearest by cosine; [] while the vectors are damaged, so that keyword search still works until a rebuild."""
         try:
             return self._store.search(vector, self._pool, self._scope)
         except DamagedStoreError as error:

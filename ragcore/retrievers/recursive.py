@@ -46,9 +46,9 @@ class RecursiveRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         visited = {self._root_id: None}
-        found = distinct(self._from(self._retrievers[self._root_id], query, visited))
+        hits = distinct(self._from(self._retrievers[self._root_id], query, visited))
         step.note(visited=list(visited))
-        return found
+        return hits
 
     def _from(self, retriever: Retriever, query: QueryBundle, visited: dict[str, None]) -> Iterator[NodeWithScore]:
         for hit in retriever.retrieve(query):

@@ -10,7 +10,7 @@ from ragcore.llms.base import LLM
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever, distinct
 from ragcore.schema import NodeWithScore, QueryBundle
-from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+from ragcore.selectors import BaseSelector, HasDescription, get_selector_from_llm
 
 
 class RetrieverToolLike(Protocol):
@@ -20,7 +20,7 @@ class RetrieverToolLike(Protocol):
     def retriever(self) -> Any: ...
 
     @property
-    def metadata(self) -> Described: ...
+    def metadata(self) -> HasDescription: ...
 
 
 class RouterRetriever(BaseRetriever):

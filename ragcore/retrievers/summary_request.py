@@ -1,7 +1,7 @@
-"""Passages for a summary. "Summarise these documents" resembles none of their passages.
+"""Selects passages for a summary, because a request such as "Summarise these documents" resembles none of them.
 
-Each document gives central passages that do not repeat each other, a spreadsheet also a description of its whole table. More
-than DOCUMENTS are grouped by topic, and each group gives its central passages and the names of its documents.
+Each document contributes central passages that do not repeat each other, a spreadsheet also a description of its whole table.
+More than DOCUMENTS are grouped by topic; each group contributes its central passages and the names of its documents.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REPEATED = 0.97  # cosine to a passage of another document, from which it is a d
 
 
 class OverviewRetriever(BaseRetriever):
-    """Passages for a summary of all documents, or of some by their names; other questions go to the retriever `otherwise`.
+    """Passages for a summary of all documents, or of some by their names; other questions go to the retriever `fallback`.
 
     Each document gives at least one passage, and up to `per_document` as far as MOST allows.
     """
@@ -55,26 +55,26 @@ class OverviewRetriever(BaseRetriever):
         store: Store,
         top_k: int,
         *,
-        otherwise: BaseRetriever,
+        fallback: BaseRetriever,
         document_ids: Collection[str] | None = None,
         per_document: int = 1,
     ) -> None:
         self._store = store
         self._top_k = top_k
         self._document_ids = document_ids
-        self._otherwise = otherwise
+        self._fallback = fallback
         self._per_document = per_document
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         documents = self._documents_to_summarise(query.query_str)
         if documents is None:
-            step.note(retriever=self._otherwise.name)
-            return self._otherwise._retrieve(query, step)
+            step.note(retriever=self._fallback.name)
+            return self._fallback._retrieve(query, step)
         try:
             nodes = [node for node in self._spread(documents) if node.embedding is not None]  # None: damaged
         except DamagedStoreError as error:
             step.note(damaged=error.what)
-            return self._otherwise._retrieve(query, step)
+            return self._fallback._retrieve(query, step)
         step.note(looked_at=len(nodes))
         if not nodes or self._top_k <= 0:
             return []

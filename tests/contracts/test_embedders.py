@@ -149,7 +149,7 @@ def test_each_call_is_a_step_of_the_trace(embedder: BaseEmbedding) -> None:
     with span("query") as root:
         embedder.embed_passages(["one two", "three"])
         embedder.embed_query("one")
-    passages, query = root.named("embed")
+    passages, query = root.spans("embed")
     facts = {"model": embedder.name, "dimension": embedder.dimension}
     assert {**facts, "count": 2, "query": False}.items() <= passages.facts.items()
     assert {**facts, "count": 1, "query": True}.items() <= query.facts.items()

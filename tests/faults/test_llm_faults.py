@@ -393,7 +393,7 @@ def test_a_stream_that_breaks_off_keeps_what_was_said(opened: Open, fault: Fault
     assert caught.value.partial == "The ferry leaves"
     assert naps.seconds == []
     assert pickle.loads(pickle.dumps(caught.value)).partial == "The ferry leaves"
-    (step,) = root.named("llm")
+    (step,) = root.spans("llm")
     assert step.facts["reply"] == "The ferry leaves"
     assert step.error == str(caught.value)
 

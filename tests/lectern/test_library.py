@@ -117,7 +117,7 @@ def test_follow_up_is_searched_with_the_previous_subject(open_library: Callable[
     assert "Ada Penrose did. [1]" in [part.content for part in llm.calls[-1].call.history]
     trace = library.conversations.trace(message.id)
     assert trace is not None
-    assert [step.facts["prompt"] for step in trace.named("llm")] == ["condense_question", "context_chat"]
+    assert [step.facts["prompt"] for step in trace.spans("llm")] == ["condense_question", "context_chat"]
 
 
 class Silent(ScriptedLLM):
@@ -585,7 +585,7 @@ def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[...,
         assert message is not None
         assert message.facts is not None
         assert trace is not None
-        assert (message.state, message.facts.calls) == ("done", len(trace.named("llm"))), (mode, chat_mode)
+        assert (message.state, message.facts.calls) == ("done", len(trace.spans("llm"))), (mode, chat_mode)
 
 
 def test_that_nothing_was_found_is_not_remembered_as_an_answer(open_library: Callable[..., Library]) -> None:

@@ -18,7 +18,7 @@ def test_results_and_steps_are_in_item_order_for_any_duration() -> None:
     with span("root") as root:
         assert in_order(work, range(4)) == [0, 1, 4, 9]
     assert [step.facts["part"] for step in root.children] == [1, 2, 3, 4]
-    assert [step.facts["item"] for step in root.named("inside")] == [0, 1, 2, 3]
+    assert [step.facts["item"] for step in root.spans("inside")] == [0, 1, 2, 3]
 
 
 def test_items_run_at_the_same_time_up_to_the_number_of_workers() -> None:

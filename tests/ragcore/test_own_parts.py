@@ -248,7 +248,7 @@ def test_postprocessor_with_fields_edits_scores_not_the_trace() -> None:
     response = engine.query("What is a lectern?")
     assert response.source_nodes[0].get_score() == pytest.approx(before - 2)
     assert response.trace is not None
-    (step,) = response.trace.named("retrieve")
+    (step,) = response.trace.spans("retrieve")
     assert step.facts["found"][0]["score"] == pytest.approx(before)
 
 

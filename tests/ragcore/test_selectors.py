@@ -168,7 +168,7 @@ def test_reply_without_a_choice_falls_back_to_the_nearest(of: object, reply: str
 
 
 def selected(root: Span) -> Span:
-    (step,) = root.named("select")
+    (step,) = root.spans("select")
     return step
 
 

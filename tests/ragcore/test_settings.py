@@ -169,4 +169,4 @@ def test_served_model_is_called_with_the_set_sizes(kind: type[Ollama | OpenAICom
     asked = [chat.body.get("options", {}) | chat.body for chat in server.chats]
     assert [body.get("num_ctx") for body in asked] == ([32_000, 32_000, 900, 8192] if kind is Ollama else [None] * 4)
     assert [body.get("num_predict", body.get("max_tokens")) for body in asked] == [2_000, 2_000, 90, 768]
-    assert [step.facts["provider"] for step in root.named("llm")] == [llm.provider] * 4
+    assert [step.facts["provider"] for step in root.spans("llm")] == [llm.provider] * 4

@@ -372,7 +372,7 @@ def test_a_tool_that_looks_for_nothing_has_no_passages() -> None:
 def test_the_trace_has_name_arguments_and_result() -> None:
     with span("root") as root:
         run_tool(FunctionTool.from_defaults(int_mult), {"a": 2, "b": 3})
-    (step,) = root.named("tool")
+    (step,) = root.spans("tool")
     assert step.facts == {"tool": "int_mult", "arguments": '{"a": 2, "b": 3}', "result": "6", "is_error": False}
     assert step.seconds >= 0
 

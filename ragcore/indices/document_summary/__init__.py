@@ -1,4 +1,4 @@
-"""A summary of each document: finds whole documents by what they are about."""
+"""Retrieves whole documents by their summaries."""
 
 from typing import TYPE_CHECKING
 

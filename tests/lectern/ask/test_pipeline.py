@@ -72,7 +72,7 @@ def test_chosen_passages_that_are_gone_are_left_out_and_named(library: Library) 
     answer = library.answer(Ask(QUESTION, chat_mode=None, node_ids=("n3", "was", "n0", "is-no-more"))).whole()
     assert [hit.node.id_ for hit in answer.source_nodes] == ["n3", "n0"]
     assert answer.trace is not None
-    (step,) = answer.trace.named("retrieve")
+    (step,) = answer.trace.spans("retrieve")
     assert (step.facts["retriever"], step.facts["gone"]) == ("chosen", ["was", "is-no-more"])
 
 

@@ -51,7 +51,7 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(
     assert (read.text, read.state, read.sources, read.facts, read.ask) == ("It was Ada. [1]", "done", (SOURCE,), FACTS, ask)
     read_trace = kept.trace(answer.id)
     assert isinstance(read_trace, Span)
-    assert [step.facts for step in read_trace.named("llm")] == [{"reply": "It was Ada."}]
+    assert [step.facts for step in read_trace.spans("llm")] == [{"reply": "It was Ada."}]
 
 
 def test_an_ask_of_an_earlier_version_is_read_as_it_was_meant() -> None:

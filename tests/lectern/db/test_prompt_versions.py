@@ -130,7 +130,7 @@ def test_next_answer_uses_the_new_prompt_and_its_trace_shows_it(tmp_path: Path, 
     said = [message.content for call in llm.calls for message in call.messages]
     assert any("ZEBRA" in text for text in said)
     assert answer.trace is not None
-    shown = [part["text"] for call in answer.trace.named("llm") for m in call.facts["messages"] for part in m["parts"]]
+    shown = [part["text"] for call in answer.trace.spans("llm") for m in call.facts["messages"] for part in m["parts"]]
     assert any("ZEBRA" in text for text in shown)
     library.close()
 

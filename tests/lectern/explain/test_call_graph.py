@@ -89,7 +89,7 @@ def prompt_of(shown: CallGraph, number: int) -> str:
 
 def spoken(trace: Span) -> list[str]:
     return [
-        "".join(part["text"] for message in call.facts["messages"] for part in message["parts"]) for call in trace.named("llm")
+        "".join(part["text"] for message in call.facts["messages"] for part in message["parts"]) for call in trace.spans("llm")
     ]
 
 
@@ -107,7 +107,7 @@ def test_every_call_appears_once_in_order_for_any_outcome(
 ) -> None:
     trace = trace_answer(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
     shown = build_call_graph(trace)
-    assert [call.number for call in shown.calls] == list(range(1, len(trace.named("llm")) + 1))
+    assert [call.number for call in shown.calls] == list(range(1, len(trace.spans("llm")) + 1))
     assert ["".join(t for said in call.messages for _o, t in said.parts) for call in shown.calls] == spoken(trace)
     assert [step.call for step in shown.steps if step.kind == "call"] == [call.number for call in shown.calls]
     for call in shown.calls:
@@ -134,7 +134,7 @@ def test_call_has_the_passages_and_replies_of_its_prompt(mode: str, number: int,
         assert set(markers("passage", prompt)) <= set(call.passages)
         assert set(markers("reply", prompt)) <= {markers("reply", shown.calls[n - 1].reply)[0] for n in call.inputs}
     called = [n for call in shown.calls for n in call.passages]
-    left_out = [n for step in trace.named("pack") for n in step.facts.get("left_out", ())]  # by one call that has no room
+    left_out = [n for step in trace.spans("pack") for n in step.facts.get("left_out", ())]  # by one call that has no room
     assert not left_out or mode == "simple_summarize"
     assert {*called, *left_out} == set(range(1, number + 1))
     assert not set(called) & set(left_out)

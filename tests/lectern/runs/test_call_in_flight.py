@@ -72,10 +72,10 @@ def test_passages_and_token_count_are_known_while_model_reads(runs: AnswerRuns, 
     assert run.call is None
     trace = runs._library.conversations.trace(run.message_id)
     assert trace is not None
-    messages = trace.named("llm")[0].facts["messages"]
+    messages = trace.spans("llm")[0].facts["messages"]
     prompt = "\n\n".join("".join(part["text"] for part in message["parts"]) for message in messages)
     assert call.prompt_tokens == runs._library.llm().count_tokens(prompt) > 100
-    assert "stage" not in trace.named("llm")[0].to_dict()
+    assert "stage" not in trace.spans("llm")[0].to_dict()
 
 
 def test_remaining_seconds_fall_by_the_speed_of_past_answers(runs: AnswerRuns, server: ScriptedServer) -> None:

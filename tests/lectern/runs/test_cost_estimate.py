@@ -98,7 +98,7 @@ def test_as_many_calls_and_tokens_are_used_as_were_said_before(
     spent = library.answer(ask).whole().trace
     assert spent is not None
     tokens = spent.total_tokens()
-    assert said.calls == len(llm.calls) == len(spent.named("llm"))
+    assert said.calls == len(llm.calls) == len(spent.spans("llm"))
     if window // 4 >= ANSWER_TOKENS:  # else the replies of the test are longer than a model's may be
         assert (said.prompt_tokens, said.completion_tokens) == (tokens.prompt, tokens.completion)
 
@@ -172,7 +172,7 @@ def test_thousands_of_passages_are_priced_fast_and_accurately(tmp_path: Path) ->
         else:
             spent = library.answer(ask).whole().trace
             assert spent is not None
-            assert said.calls == pytest.approx(len(spent.named("llm")), rel=0.1)
+            assert said.calls == pytest.approx(len(spent.spans("llm")), rel=0.1)
             assert said.prompt_tokens == pytest.approx(spent.total_tokens().prompt, rel=0.1)
     library.close()
 
@@ -398,4 +398,4 @@ def test_a_stopped_answer_keeps_the_calls_it_made(open_library: Callable[[Script
         time.sleep(0.01)
         trace = library.conversations.trace(run.message_id)
     assert trace is not None
-    assert len(trace.named("llm")) == 1
+    assert len(trace.spans("llm")) == 1

@@ -213,7 +213,7 @@ def test_each_query_is_its_own_conversation_so_agents_can_nest(kind: Kind) -> No
     assert contents(llm, 1) == [("user", "1 + 2?")]
     assert history(inner) == [("user", "Hi"), ("assistant", "Hello.")]
     assert answer.trace is not None
-    assert len(answer.trace.named("agent")) == 2
+    assert len(answer.trace.spans("agent")) == 2
     with pytest.raises(QuestionError):
         inner.query(" ")
 
@@ -356,8 +356,8 @@ def test_long_result_is_shortened_to_the_window_with_the_message(kind: Kind) -> 
         assert "What does it say?" in [message.content for message in logged.messages]
     assert [len(source.content) for source in answer.sources] == [25000, 25000]
     assert answer.trace is not None
-    assert answer.trace.named("pack")[-1].facts["results_shortened"] == 2
-    assert answer.trace.named("pack")[0].facts["history_left_out"] > 0
+    assert answer.trace.spans("pack")[-1].facts["results_shortened"] == 2
+    assert answer.trace.spans("pack")[0].facts["history_left_out"] > 0
     with pytest.raises(ContextWindowError, match=r"tools need \d+ tokens"):
         kind.made(kind.said("x"), window=2000)[0].chat("word " * 3000)
     card = {"description": "Read. " * 50, "fn_schema": add.metadata.fn_schema}
@@ -372,7 +372,7 @@ def test_the_trace_shows_steps_and_tools(kind: Kind) -> None:
     assert trace is not None
     assert (trace.name, trace.facts["question"], trace.facts["calls"]) == ("agent", "1 + 2?", 2)
     assert [step.name for step in trace.children] == ["step", "step"]
-    assert [step.facts for step in trace.children[0].named("tool")] == [
+    assert [step.facts for step in trace.children[0].spans("tool")] == [
         {"tool": "add", "arguments": '{"a": 1, "b": 2}', "result": "3", "is_error": False}
     ]
     assert all(step.seconds >= 0 for step in trace.walk())

@@ -79,7 +79,7 @@ def test_calls_of_one_round_run_in_parallel_with_ordered_results() -> None:
     answer = OpenAIAgent.from_tools([meet], llm).chat("Meet")
     assert [source.raw_output for source in answer.sources] == [0.1, 0.0]
     assert answer.trace is not None
-    assert [step.facts["result"] for step in answer.trace.named("tool")] == ["0.1", "0.0"]
+    assert [step.facts["result"] for step in answer.trace.spans("tool")] == ["0.1", "0.0"]
 
 
 @pytest.mark.parametrize(

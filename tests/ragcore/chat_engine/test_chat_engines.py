@@ -123,7 +123,7 @@ def test_the_conversation_is_condensed_as_one_line_a_message() -> None:
     )
     assert "Conversation:\nuser: Hello?\nassistant: Hi.\n\nMessage: And who?\nQuestion:" in llm.calls[0].messages[0].content
     assert answer.trace is not None
-    assert answer.trace.named("condense")[0].facts["question"] == "Who wrote the book?"
+    assert answer.trace.spans("condense")[0].facts["question"] == "Who wrote the book?"
     assert [step.name for step in answer.trace.children] == ["condense", "retrieve", "synthesize"]
 
 

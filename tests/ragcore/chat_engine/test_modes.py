@@ -342,5 +342,5 @@ def test_a_conversation_too_long_to_send_goes_on_with_a_summary() -> None:
         (USER, "And now?"),
     ]
     assert answer.trace is not None
-    assert answer.trace.named("remember")[0].facts == {"messages": 2, "summary": "They spoke of Ada."}
+    assert answer.trace.spans("remember")[0].facts == {"messages": 2, "summary": "They spoke of Ada."}
     assert prompts(llm).count("remember") == 1

@@ -62,7 +62,7 @@ def test_the_trace_names_who_runs_the_model(server: ScriptedServer) -> None:
     for opened, provider in ((open_openai, "openai"), (open_ollama, "ollama")):
         with closing(opened(server.url)) as embedder, span("query") as root:
             embedder.embed_query("heron")
-        (step,) = root.named("embed")
+        (step,) = root.spans("embed")
         assert (step.facts["model"], step.facts["provider"]) == ("tiny", provider)
 
 

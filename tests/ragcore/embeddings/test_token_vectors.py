@@ -17,7 +17,7 @@ def test_rows_equal_passage_vectors_and_tokens_have_their_places() -> None:
     assert isinstance(embedder, TokenEmbedder)
     with span("query") as root:
         found = embedder.embed_tokens(TEXTS)
-    assert [step.facts["provider"] for step in root.named("embed")] == ["ragcore"]
+    assert [step.facts["provider"] for step in root.spans("embed")] == ["ragcore"]
     assert found is not None
     rows, tokens = found
     assert rows == pytest.approx(embedder.embed_passages(TEXTS), abs=1e-5)

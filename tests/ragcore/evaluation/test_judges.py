@@ -205,9 +205,9 @@ def test_an_answer_is_judged_with_its_passages() -> None:
 def test_the_trace_has_the_verdict_and_the_call() -> None:
     with span("root") as root:
         judged(FaithfulnessEvaluator(ScriptedLLM(["YES"])))
-    (step,) = root.named("evaluate")
+    (step,) = root.spans("evaluate")
     assert (step.facts["evaluator"], step.facts["score"], step.facts["passing"]) == ("FaithfulnessEvaluator", 1.0, True)
-    assert len(step.named("llm")) == 1
+    assert len(step.spans("llm")) == 1
 
 
 def test_the_wording_may_be_chosen() -> None:

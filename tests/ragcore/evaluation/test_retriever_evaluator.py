@@ -67,7 +67,7 @@ def test_metrics_follow_postprocessors_and_are_in_the_trace() -> None:
     evaluator = RetrieverEvaluator.from_metric_names(["mrr"], Finds(q="xa"), [AllButFirst()])
     with span("root") as root:
         assert evaluator.evaluate(QueryBundle("q"), ["a"]).metric_vals_dict == {"mrr": 1.0}
-    (step,) = root.named("evaluate")
+    (step,) = root.spans("evaluate")
     assert step.facts["mrr"] == 1.0
 
 

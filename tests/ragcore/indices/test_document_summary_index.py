@@ -65,7 +65,7 @@ def test_model_picks_documents_by_summary_and_gets_all_passages() -> None:
     with span("root") as root:
         hits = index.as_retriever().retrieve("Do ships and whales sing?")
     assert found(hits) == [("sea#0", 3.0), ("sea#1", 3.0), ("sea#2", 3.0)]
-    assert root.named("retrieve")[0].facts["documents"] == [{"id": "sea", "score": 3.0}]
+    assert root.spans("retrieve")[0].facts["documents"] == [{"id": "sea", "score": 3.0}]
     assert [passage.text for passage in passages(llm.calls[0].call)] == list(index.summaries().values())
     two = index.as_retriever("llm", choice_top_k=2).retrieve("Do ships and whales sing?")
     assert found(two)[3:] == [("boats#0", 1.0)]

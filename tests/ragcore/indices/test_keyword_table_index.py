@@ -41,7 +41,7 @@ def test_model_names_keywords_of_each_passage_and_the_question() -> None:
         hits = index.as_retriever(max_keywords_per_query=7).retrieve("the question")
     # "machine learning" whole, "machine" and "learning"; against "learning" and "poems"
     assert found(hits) == [("d#0", 3.0), ("d#1", 2.0)]
-    assert root.named("retrieve")[0].facts["terms"] == ["machin learn", "machin", "learn", "poem"]
+    assert root.spans("retrieve")[0].facts["terms"] == ["machin learn", "machin", "learn", "poem"]
     assert [(call.prompt, call.variables["max_keywords"]) for call in llm.calls] == [
         ("keyword_extract", "10"),
         ("keyword_extract", "10"),

@@ -37,7 +37,7 @@ class LengthIndex(NodeIndex):
     def as_retriever(self) -> First:
         return First(self)
 
-    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+    def _prepare_entries(self, splits: Sequence[Split]) -> Callable[[], None]:
         lengths = {node.id_: len(node.text) for split in splits for node in split.nodes}
         if any("bad word" in node.text for split in splits for node in split.nodes):
             raise ArithmeticError("too bad to be measured")
@@ -48,7 +48,7 @@ class LengthIndex(NodeIndex):
             raise ArithmeticError("unlucky")
         self.put_entries(lengths)
 
-    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+    def _remove_entries(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
         self.delete_entries(node_ids)
 
 

@@ -66,7 +66,7 @@ def test_model_descends_one_call_per_level_and_one_by_default() -> None:
     with span("root") as top:
         assert found(index.as_retriever().retrieve("Do boats row?")) == [("d#4", None)]
     assert [call.prompt for call in llm.calls] == ["select_single", "select_single"]
-    path = top.named("retrieve")[0].facts["path"]
+    path = top.spans("retrieve")[0].facts["path"]
     assert path == [[index.root_ids[1]], ["d#4"]]
     del llm.calls[:]
     assert lines(index.as_retriever(child_branch_factor=2), "Do boats row or roses smell?") == ["boats row", "roses smell"]
@@ -165,7 +165,7 @@ def test_passages_too_long_to_choose_from_show_their_beginnings() -> None:
     with span("root") as top:
         assert [hit.node.id_ for hit in index.as_retriever().retrieve("?")] == ["d#1"]
     assert 100 < seen[0] < 250
-    assert top.named("select")[0].facts["shortened"] == 2
+    assert top.spans("select")[0].facts["shortened"] == 2
 
 
 def test_numbers_that_cannot_be_are_said() -> None:

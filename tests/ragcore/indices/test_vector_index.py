@@ -219,7 +219,7 @@ def test_empty_passages_are_skipped_and_an_empty_document_stays() -> None:
         index = index_of(Document("cats purr\n \n", id_="gaps"), Document("", id_="empty"), embedder=embedder)
     assert [node.text for node in index.store.passages()] == ["cats purr"]
     assert embedder.given == [["cats purr"]]
-    assert trace.named("split")[0].facts == {"given": 2, "documents": 2, "passages": 1, "empty": 3}
+    assert trace.spans("split")[0].facts == {"given": 2, "documents": 2, "passages": 1, "empty": 3}
     assert index.delete_ref_doc("empty") == 0
 
 
@@ -488,7 +488,7 @@ def test_indexing_is_one_trace_with_each_text_embedded_once() -> None:
         stop()
     assert [(root.name, [step.name for step in root.children]) for root in roots] == [("index", ["split", "embed"])] * 2
     assert [root.facts["passages"] for root in roots] == [4, 1]
-    assert [step.facts["count"] for root in roots for step in root.named("embed")] == [4, 1]
+    assert [step.facts["count"] for root in roots for step in root.spans("embed")] == [4, 1]
 
 
 def test_an_index_is_made_of_something() -> None:

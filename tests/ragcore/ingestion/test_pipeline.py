@@ -139,7 +139,7 @@ def test_foreign_passages_in_the_docstore_are_not_documents() -> None:
     docstore.add_documents(splitter()(documents(1)))
     with span("root") as root:
         assert pipeline.run(documents(1)) == []
-    assert root.named("ingest")[0].facts["deleted"] == 0
+    assert root.spans("ingest")[0].facts["deleted"] == 0
     assert len(docstore.nodes()) == 2
 
 
@@ -510,9 +510,9 @@ def test_the_trace_says_what_was_done() -> None:
     pipeline.run(documents(2))
     with span("root") as root:
         pipeline.run(documents(3))
-    facts = root.named("ingest")[0].facts
+    facts = root.spans("ingest")[0].facts
     assert facts == {"pipeline": "default", "documents": 3, "skipped": 2, "deleted": 0, "passages": 2}
-    assert [step.facts["step"] for step in root.named("transform")] == ["SentenceSplitter", "Counting"]
+    assert [step.facts["step"] for step in root.spans("transform")] == ["SentenceSplitter", "Counting"]
 
 
 def test_an_event_loop_may_run_it() -> None:

@@ -58,7 +58,7 @@ def test_an_engine_asks_it_and_traces_what_was_asked() -> None:
     assert "HERONS FISH." in answer.response
     assert answer.response.endswith("/ WHO FISHES?")
     assert answer.trace is not None
-    (call,) = answer.trace.named("llm")
+    (call,) = answer.trace.spans("llm")
     assert call.facts["model"] == "shouting"
     assert call.facts["completion_tokens"] > 0
 

@@ -346,7 +346,7 @@ def test_an_event_loop_gets_the_calls_of_a_stream(opened: Open) -> None:
 def test_the_trace_names_tools_and_calls(opened: Open) -> None:
     with ScriptedServer(tool_calls=CALLS[:1]) as server, closing(opened(server.url)) as llm, span("chat") as root:
         llm.generate(call(*PAST))
-    (step,) = root.named("llm")
+    (step,) = root.spans("llm")
     _, asked, *results = step.facts["messages"]
     assert asked["tool_calls"] == PAST[1].additional_kwargs["tool_calls"]
     assert [(result["tool_call_id"], result["name"]) for result in results] == [("c1", "add"), ("c2", "today")]

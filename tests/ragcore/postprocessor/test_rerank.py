@@ -66,7 +66,7 @@ def test_unreadable_reply_loses_no_passage_and_is_reported() -> None:
     with span("query") as root:
         kept = LLMRerank(llm=ScriptedLLM(["I like all of them."]), top_n=2).postprocess_nodes(found, query_str="why?")
     assert kept == found[:2]
-    assert root.named("rerank")[0].facts == {"unreadable": 1}
+    assert root.spans("rerank")[0].facts == {"unreadable": 1}
     partly = LLMRerank(llm=ScriptedLLM(["???", "Doc: 1, Relevance: 5"]), choice_batch_size=2)
     assert ranked(partly.postprocess_nodes(hits(4), query_str="why?")) == [("2", 5.0)]
 

@@ -18,7 +18,7 @@ from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.prompts.prompt import Origin, Passage, Prompt, Task
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate, in_place_of
-from ragcore.prompts.wording import REFINE, TEXT_QA, structured
+from ragcore.prompts.wording import REFINE, TEXT_QA, ask_for_verdict
 from ragcore.schema import ChatMessage, MessageRole
 
 
@@ -137,7 +137,7 @@ def test_a_template_goes_wherever_a_prompt_goes() -> None:
     assert llm.calls[0].messages[0].content == "Say this as {word}."
     with pytest.raises(ValueError, match="other"):
         llm.predict(template, other="x")
-    assert structured(template).render({})[0].content.startswith("Say this as {word}.\n\nReply with JSON")
+    assert ask_for_verdict(template).render({})[0].content.startswith("Say this as {word}.\n\nReply with JSON")
 
 
 def test_the_history_stands_before_the_templates_last_message() -> None:

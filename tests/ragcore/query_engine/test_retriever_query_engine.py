@@ -97,7 +97,7 @@ def test_span_of_the_reader_stays_out_of_the_answer_s_trace() -> None:
                 pass
     assert [step.name for step in reader.children] == ["drawing", "drawing"]
     assert stream.trace is not None
-    assert stream.trace.named("drawing") == []
+    assert stream.trace.spans("drawing") == []
 
 
 @pytest.mark.parametrize("question", ["", "  \n"])

@@ -89,7 +89,7 @@ def test_part_for_an_unknown_tool_is_dropped_and_traced() -> None:
     response = engine(ScriptedLLM([json.dumps(parts), "Romans."])).query("Who?")
     assert [pair.sub_q for pair in response.metadata["sub_questions"]] == [SubQuestion("Who lives in Rome?", "rome")]
     assert response.trace is not None
-    (step,) = response.trace.named("divide")
+    (step,) = response.trace.spans("divide")
     assert step.facts["no_such_tools"] == ["oslo"]
     assert step.facts["parts"] == [PARTS[0]]
 
@@ -102,7 +102,7 @@ def test_where_no_part_is_left_the_question_goes_to_every_tool(reply: str) -> No
         SubQuestion("Who?", "paris"),
     ]
     assert response.trace is not None
-    assert response.trace.named("divide")[0].facts["fell_back"] is True
+    assert response.trace.spans("divide")[0].facts["fell_back"] is True
 
 
 @pytest.mark.parametrize(

@@ -171,13 +171,13 @@ def test_the_trace_holds_the_calls_in_order_and_their_sum() -> None:
     llm = word_llm(by_content, window=300)
     trace = Synthesizer(llm, ResponseMode.ACCUMULATE).synthesize("What?", SIX).trace
     assert trace is not None
-    calls = trace.named("llm")
+    calls = trace.spans("llm")
     assert [call.facts["reply"] for call in calls] == [f"about passage{n}" for n in range(1, 7)]
     assert trace.name == "synthesize"
     expected = {"mode": "accumulate", "passages": 6, "calls": 6, "completion_tokens": 12}
     expected["prompt_tokens"] = sum(sum(len(m.content.split()) for m in call.messages) for call in llm.calls)
     assert trace.facts == expected
-    assert [[step.name for step in part.children] for part in trace.named("part")] == [["llm"]] * 6
+    assert [[step.name for step in part.children] for part in trace.spans("part")] == [["llm"]] * 6
     assert all(step.seconds >= 0 for step in trace.walk())
 
 
@@ -262,7 +262,7 @@ def test_closing_a_stream_ends_the_request_and_retains_the_text(mode: ResponseMo
     assert (stream.text, llm.closed_streams) == ("one two", 1)
     assert stream.trace is not None
     assert stream.trace.facts["calls"] == 1
-    assert stream.trace.named("llm")[0].facts["reply"] == "one two"
+    assert stream.trace.spans("llm")[0].facts["reply"] == "one two"
 
 
 def test_stream_can_be_closed_before_the_last_refine_call() -> None:

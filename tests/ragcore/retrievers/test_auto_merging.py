@@ -115,7 +115,7 @@ def test_the_trace_tells_what_was_found_filled_in_and_merged() -> None:
     root, first, second, third, _ = nodes
     with span("root") as top:
         merged(nodes, [(first, 0.9), (third, 0.1)])
-    facts = top.named("retrieve")[0].facts
+    facts = top.spans("retrieve")[0].facts
     assert [leaf["id"] for leaf in facts["leaves"]] == [first.id_, third.id_]
     assert facts["filled_in"] == [second.id_]
     assert facts["merged"] == {root.id_: [first.id_, second.id_, third.id_]}
@@ -141,7 +141,7 @@ def test_gap_that_is_an_only_child_is_filled_once_and_merged() -> None:
     nodes = [first, between, last, TextNode("B", "over b", child_ids=("b",))]
     with span("root") as top:
         assert pairs(merged(nodes, [(first, 0.9), (last, 0.5)])) == [("a", 0.9), ("over b", 0.7), ("c", 0.5)]
-    facts = top.named("retrieve")[0].facts
+    facts = top.spans("retrieve")[0].facts
     assert (facts["filled_in"], facts["merged"]) == (["b"], {"over b": ["b"]})
 
 

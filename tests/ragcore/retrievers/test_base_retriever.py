@@ -99,7 +99,7 @@ def test_the_trace_tells_what_was_found_and_what_it_led_to() -> None:
     with span("root") as root:
         Finding((IndexNode("to a", "i", obj=A), 0.7)).retrieve("?")
         Finding((B, 0.7)).retrieve("?")
-    first, second = (step.facts for step in root.named("retrieve"))
+    first, second = (step.facts for step in root.spans("retrieve"))
     assert (first["found"], first["followed"]) == ([{"id": "i", "score": 0.7}], [{"id": "a", "score": 0.7}])
     assert "followed" not in second
 
@@ -121,7 +121,7 @@ def test_custom_retriever_needs_only_the_question_and_no_name() -> None:
 
     with span("root") as root:
         assert [hit.text for hit in (*Own().retrieve("What?"), *Named().retrieve("And?"))] == ["What?", "And?"]
-    assert [step.facts["retriever"] for step in root.named("retrieve")] == ["custom", "named"]
+    assert [step.facts["retriever"] for step in root.spans("retrieve")] == ["custom", "named"]
 
 
 def test_a_verbose_retriever_logs_the_trace_of_each_question(caplog: pytest.LogCaptureFixture) -> None:

@@ -177,7 +177,7 @@ def test_generated_questions_are_clean_unique_and_limited(reply: str, questions:
         QueryFusionRetriever([fixed], ScriptedLLM([reply])).retrieve("q")
     assert sorted(asked.query_str for asked in fixed.asked) == sorted(questions)
     assert root.children[0].facts["questions"] == questions
-    asked = [step.facts["question"] for step in root.named("retrieve")[1:]]
+    asked = [step.facts["question"] for step in root.spans("retrieve")[1:]]
     assert asked == questions, "the trace is in order, however the threads ran"
 
 

@@ -118,7 +118,7 @@ def test_trace_has_cosine_and_bm25_of_hits_and_near_misses() -> None:
     store = filled(PASSAGES)
     with span("query") as root:
         found = HybridRetriever(store, Constant(), 2).retrieve(QUESTION)
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     told = step.facts["found"] + step.facts["next_best"]
     assert [fact["id"] for fact in step.facts["found"]] == [hit.node.id_ for hit in found]
     assert len(told) == 4
@@ -133,12 +133,12 @@ def test_keyword_hit_has_its_cosine_and_bm25_below_pool_is_none() -> None:
     passages = {**PASSAGES, "word": ("invoice E-4711 invoice E-4711", (-0.6, 0.8)), "third": ("E-4711", (-0.8, 0.6))}
     with span("query") as root:
         HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=0.0).retrieve(QUESTION)
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     told = {fact["id"]: fact for fact in step.facts["found"] + step.facts["next_best"]}
     assert told["word"]["cosine"] == pytest.approx(-0.6)
     with span("query") as root:
         HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=1.0).retrieve(QUESTION)
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     assert {fact["id"]: fact["bm25"] for fact in step.facts["found"]} == {"near": None}
 
 
@@ -205,7 +205,7 @@ def test_passages_weaker_in_score_and_cosine_drop_on_request() -> None:
     score = {hit.node.id_: hit.get_score() for hit in every}
     assert score["words"] > LEAST_SCORE * score["best"] > score["near"] > score["far"]
     assert {hit.node.id_: hit.score for hit in kept} == {id_: score[id_] for id_ in ("best", "words", "near")}
-    told = root.named("retrieve")[1].facts
+    told = root.spans("retrieve")[1].facts
     assert [fact["id"] for fact in told["found"]] == [hit.node.id_ for hit in kept]
     assert {fact["id"] for fact in told["next_best"]} == {"far", "none"}
 

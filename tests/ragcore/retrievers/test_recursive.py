@@ -32,7 +32,7 @@ def test_circles_end_and_everything_on_the_way_is_found_once() -> None:
         found = RecursiveRetriever("first", {"first": first, "second": second}).retrieve("?")
     assert pairs(found) == [("a", 0.5), ("b", 0.2)]
     assert (len(first.asked), len(second.asked)) == (1, 1)
-    assert root.named("retrieve")[0].facts["visited"] == ["first", "second"]
+    assert root.spans("retrieve")[0].facts["visited"] == ["first", "second"]
 
 
 def test_a_node_that_names_another_is_followed_on() -> None:

@@ -106,7 +106,7 @@ def test_no_question_is_an_error_that_says_so(store: MemoryStore, question: str 
 def test_the_trace_says_what_was_found(store: MemoryStore) -> None:
     with span("query") as root:
         VectorIndexRetriever(store, Compass(), 2).retrieve("north")
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     assert step.facts == {
         "retriever": "vector",
         "question": "north",

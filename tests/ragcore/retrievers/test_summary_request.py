@@ -39,8 +39,8 @@ def filled(store: MemoryStore) -> MemoryStore:
 
 
 def overview(store: MemoryStore, top_k: int, document_ids: list[str] | None = None) -> OverviewRetriever:
-    otherwise = HybridRetriever(store, EMBEDDER, top_k, Scope(document_ids))
-    return OverviewRetriever(store, top_k, otherwise=otherwise, document_ids=document_ids)
+    fallback = HybridRetriever(store, EMBEDDER, top_k, Scope(document_ids))
+    return OverviewRetriever(store, top_k, fallback=fallback, document_ids=document_ids)
 
 
 def test_summary_of_everything_reads_a_central_passage_of_each(store: MemoryStore) -> None:
@@ -104,7 +104,7 @@ def test_number_of_documents_examined_has_a_limit() -> None:
         store.put(Document(f"word{i}", f"d{i}"), [node])
     with span("ask") as trace:
         assert overview(store, 3).retrieve("Please summarise the documents")
-    assert trace.named("retrieve")[0].facts["looked_at"] == LOOKED_AT
+    assert trace.spans("retrieve")[0].facts["looked_at"] == LOOKED_AT
 
 
 def test_only_documents_of_examined_passages_are_queried() -> None:

@@ -34,7 +34,7 @@ def test_hyde_searches_an_imagined_passage_for_the_same_question() -> None:
     assert changed.embedding is None, "the old vector is not the imagined passage's"
     assert bundle.embedding is not None
     assert np.isclose(np.linalg.norm(bundle.embedding), 1)
-    (step,) = root.named("transform_query")
+    (step,) = root.spans("transform_query")
     assert step.facts["embedded"] == ["Because of rain.", "Why?"]
 
 
