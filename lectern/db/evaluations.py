@@ -14,7 +14,7 @@ from lectern.db.evaluation_scores import Found, Result
 from lectern.db.tables import Tables
 from lectern.schema import Ask
 from ragcore.errors import InputError, Problem
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.schema import new_id
 from ragcore.sql.base import Connection, writable
 
@@ -347,7 +347,7 @@ def _json(value: object) -> str:
 
 
 def _dump_question(question: Question) -> str:
-    return _json({"text": question.text, "answers": question.answers, "wanted": [asdict(one) for one in question.wanted]})
+    return _json({"text": question.text, "answers": question.answers, "wanted": [asdict(one) for one in question.expected]})
 
 
 def _question(row: Any) -> Question:
@@ -355,7 +355,7 @@ def _question(row: Any) -> Question:
 
 
 def _parse_question(value: Mapping[str, Any]) -> Question:
-    expected = tuple(Wanted(**{**one, "pages": tuple(one["pages"])}) for one in value["wanted"])
+    expected = tuple(ExpectedSource(**{**one, "pages": tuple(one["pages"])}) for one in value["wanted"])
     return Question(value["text"], tuple(value["answers"]), expected, value["id"])
 
 

@@ -39,6 +39,9 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     The installation has two: all-MiniLM-L6-v2, the default, for English, and multilingual-e5-small for every language.
 
+    >>> HuggingFaceEmbedding().dimension
+    384
+
     `max_length` is the window in tokens, if it should be shorter than the model's. The instructions precede every question and
     every text; None are those of the training of bge and e5 models, and none for others. `device` is torch's, such as "cpu" or
     "cuda:0"; None is the best; after a failure the processor takes over. `cache_folder` is for models from Hugging Face's hub.
@@ -88,8 +91,8 @@ class HuggingFaceEmbedding(BaseEmbedding):
         """Load the model now. EmbeddingError if that fails."""
         self._model.embed([""])
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
-        instruction = self.query_instruction if asking else self.text_instruction
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
+        instruction = self.query_instruction if is_query else self.text_instruction
         return self._model.embed([instruction + text for text in texts], step)
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:

@@ -17,7 +17,11 @@ class SimilarityMode(str, Enum):
 
 
 def similarity(a: Vector | Sequence[float], b: Vector | Sequence[float], mode: SimilarityMode | str = "cosine") -> float:
-    """Computed in float64. ValueError for vectors of different dimensions."""
+    """Computed in float64. ValueError for vectors of different dimensions.
+
+    >>> similarity([3.0, 4.0], [4.0, 3.0]), similarity([3.0, 4.0], [4.0, 3.0], SimilarityMode.DOT_PRODUCT)
+    (0.96, 24.0)
+    """
     import numpy as np
 
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)  # (d,)

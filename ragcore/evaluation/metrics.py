@@ -1,7 +1,7 @@
-"""How good a ranked list of passages is, given which of them it should hold.
+"""Metrics of a ranked list of passages against the expected passages.
 
-All scores are 0 to 1, higher is better, and 0 where nothing was retrieved. A passage counts once, at its first place in the
-list; relevance is binary, and the expected ids have no order. The formulas are those of Manning, Raghavan & Schütze 2008,
+All scores are 0 to 1, higher is better, and 0 if nothing was retrieved. A passage counts once, at its first rank in the list.
+Relevance is binary, and the expected ids have no order. The formulas are those of Manning, Raghavan & Schütze 2008,
 Introduction to Information Retrieval, chapter 8 (https://nlp.stanford.edu/IR-book/), unless a class names another source.
 """
 
@@ -23,12 +23,16 @@ class RetrievalMetricResult:
 
 
 class BaseRetrievalMetric(ABC):
-    """Subclasses give `metric_name` and `_score`."""
+    """Subclasses define `metric_name` and `_score`.
+
+    >>> MRR().compute(expected_ids=["b"], retrieved_ids=["a", "b"]).score
+    0.5
+    """
 
     metric_name: ClassVar[str]
 
     def compute(self, *, expected_ids: Sequence[str], retrieved_ids: Sequence[str]) -> RetrievalMetricResult:
-        """`retrieved_ids` are best first. ValueError where nothing is expected: there is nothing to score then."""
+        """`retrieved_ids` are best first. ValueError without `expected_ids`."""
         if not expected_ids:
             raise ValueError("a question without expected ids cannot be scored")
         expected = set(expected_ids)
@@ -38,12 +42,12 @@ class BaseRetrievalMetric(ABC):
 
     @abstractmethod
     def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
-        """From the places of the hits, ascending from 1, and how many different passages were expected and retrieved."""
+        """`hits` are the ranks of the expected passages, ascending from 1; the others count different passages."""
 
 
 @dataclass
 class HitRate(BaseRetrievalMetric):
-    """1 where any expected passage was found, else 0 (success at k). Granular: the share of the expected that was found."""
+    """1 if any expected passage was retrieved, else 0 (success at k). Granular: the share of them that was."""
 
     metric_name: ClassVar[str] = "hit_rate"
     use_granular_hit_rate: bool = False
@@ -54,9 +58,9 @@ class HitRate(BaseRetrievalMetric):
 
 @dataclass
 class MRR(BaseRetrievalMetric):
-    """1 / the place of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
+    """1 / the rank of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
 
-    Granular: the mean of 1 / place over all hits.
+    Granular: the mean of 1 / rank over all hits.
     """
 
     metric_name: ClassVar[str] = "mrr"
@@ -99,8 +103,8 @@ class AveragePrecision(BaseRetrievalMetric):
 
 @dataclass
 class NDCG(BaseRetrievalMetric):
-    """Discounted cumulative gain by that of a list which begins with all expected passages (Järvelin & Kekäläinen 2002,
-    https://doi.org/10.1145/582415.582418): each hit counts gain / log2(place + 1).
+    """Discounted cumulative gain, divided by that of a list that begins with all expected passages (Järvelin & Kekäläinen 2002,
+    https://doi.org/10.1145/582415.582418): each hit counts gain / log2(rank + 1).
 
     The gain of a relevance r is r, or 2 ** r - 1 in mode "exponential" (Burges et al. 2005,
     https://doi.org/10.1145/1102351.1102363). With binary relevance both give the same.
@@ -127,7 +131,7 @@ METRICS: dict[str, type[BaseRetrievalMetric]] = {
 
 
 def resolve_metrics(names: Sequence[str]) -> list[type[BaseRetrievalMetric]]:
-    """ValueError for a name that no metric has."""
+    """The classes of the metrics with these names. ValueError for an unknown name."""
     if unknown := [name for name in names if name not in METRICS]:
         raise ValueError(f"there is no metric {unknown[0]!r}; there are {', '.join(METRICS)}")
     return [METRICS[name] for name in names]

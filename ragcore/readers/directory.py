@@ -34,7 +34,7 @@ from ragcore.schema import Document, Scalar
 logger = logging.getLogger(__name__)
 
 # Neither embedder nor language model sees these; they see file_path.
-UNSEEN = ("file_name", "file_type", "file_size", "creation_date", "last_modified_date", "last_accessed_date")
+HIDDEN = ("file_name", "file_type", "file_size", "creation_date", "last_modified_date", "last_accessed_date")
 
 
 class LoadsFiles(Protocol):
@@ -272,7 +272,7 @@ def _file_metadata(path: str, path_text: str, fs: FileSystem) -> dict[str, Scala
     return {key: value for key, value in entries.items() if value is not None}
 
 
-def _describe(document: Document, id_: str | None, metadata: Mapping[str, Scalar], hidden: Sequence[str] = UNSEEN) -> Document:
+def _describe(document: Document, id_: str | None, metadata: Mapping[str, Scalar], hidden: Sequence[str] = HIDDEN) -> Document:
     """The document with more metadata and more hidden keys, and with a new id unless `id_` is None."""
     return Document(
         document.text,

@@ -13,7 +13,7 @@ from ragcore.errors import DamagedFileError, InputError, NoTextError, TooLargeEr
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr import recognition, tesseract
 from ragcore.readers.ocr.page_words import PageWords
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf.line_joining import paragraphs, text_lines
 from ragcore.schema import Document
 
@@ -33,7 +33,7 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise recognition.scan_without_engine(f"{options.name} is a picture")
     report = recognition.RecognitionReport(options.name)
     pages = [(str(number), text) for number, text in enumerate(_texts(path, options, report), 1)]
-    text, spans = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise report.unread_text() or NoTextError(
             f"{options.name} is a picture, and no text was found in it.", hint="Add a larger or sharper picture of the text."

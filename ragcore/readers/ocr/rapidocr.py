@@ -68,7 +68,7 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     output = _engine()(pixels, use_cls=False, use_rec=True)
     corners: list[_Corners] = [] if output.boxes is None else output.boxes.tolist()
     lines = []
-    boxes = _straighten(corners)
+    boxes = _deskew(corners)
     horizontal = reading_order([box for box in boxes if not _is_vertical(corners[box.line])])
     vertical = [([box], True) for box in boxes if _is_vertical(corners[box.line])]
     for row, starts_paragraph in [*horizontal, *vertical]:
@@ -86,7 +86,7 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
 _Corners = list[list[float]]  # of a line: x and y of its corners top left, top right, bottom right, bottom left
 
 
-def _straighten(lines: Sequence[_Corners]) -> list[Box]:
+def _deskew(lines: Sequence[_Corners]) -> list[Box]:
     """The boxes of the lines after the page is rotated by the few degrees of their slope."""
     slope = median([_slope(corners) for corners in lines]) if lines else 0.0
     cos, sin = math.cos(-slope), math.sin(-slope)

@@ -87,8 +87,8 @@ def alternative_text(properties: Element | None) -> str:
 
 def linked_texts(parts: Package, part: str) -> Iterator[str]:
     """The text of each diagram and chart that a part shows; "" where it has none."""
-    yield from (diagram_text(parts, path) for path in parts.linked(part, "diagramData"))
-    yield from (chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked(part, kind))
+    yield from (diagram_text(parts, path) for path in parts.linked_parts(part, "diagramData"))
+    yield from (chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked_parts(part, kind))
 
 
 def diagram_text(parts: Package, diagram: str) -> str:

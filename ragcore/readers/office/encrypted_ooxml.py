@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
-from ragcore.readers.temporary_file import nameless
+from ragcore.readers.temporary_file import unnamed_file
 
 SUFFIX = ".locked"  # the suffix that `true_suffix` gives such a file
 
@@ -25,12 +25,12 @@ def is_encrypted(path: Path) -> bool:
 
 
 @contextmanager
-def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
+def open_decrypted(path: Path, name: str, password: str | None) -> Iterator[Path]:
     """The decrypted file. EncryptedFileError where the password is missing or wrong, UnsupportedFileError for other kinds of
     encryption, DamagedFileError."""
     if password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
-    with nameless() as target:
+    with unnamed_file() as target:
         _decrypt(path, target, name, password)
         yield target
 

@@ -13,7 +13,7 @@ from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
 from ragcore.readers.office.drawings import alternative_text, elements, linked_texts, paragraph_text, paragraphs
 from ragcore.readers.office.package import Element, Package, package, title_and_author
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf.line_joining import is_item
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 from ragcore.schema import Document
@@ -40,7 +40,7 @@ def read(path: Path, options: ReadOptions) -> Document:
             pages.append((str(number), typography.plain(clean("\n\n".join(_slide(parts, slide, losses)))).strip()))
             options.progress(number, len(slides))
         metadata = {"file_name": options.name, **title_and_author(parts.optional("docProps/core.xml"))}
-    text, spans = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
             f"{options.name} has no text on its slides.",
@@ -65,11 +65,11 @@ def _slides(parts: Package) -> Iterator[str]:
 def _slide(parts: Package, slide: str, losses: Losses) -> Iterator[str]:
     losses.add_links(parts, slide)
     yield from _shapes(parts, slide, losses)
-    for note in parts.linked(slide, "notesSlide"):
+    for note in parts.linked_parts(slide, "notesSlide"):
         text = "\n".join(_shapes(parts, note, losses, bodies=frozenset()))
         if text.strip():
             yield f"Notes: {text}"
-    for comment in parts.linked(slide, "comments"):
+    for comment in parts.linked_parts(slide, "comments"):
         for element in elements(parts, comment):
             kind = local(element)
             text = (element.text or "") if kind == "text" else _paragraphs(element) if kind == "txBody" else ""

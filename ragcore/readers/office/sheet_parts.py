@@ -147,8 +147,8 @@ def _mark(match: re.Match[bytes]) -> bytes:
 def sheet_comments(parts: Package, sheet: str) -> dict[int, list[tuple[str, str]]]:
     """(cell, text) of each comment by the number of its row, in the order of the rows."""
     comments: dict[int, list[tuple[str, str]]] = {}
-    threads = parts.linked(sheet, "threadedComment")
-    for part in [*threads, *parts.linked(sheet, "comments")]:
+    threads = parts.linked_parts(sheet, "threadedComment")
+    for part in [*threads, *parts.linked_parts(sheet, "comments")]:
         for element in elements(parts, part):
             if local(element) in ("comment", "threadedComment"):
                 cell = attribute(element, "ref") or ""
@@ -174,7 +174,7 @@ def _words(comment: Element) -> Iterator[str]:
 def drawn_text(parts: Package, sheet: str, losses: Losses) -> Iterator[str]:
     """The text of each box, chart and diagram on a sheet."""
     losses.add_links(parts, sheet)
-    for drawing in parts.linked(sheet, "drawing"):
+    for drawing in parts.linked_parts(sheet, "drawing"):
         losses.add_links(parts, drawing)
         texts = [
             "\n".join(filter(None, map(paragraph_text, paragraphs(box))))

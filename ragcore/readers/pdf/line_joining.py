@@ -196,8 +196,8 @@ def _continues(line: Line, after: Line, width: int) -> bool:
 def _join(before: str, after: str, compounds: frozenset[str]) -> str:
     if before.endswith((BROKEN, "\u00ad")):
         start = before[:-1]
-        left, right = re.search(r"\w*$", start), re.match(r"\w*", after)
-        compound = f"{left[0] if left else ''}-{right[0] if right else ''}".lower()
+        word_start, word_rest = re.search(r"\w*$", start), re.match(r"\w*", after)
+        compound = f"{word_start[0] if word_start else ''}-{word_rest[0] if word_rest else ''}".lower()
         keeps = compound in compounds or not after[0].islower() or not start[-1:].isalpha()
         return start + ("-" if keeps else "") + after
     if before.endswith("-") and before[-2:-1].isalpha() and after[0].islower():

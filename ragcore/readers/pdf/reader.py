@@ -14,7 +14,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.ocr import recognition
 from ragcore.readers.ocr.page_words import PageWords
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.annotations import NOT_TICKED, annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
 from ragcore.readers.pdf.attached_files import AttachedFiles
@@ -57,7 +57,7 @@ def read(path: Path, options: ReadOptions) -> Document:
         return Document(_read_with_pdfminer(path, options, error), metadata={"file_name": name})
     compounds = hyphen_words(pages)
     texts = (paragraphs(page, compounds) for page in without_running_lines(pages))
-    text, spans = joined(zip(reader.labels, texts, strict=True), page_separator)
+    text, spans = join_pages(zip(reader.labels, texts, strict=True), page_separator)
     text = "\n\n".join(filter(None, [text, *files.texts()]))
     if not text.strip():
         counted = "one page" if len(pages) == 1 else f"{len(pages)} pages"

@@ -192,7 +192,7 @@ def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, 
     for number in range(at, len(levels)):
         level = levels[number]
         below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < APART * level[0].height
-        wider = _widen(columns, level) if below else []
+        wider = _extend_columns(columns, level) if below else []
         if not wider or (len(level) == 1 and number == at):
             break
         if len(level) > 1:
@@ -204,7 +204,7 @@ def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, 
     return (end, columns) if rows >= least and len(columns) > 1 else (at, [])
 
 
-def _widen(columns: list[Span], level: list[Run]) -> list[Span]:
+def _extend_columns(columns: list[Span], level: list[Run]) -> list[Span]:
     """The columns, wide enough for the row's runs; [] where two runs would be in one column."""
     spans = sorted([*columns, *((run.x0, run.x1) for run in level)])
     merged = [spans[0]]
