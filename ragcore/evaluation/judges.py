@@ -91,28 +91,50 @@ class FaithfulnessEvaluator(_YesOrNo):
 
 
 class RelevancyEvaluator(_YesOrNo):
-    """Whether the answer fits the question, and the passages support it. Called with the `query` too."""
+    """Whether the answer fits the question, and the passages support it.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."])).evaluate("Who?", "A boat.", ["A red boat."]).score
+    0.0
+    """
 
     prompt = RELEVANCY
     needs = ("query", "response", "contexts")
 
 
 class AnswerRelevancyEvaluator(_YesOrNo):
-    """Whether the answer fits the question, right or wrong."""
+    """Whether the answer fits the question, right or wrong.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> AnswerRelevancyEvaluator(ScriptedLLM(["YES"])).evaluate("Who built it?", "Ada did.").passing
+    True
+    """
 
     prompt = ANSWER_RELEVANCY
     needs = ("query", "response")
 
 
 class ContextRelevancyEvaluator(_YesOrNo):
-    """Whether the passages contain the answer to the question."""
+    """Whether the passages contain the answer to the question.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> judge = ContextRelevancyEvaluator(ScriptedLLM(["YES"]))
+    >>> judge.evaluate("Who built it?", contexts=["Ada Penrose built the tower."]).passing
+    True
+    """
 
     prompt = CONTEXT_RELEVANCY
     needs = ("query", "contexts")
 
 
 class GuidelineEvaluator(_YesOrNo):
-    """Whether the answer follows the `guidelines`, which are plain sentences."""
+    """Whether the answer follows the `guidelines`, which are plain sentences.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> judge = GuidelineEvaluator(ScriptedLLM(["NO. It has no year."]), guidelines="The answer names a year.")
+    >>> judge.evaluate("When was it built?", "Long ago.").feedback
+    'NO. It has no year.'
+    """
 
     prompt = GUIDELINE
     needs = ("query", "response")
@@ -158,6 +180,11 @@ class PairwiseComparisonEvaluator(_Judge):
 
     Models prefer the answer that comes first. With `enforce_consensus` they judge both orders, and an answer must win in both
     (Zheng et al. 2023, https://arxiv.org/abs/2306.05685).
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> judge = PairwiseComparisonEvaluator(ScriptedLLM(["A is better", "B is better"]))
+    >>> judge.evaluate("Who?", "Ada Penrose.", second_response="Nobody.").score
+    1.0
     """
 
     prompt = PAIRWISE

@@ -47,7 +47,11 @@ class BaseRetrievalMetric(ABC):
 
 @dataclass
 class HitRate(BaseRetrievalMetric):
-    """1 if any expected passage was retrieved, else 0 (success at k). Granular: the share of them that was."""
+    """1 if any expected passage was retrieved, else 0 (success at k). Granular: the share of them that was.
+
+    >>> HitRate().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c"]).score
+    1.0
+    """
 
     metric_name: ClassVar[str] = "hit_rate"
     use_granular_hit_rate: bool = False
@@ -61,6 +65,9 @@ class MRR(BaseRetrievalMetric):
     """1 / the rank of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
 
     Granular: the mean of 1 / rank over all hits.
+
+    >>> MRR().compute(expected_ids=["b"], retrieved_ids=["a", "b"]).score
+    0.5
     """
 
     metric_name: ClassVar[str] = "mrr"
@@ -73,7 +80,11 @@ class MRR(BaseRetrievalMetric):
 
 @dataclass
 class Precision(BaseRetrievalMetric):
-    """The share of the retrieved passages that were expected (precision at k, section 8.4)."""
+    """The share of the retrieved passages that were expected (precision at k, section 8.4).
+
+    >>> Precision().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c"]).score
+    0.5
+    """
 
     metric_name: ClassVar[str] = "precision"
 
@@ -83,7 +94,11 @@ class Precision(BaseRetrievalMetric):
 
 @dataclass
 class Recall(BaseRetrievalMetric):
-    """The share of the expected passages that were retrieved (recall at k, section 8.3)."""
+    """The share of the expected passages that were retrieved (recall at k, section 8.3).
+
+    >>> Recall().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c"]).score
+    0.5
+    """
 
     metric_name: ClassVar[str] = "recall"
 
@@ -93,7 +108,11 @@ class Recall(BaseRetrievalMetric):
 
 @dataclass
 class AveragePrecision(BaseRetrievalMetric):
-    """The sum of the precision at each hit, divided by the number of expected passages (section 8.4)."""
+    """The sum of the precision at each hit, divided by the number of expected passages (section 8.4).
+
+    >>> AveragePrecision().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c", "a"]).score
+    0.8333333333333333
+    """
 
     metric_name: ClassVar[str] = "ap"
 
@@ -108,6 +127,9 @@ class NDCG(BaseRetrievalMetric):
 
     The gain of a relevance r is r, or 2 ** r - 1 in mode "exponential" (Burges et al. 2005,
     https://doi.org/10.1145/1102351.1102363). With binary relevance both give the same.
+
+    >>> NDCG().compute(expected_ids=["a", "b"], retrieved_ids=["b", "a"]).score
+    1.0
     """
 
     metric_name: ClassVar[str] = "ndcg"

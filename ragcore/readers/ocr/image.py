@@ -1,4 +1,4 @@
-"""Pictures: the text that is recognised in them. A picture may have several pages, such as a fax."""
+"""Recognises the text in pictures. A picture may have several pages, such as a fax."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionRepo
 
 
 def render_picture(path: Path, page_index: int, *, turn: int = 0) -> bytes:
-    """The picture as WebP, upright by its EXIF data and then turned `turn` degrees clockwise. InputError when it has no such
+    """The picture as WebP, upright by its EXIF data and then turned `turn` degrees clockwise. InputError if it has no such
     page; DamagedFileError, TooLargeError."""
     with _open(path, path.name) as picture:
         if not 0 <= page_index < getattr(picture, "n_frames", 1):
@@ -99,12 +99,12 @@ def _too_large(name: str) -> TooLargeError:
 def _upright(picture: Image, name: str) -> Image:
     from PIL import Image, ImageOps
 
-    if picture.width * picture.height > tesseract.MAX_PIXELS:  # JPEG can be read at half its size
+    if picture.width * picture.height > tesseract.MAX_PIXELS:  # a JPEG can be decoded at half its size
         picture.draft(None, (picture.width // 2, picture.height // 2))
     if picture.width * picture.height > tesseract.MAX_PIXELS:
         raise _too_large(name)
     upright = ImageOps.exif_transpose(picture)
-    if "A" in upright.getbands() or upright.mode == "P":  # transparent pixels are paper
+    if "A" in upright.getbands() or upright.mode == "P":  # transparent pixels become white
         upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright.convert("RGBA"))
     if max(upright.size) < SMALL:
         upright = upright.resize((round(upright.width * ENLARGEMENT), round(upright.height * ENLARGEMENT)))

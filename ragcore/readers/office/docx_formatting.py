@@ -13,7 +13,7 @@ from ragcore.readers.office.package import Element
 from ragcore.readers.typography import Effects
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties
 
-RAISED_FROM = 6  # half points above the line, from which letters are an exponent; smaller shifts only look better
+RAISED_FROM = 6  # half points above the line; letters with a smaller shift are not raised
 _OFF = frozenset({"0", "off", "false", "none"})
 _MARKED = ("vertAlign", "strike", "dstrike", "vanish", "specVanish", "position")
 

@@ -1,6 +1,6 @@
 """The numbers that Word writes before paragraphs, such as those of a contract's clauses (ECMA-376 part 1, 17.9).
 
-A file only defines how to count, so this module counts.
+A file has only the rules for counting, so this module counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Level:
 class _List:
     levels: Mapping[int, _Level]
     counts: list[int | None] = field(default_factory=lambda: [None] * LEVELS)
-    begun: set[str] = field(default_factory=set)  # the lists that count together and had a paragraph
+    begun: set[str] = field(default_factory=set)  # the lists with this count that had a paragraph
 
 
 class Numbers:
@@ -52,7 +52,7 @@ class Numbers:
         self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
         self._of_style = lru_cache(None)(self._find_of_style)
         self._lists: dict[str, _List] = {}
-        self._abstract: dict[str, str] = {}  # what lists count together by, for each list
+        self._abstract: dict[str, str] = {}  # by list, the identity that all lists with one count share
         self._own: dict[str, dict[int, _Level]] = {}  # levels that a list overrides, by list and level
         linked: dict[str, str] = {}
         for each in children(numbering, "abstractNum"):
@@ -125,7 +125,7 @@ class Numbers:
         return re.sub("%([1-9])", figure, level.text).strip()
 
     def _find_of_style(self, style: str) -> tuple[str, int, str]:
-        """The list of a style's paragraphs, their depth, and which of the styles that it is based on defines both."""
+        """The list of a style's paragraphs, their depth, and the style that defines both, which may be a base of it."""
         for _ in range(BASES):
             element = self._styles.get(style)
             numbering = child(child(element, "pPr"), "numPr")

@@ -19,7 +19,7 @@ _CHECKED = 1024  # bytes of a part that the checksum covers
 
 
 class UnlockedPackage(Package):
-    """A package that decrypts a part when it is read. EncryptedFileError when the password is missing or wrong."""
+    """A package that decrypts a part when it is read. EncryptedFileError if the password is missing or wrong."""
 
     def __init__(self, parts: Package, name: str, password: str | None) -> None:
         self.parts = parts.parts

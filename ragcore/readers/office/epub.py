@@ -57,7 +57,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _style_sheets(parts: Package) -> str:
-    """The style sheets of all chapters, which hardly ever differ."""
+    """The style sheets of the book. Those of different chapters rarely differ."""
     sheets = []
     for part in parts.parts:
         if part.lower().endswith(".css"):

@@ -38,7 +38,7 @@ class Package:
         return part in self.parts
 
     def bytes(self, part: str) -> bytes:
-        """DamagedFileError when the part is missing or cannot be unpacked."""
+        """DamagedFileError if the part is missing or cannot be unpacked."""
         entry = self.parts.get(part)
         if entry is None:
             raise damaged_error(self._name, f"its part {part} is missing")
@@ -61,21 +61,21 @@ class Package:
         return safe_xml.parse(self.bytes(part), self._name)
 
     def optional(self, part: str) -> Element | None:
-        """The root of a part; None where there is none that can be read."""
+        """The root of a part; None if it is missing or damaged."""
         try:
             return self.xml(part)
         except DamagedFileError:
             return None
 
     def main(self, usual: str, what: str) -> str:
-        """The part that refers to the others. DamagedFileError, which says that the file is not `what`, where there is none."""
+        """The part that refers to the others. DamagedFileError, which says that the file is not `what`, if there is none."""
         for part in (*self.linked_parts("", "officeDocument"), usual):
             if part in self:
                 return part
         raise damaged_error(self._name, f"its content is not {what}")
 
     def links(self, part: str) -> dict[str, tuple[str, str]]:
-        """The parts that `part` refers to: id to (kind, path); {} where it refers to none."""
+        """The parts that `part` refers to: id to (kind, path); {} if it refers to none."""
         folder, file = posixpath.split(part)
         relations = posixpath.join(folder, "_rels", f"{file}.rels")
         if relations not in self:
@@ -96,7 +96,7 @@ class Package:
 
 @contextmanager
 def package(path: Path, name: str) -> Iterator[Package]:
-    """DamagedFileError when it is not a zip, TooLargeError when it would unpack to far more than an honest file."""
+    """DamagedFileError if it is not a zip, TooLargeError if it would unpack to far more than an honest file."""
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -130,7 +130,7 @@ def damaged_error(name: str, why: str) -> DamagedFileError:
 
 
 def title_and_author(root: Element | None) -> dict[str, Scalar]:
-    """The first title and author below `root`, where it has them."""
+    """The first title and author below `root`, if it has them."""
     metadata: dict[str, Scalar] = {}
     for element in () if root is None else root.iter("{*}title", "{*}creator", "{*}initial-creator"):
         if value := " ".join((element.text or "").split()):

@@ -137,9 +137,9 @@ def _with_marks(rtf: str) -> tuple[str, int]:
 
 def _pieces(rtf: str, hidden: list[str]) -> Iterator[str]:
     stack: list[tuple[Effects, bool, str]] = []
-    after = ""  # what closes the group of a note, a header or a footer
+    after = ""  # the text that closes the group of a note, a header or a footer
     effects, skipped = Effects(), False
-    end = ""  # what closes a character that is written as a number, after its replacement
+    end = ""  # the marks that close a character that is written as a number, after its replacement
     for match in _TOKEN.finditer(rtf):
         token, word = match[0], (match[1] or "").lower()
         is_text = not word and token[0] not in "{}" and token != "\\*"

@@ -56,7 +56,7 @@ def _pages(
 
     pages = []
     with io.BytesIO(content) as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about drawings and formats without text
+        warnings.simplefilter("ignore")  # warnings about drawings and formats
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         length = 0
