@@ -33,11 +33,8 @@ def parse_yes_no(reply: str) -> bool | None:
 
 
 def parse_grade(reply: str) -> float | None:
-    """1.0 to 5.0, None without a number in this range. "8/10" is 4.0.
-
-    The number is the one at the beginning of the reply, unless it counts something, or the one behind "score", or the first in
-    the first line.
-    """
+    """1.0 to 5.0; None without a number in this range. "8/10" is 4.0. The number is the one at the beginning, unless it counts
+    something, or the one behind "score", or the first in the first line."""
     text = _RANGE.sub("", reply.strip())
     match = _LEADING.match(text) or _GRADE.search(text) or _NUMBER.search(text.partition("\n")[0])
     if match is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ragcore.extractive.reader import Reader
 from ragcore.extractive.sentence_support import SentenceCheck, claims, claims_nothing
-from ragcore.extractive.verbatim_match import find_figures, find_readings, find_unconfirmed, is_negated, normalize_words
+from ragcore.extractive.verbatim_match import figures_in, is_negated, missing_figures, readings_in, stem_text
 from ragcore.prompts.prompt import Passage
 from ragcore.text.citations import MARKS
 from ragcore.text.keywords import content_words, words
@@ -61,7 +61,7 @@ class Judge:
         text = MARKS.sub("", response)
         if re.search(r"\b(?:brief|short|concise|succinct)", guidelines, re.IGNORECASE) and len(text.split()) > BRIEF:
             return f"NO It has {len(text.split())} words."
-        if re.search(r"\b(?:number|statistic|figure|quantit)", guidelines, re.IGNORECASE) and not find_figures(text):
+        if re.search(r"\b(?:number|statistic|figure|quantit)", guidelines, re.IGNORECASE) and not figures_in(text):
             return "NO It has no number."
         if re.search(r"\b(?:cite|citation|source|reference)", guidelines, re.IGNORECASE) and not MARKS.search(response):
             return "NO It cites nothing."
@@ -96,12 +96,12 @@ class Judge:
             return 0.0
         if not right:
             return float(1 / (1 + np.exp(-self.margin(query, answer))))
-        if normalize_words(right) in normalize_words(answer):
+        if stem_text(right) in stem_text(answer):
             return 1.0
         expected = set(content_words(right))
         coverage = len(expected & set(content_words(answer))) / max(len(expected), 1)
         score = float(coverage + self._reader.vectors.similarity(right, [answer])[0]) / 2
-        differs = find_unconfirmed(find_figures(right), find_readings(answer)) or is_negated(right) != is_negated(answer)
+        differs = missing_figures(figures_in(right), readings_in(answer)) or is_negated(right) != is_negated(answer)
         return min(score, MOST_RIGHT_WITH_ANOTHER_NUMBER) if differs else score
 
 

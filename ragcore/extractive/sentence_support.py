@@ -17,15 +17,7 @@ import numpy as np
 
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.reader import Reader
-from ragcore.extractive.verbatim_match import (
-    Figure,
-    find_figures,
-    find_readings,
-    find_unconfirmed,
-    is_negated,
-    normalize_numbers,
-    normalize_words,
-)
+from ragcore.extractive.verbatim_match import Figure, figures_in, is_negated, missing_figures, normalize, readings_in, stem_text
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import LISTED, quotes_in
@@ -83,7 +75,7 @@ class _Passage:
 
     sentences: list[str]
     words: list[frozenset[str]]  # of each sentence
-    rows: list[str]  # of each sentence, from `normalize_words`
+    rows: list[str]  # of each sentence, from `stem_text`
     row: str  # of the whole passage
     figures: list[Figure]
 
@@ -136,7 +128,7 @@ class SentenceCheck:
 
     def _odds(self, claim: str, passage: _Passage) -> tuple[float, str]:
         """The log odds, and the nearest sentence of the passage."""
-        row = normalize_words(claim)
+        row = stem_text(claim)
         quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
         agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
         if agreeing or (not quoting and row in passage.row):
@@ -145,7 +137,7 @@ class SentenceCheck:
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
     def _measure(self, claim: str, passage: _Passage) -> tuple[npt.NDArray[np.float64], str]:
-        one = normalize_numbers(claim)
+        one = normalize(claim)
         own = content_words(one) or words(one)
         if not passage.sentences or not own:
             return np.array([0.0, 0, 0, 1, 1, 0]), ""
@@ -161,7 +153,7 @@ class SentenceCheck:
             len(unique & everything) / len(unique),
             together / len(pairs) if pairs else max(shared),
             cosines.max(),
-            bool(find_unconfirmed(find_figures(claim), passage.figures)),
+            bool(missing_figures(figures_in(claim), passage.figures)),
             len(names - everything) / len(names) if names else 0.0,
             is_negated(claim) != is_negated(nearest),
         )
@@ -230,18 +222,17 @@ def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
     sentences = [line for start, end in sentence_spans(text) if (line := plain(text[start:end]))]
     # Quotes from tables and lists differ from the text, and are sentences, too.
     sentences = list(dict.fromkeys([*sentences, *(quote.text for quote in quotes_in(text, number=1))]))
-    stems = [
-        frozenset((*content_words(one), *words(one), *words(each))) for each in sentences for one in [normalize_numbers(each)]
-    ]
+    stems = list(map(_stems, sentences))
     rows = sorted(sorted(range(len(stems)), key=lambda at: -len(relevant & stems[at]))[:most])
     sentences = [sentences[row] for row in rows]
     return _Passage(
-        sentences,
-        [stems[row] for row in rows],
-        list(map(normalize_words, sentences)),
-        normalize_words(text),
-        find_readings(text),
+        sentences, [stems[row] for row in rows], list(map(stem_text, sentences)), stem_text(text), readings_in(text)
     )
+
+
+def _stems(sentence: str) -> frozenset[str]:
+    normal = normalize(sentence)
+    return frozenset((*content_words(normal), *words(normal), *words(sentence)))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

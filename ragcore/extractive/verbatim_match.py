@@ -23,30 +23,30 @@ class Figure:
         return self.number == other.number and (self.signs <= other.signs or other.signs <= self.signs)
 
 
-def normalize_words(text: str) -> str:
+def stem_text(text: str) -> str:
     """The stems of the words between spaces, to search a sentence in a text. A number is one word with its signs."""
-    return f" {' '.join(words(_FIGURE.sub(_in_words, normalize_numbers(text))))} "
+    return f" {' '.join(words(_FIGURE.sub(_in_words, normalize(text))))} "
 
 
-def normalize_numbers(text: str) -> str:
+def normalize(text: str) -> str:
     """The text with the digits 0 to 9, and without the marks between thousands."""
     if not text.isascii():
         text = _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), unicodedata.normalize("NFKC", text))
     return _THOUSANDS.sub(lambda match: match[0].replace(match[1], ""), text)
 
 
-def find_figures(text: str) -> list[Figure]:
-    return list(map(_figure, _FIGURE.finditer(normalize_numbers(text))))
+def figures_in(text: str) -> list[Figure]:
+    return list(map(_figure, _FIGURE.finditer(normalize(text))))
 
 
-def find_readings(text: str) -> list[Figure]:
+def readings_in(text: str) -> list[Figure]:
     """The figures of the text with alternative readings: each of several numbers in a row, and 5 pm for 17:00."""
     hours = [int(hour) - 12 for hour in _AFTERNOON.findall(text)] + [int(hour) + 12 for hour in _PM.findall(text)]
     clock = [Figure(str(hour), frozenset(), "") for hour in ([0, *hours] if hours else [])]
-    return [*find_figures(text), *find_figures(_BETWEEN.sub("  ", text)), *clock]
+    return [*figures_in(text), *figures_in(_BETWEEN.sub("  ", text)), *clock]
 
 
-def find_unconfirmed(claimed: Iterable[Figure], known: Iterable[Figure]) -> list[str]:
+def missing_figures(claimed: Iterable[Figure], known: Iterable[Figure]) -> list[str]:
     """The claimed figures, as they are written, that agree with no known figure."""
     known = list(known)
     return [figure.written for figure in claimed if not any(map(figure.agrees, known))]
