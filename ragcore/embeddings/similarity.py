@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 
 
 class SimilarityMode(str, Enum):
+    """How two vectors are compared.
+
+    >>> similarity([0.0, 2.0], [0.0, 5.0], SimilarityMode.EUCLIDEAN)
+    -3.0
+    """
+
     DEFAULT = "cosine"  # -1 to 1; 0 where a vector is all zeros
     DOT_PRODUCT = "dot_product"
     EUCLIDEAN = "euclidean"  # the distance, negative

@@ -31,6 +31,10 @@ class EvaluationResult:
 
     `invalid_result` is true if the judge failed or its reply could not be parsed. Then `invalid_reason` says why, and there
     is no score.
+
+    >>> result = EvaluationResult("Who?", "Ada.", score=1.0, passing=True, feedback="The passages name her.")
+    >>> result.passing, result.feedback
+    (True, 'The passages name her.')
     """
 
     query: str | None = None

@@ -16,6 +16,12 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True, slots=True)
 class RetrievalMetricResult:
+    """The value of a metric, 0 to 1.
+
+    >>> float(RetrievalMetricResult(0.5))
+    0.5
+    """
+
     score: float
 
     def __float__(self) -> float:

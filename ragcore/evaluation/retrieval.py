@@ -21,6 +21,10 @@ class RetrievalEvalResult:
     """The passages retrieved for a question, best first, and the score of each metric by its name.
 
     `problem` is the reason why retrieval failed. Then there are no scores.
+
+    >>> result = RetrievalEvalResult("Who?", ("a",), ("b", "a"), ("A boat.", "Ada."), {"mrr": RetrievalMetricResult(0.5)})
+    >>> result.metric_vals_dict
+    {'mrr': 0.5}
     """
 
     query: str
