@@ -101,7 +101,7 @@ class BaseEmbedding(TransformComponent):
         return known
 
     def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
-        """As `embed_passages`, or for questions. A model that counts tokens records them in `step`."""
+        """Like `embed_passages`, or for questions if `is_query`. A model that counts tokens records them in `step`."""
         if is_query:
             return self._as_rows([self._get_query_embedding(text) for text in texts])
         starts = range(0, len(texts), self.embed_batch_size)
@@ -156,11 +156,11 @@ class BaseEmbedding(TransformComponent):
         return rows.mean(axis=0) if agg_fn is None else agg_fn(rows)
 
     async def aget_text_embedding(self, text: str) -> Vector:
-        """With `_aget_text_embedding`, if the subclass has it, or in a thread."""
+        """Calls `_aget_text_embedding` if the subclass has it, or runs in a thread."""
         return await self._embed_async("_aget_text_embedding", text, is_query=False)
 
     async def aget_query_embedding(self, query: str) -> Vector:
-        """With `_aget_query_embedding`, if the subclass has it, or in a thread."""
+        """Calls `_aget_query_embedding` if the subclass has it, or runs in a thread."""
         return await self._embed_async("_aget_query_embedding", query, is_query=True)
 
     aget_text_embedding_batch = awaitable(get_text_embedding_batch)
@@ -169,7 +169,7 @@ class BaseEmbedding(TransformComponent):
     similarity = staticmethod(similarity)
 
     def __call__(self, nodes: Sequence[Document | TextNode], **kwargs: Any) -> list[TextNode]:
-        """As a transformation: the nodes with vectors. Existing vectors stay. ValueError for a document."""
+        """The nodes with vectors, as the result of a transformation. Existing vectors stay. ValueError for a document."""
         ready = [node for node in nodes if isinstance(node, TextNode)]
         if len(ready) != len(nodes):
             raise ValueError("documents have no vectors: put a splitter before the embedding model")

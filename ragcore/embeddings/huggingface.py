@@ -83,7 +83,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     @property
     def dimension(self) -> int:
-        """For a bundled model without loading it."""
+        """The length of the vectors. A bundled model is not loaded for it."""
         bundled = BUNDLED.get(self.model_name)
         return bundled.DIMENSION if bundled else self._model.dimension
 
@@ -96,7 +96,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
         return self._model.embed([instruction + text for text in texts], step)
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
-        """Only of unchanged bundled models: other models have other distances between vectors of tokens."""
+        """None except for unchanged bundled models, as other models have other distances between vectors of tokens."""
         if not self._as_bundled():
             return None
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=False) as step:
@@ -106,11 +106,11 @@ class HuggingFaceEmbedding(BaseEmbedding):
             return rows, [_without_start(each, len(self.text_instruction)) for each in tokens]
 
     def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
-        """Only of unchanged bundled models, as `embed_tokens`."""
+        """None except for unchanged bundled models, like `embed_tokens`."""
         return self._model.static_tokens(texts) if self._as_bundled() else None
 
     def knows(self, word: str) -> bool:
-        """Only of the English model: the vocabularies of others have too few whole words of any language."""
+        """True except for the English model, as the vocabularies of others have too few whole words of any language."""
         return self.model_name not in bundled_model.ALIASES or not self._as_bundled() or self._model.knows(word)
 
     def _as_bundled(self) -> bool:

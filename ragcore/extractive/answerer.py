@@ -266,7 +266,7 @@ class ExtractiveLLM(LLM):
 
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
-    """As JSON if the call requires that. In a schema with one required string, that string is the answer."""
+    """Convert the answer to JSON if the call requires it. In a schema with one required string, that string is the answer."""
     if call.prompt.name.startswith(wording.STRUCTURED):
         satisfied = answer.outcome == "answer"
         text = json.dumps({"answer": answer.text, "query_satisfied": satisfied}, ensure_ascii=False)

@@ -121,7 +121,7 @@ def _reason(query: str, choice: Choice) -> str:
 
 
 def _parts(query: str) -> Iterator[str]:
-    """Its sentences, the questions that "and" joins, and each of two things in a comparison."""
+    """Divide a query into its sentences, the questions that "and" joins, and the two things of a comparison."""
     for sentence in _SENTENCE.findall(query):
         parts = [part.strip(" ,") for part in _AND_ASKS.split(sentence)]
         pair = _PAIR.match(parts[0]) if len(parts) == 1 else None

@@ -63,7 +63,7 @@ def _asks_of_another_time(question: str, passage: str) -> _Test | None:
 
 
 def _times(text: str) -> set[tuple[str, int]]:
-    """Its months, days of the week and years. 2018/19 is two years."""
+    """The months, days of the week and years in the text. 2018/19 is two years."""
     times = {_NAMES[name] for name in _NAME.findall(text)} | {("month", int(number)) for number in _CHINESE.findall(text)}
     for year, last in _YEAR.findall(text):
         times |= {("year", int(year)), ("year", int(year[:2] + last) if last else int(year))}

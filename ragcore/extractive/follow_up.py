@@ -81,7 +81,7 @@ def depends_on_context(question: str) -> bool:
 
 
 def _dependence(question: str) -> Literal["goes on", "points", "scrap", ""]:
-    """How it depends on earlier messages. "IT" is no pronoun, except in a text in capitals."""
+    """The way in which the question depends on earlier messages. "IT" is no pronoun, except in a text in capitals."""
     own, language = _size(question), language_of(question)
     if own >= ENOUGH:
         return ""
@@ -95,7 +95,7 @@ def _dependence(question: str) -> Literal["goes on", "points", "scrap", ""]:
 
 
 def _size(text: str) -> float:
-    """In content words; pairs of characters, in scripts without spaces, count half."""
+    """The number of content words. Pairs of characters, in scripts without spaces, count half."""
     return len(content_words(text)) / (2 if language_of(text) in UNSPACED else 1)
 
 

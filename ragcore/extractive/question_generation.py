@@ -43,7 +43,7 @@ def questions_in(text: str, whole: str = "") -> Iterator[str]:
 
 
 def questions_of_sentences(text: str, whole: str = "") -> Iterator[str]:
-    """As `questions_in`, without the ones about headings and keywords."""
+    """Like `questions_in`, without questions about headings and keywords."""
     yield from _unique(_of_sentences(text, whole))
 
 
@@ -56,7 +56,7 @@ def _unique(questions: Iterable[str]) -> Iterator[str]:
 
 
 def topics_in(text: str) -> Iterator[str]:
-    """Its headings that are no questions, then its keywords, the best first."""
+    """The headings of the text that are no questions, then its keywords, the best first."""
     leads = dict.fromkeys(quote.lead for quote in quotes_in(text, number=0) if quote.lead)
     headings = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
     yield from (in_ordinary_case(topic, text) for topic in [*headings, *keywords(text, MOST_TOPICS)] if is_distinctive(topic))

@@ -245,7 +245,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def plain(text: str) -> str:
-    """In one line, without Markdown and citations."""
+    """The text in one line, without Markdown and citations."""
     return _MARKUP.sub("", " ".join(MARKS.sub("", text).split())).strip()
 
 

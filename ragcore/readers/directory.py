@@ -208,7 +208,7 @@ class _Loader:
         return [_describe(document, id_, metadata) for document, id_ in zip(documents, ids, strict=True)]
 
     def _read(self, local: Path, name: str) -> Document:
-        """With one of our readers. Neither embedder nor language model sees the metadata that it finds in the file."""
+        """Read with our own readers. Neither embedder nor language model sees the metadata that these find in the file."""
         is_default = (codecs.lookup(self.encoding).name, self.errors) == ("utf-8", "ignore")
         options = ReadOptions(name, encoding=None if is_default else self.encoding, errors=self.errors)
         document = read_file(local, options)

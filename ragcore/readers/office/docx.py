@@ -166,7 +166,7 @@ def _box_text(block: Element) -> str:
 
 
 def _table(table: Element) -> Iterator[str]:
-    """Its rows as one block; cell by cell where the table is only a layout of the page."""
+    """The rows of the table as one block; cell by cell if the table is only a layout of the page."""
     rows = [list(_within(row, "tc")) for row in _within(table, "tr")]
     cells = [cell for row in rows for cell in row]
     if all(len(row) < 2 for row in rows) or any(local(block) == "tbl" for cell in cells for block in _flat(cell)):
@@ -177,7 +177,7 @@ def _table(table: Element) -> Iterator[str]:
 
 
 def _table_lines(table: Element) -> Iterator[str]:
-    """The first rows have the names of the columns where Word repeats them on each page."""
+    """The lines of the table. The first rows name the columns if Word repeats them on each page."""
     rows = list(_within(table, "tr"))
     marked = next((number for number, row in enumerate(rows) if child(child(row, "trPr"), "tblHeader") is None), 0)
     return table_rows.lines(_grid(rows), name_rows=marked or None)
@@ -242,7 +242,7 @@ def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) ->
 
 
 def _prepare(parts: Package, part: str, preparation: _Preparation) -> Element | None:
-    """The root of notes, a header or a footer after its preparation; None where it cannot be read."""
+    """The root of notes, a header or a footer after its preparation; None if it cannot be read."""
     root = parts.optional(part)
     if root is not None:
         preparation.write(root, part)

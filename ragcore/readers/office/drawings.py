@@ -98,7 +98,7 @@ def diagram_text(parts: Package, diagram: str) -> str:
 
 
 def chart_text(parts: Package, chart: str) -> str:
-    """Its titles, and a row for each category with the value of each series."""
+    """The titles of a chart, and a row for each category with the value of each series."""
     nodes = list(elements(parts, chart))
     lines = [text for node in nodes if local(node) == "p" and (text := paragraph_text(node))]
     series = [_series(node) for node in nodes if local(node) == "ser"]

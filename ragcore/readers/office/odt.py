@@ -60,7 +60,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _sheets(body: Element, styles: Styles, losses: Losses) -> Iterator[tuple[Element, str]]:
-    """Each sheet with its text; hidden ones only where there are no others."""
+    """Each sheet with its text; hidden ones only if there are no others."""
     tables = list(children(body, "table"))
     hidden = [table for table in tables if attribute(table, "style-name") in styles.hidden_tables]
     if len(hidden) < len(tables):

@@ -104,7 +104,7 @@ def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str 
 
 
 def _table(table: Element) -> str:
-    """Its rows; the first one has the names of the columns where the table has a header row."""
+    """The rows of the table. The first one has the names of the columns if the table has a header row."""
     rows = (
         [
             (_paragraphs(cell), _span(cell, "gridSpan"), _span(cell, "rowSpan"))
@@ -122,7 +122,7 @@ def _span(cell: Element, name: str) -> int:
 
 
 def _with_marks(shape: Element, *, bulleted: bool) -> str:
-    """Its paragraphs, with a mark or a number before each item of a list."""
+    """The paragraphs of a shape, with a mark or a number before each item of a list."""
     all_lines = list(_lines(shape))
     styles = {local(style): style for styled in shape.iter("{*}lstStyle") for style in styled}
     lines = []
@@ -143,7 +143,7 @@ def _with_marks(shape: Element, *, bulleted: bool) -> str:
 
 
 def _list_properties(paragraph: Element, styles: Mapping[str, Element]) -> tuple[int, frozenset[str], Element | None]:
-    """Its depth in a list, 0 to 8, the properties of its mark, and those of its number; from the paragraph or its shape."""
+    """The depth of the paragraph in a list, 0 to 8, and the properties of its mark and number, or those of its shape."""
     properties = child(paragraph, "pPr")
     depth = min(whole(attribute(properties, "lvl"), 0), LEVELS - 1)
     own = {local(each): each for each in children(properties, *_MARKS)}
@@ -152,7 +152,7 @@ def _list_properties(paragraph: Element, styles: Mapping[str, Element]) -> tuple
 
 
 def _number(number: int, kind: str) -> str:
-    """In one of the forms of 20.1.10.61, such as romanLcParenR; in digits for the others."""
+    """The number in one of the forms of 20.1.10.61, such as romanLcParenR, or in digits for other forms."""
     text = list_number(number, next((form for name, form in _FORMS.items() if kind.startswith(name)), "1"))
     if kind.endswith("ParenBoth"):
         return f"({text})"

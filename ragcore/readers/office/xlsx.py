@@ -51,7 +51,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 def _pages(
     content: bytes, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses
 ) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """The title and the text of each sheet, and the metadata. Hidden sheets are read only where there are no others."""
+    """The title and the text of each sheet, and the metadata. Hidden sheets are read only if there are no others."""
     import openpyxl
 
     pages = []

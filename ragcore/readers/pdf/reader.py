@@ -100,8 +100,8 @@ class _PageReader:
         self._report = recognition.RecognitionReport(options.name)
         self._pictures = PagePictures()
         self._broken: list[str] = []
-        self._scans: list[str] = []  # pages without text, where no engine recognises text
-        self._pictured: list[str] = []  # pages with text and pictures, where no engine recognises text
+        self._scans: list[str] = []  # pages without text, if no engine is installed
+        self._pictured: list[str] = []  # pages with text and pictures, if no engine is installed
 
     def read_pages(self) -> list[list[Line]]:
         """The lines of each page. Files that are pinned to pages are added to `files`."""
