@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import ragcore
-from ragcore.agent import ReActAgent, Task, TaskStepOutput
+from ragcore.agent import ReActAgent
 from ragcore.chat_engine import StreamingAgentChatResponse
 from ragcore.embeddings import HashEmbedding
 from ragcore.evaluation import RetrievalEvalResult, RetrievalMetricResult, RetrieverEvaluator
@@ -158,18 +158,15 @@ def test_an_index_gives_the_retriever_of_a_mode(index: str, mode: str | None, re
 # --- what calls give -------------------------------------------------------------------------------------------------------
 
 
-def test_models_answer_messages_and_texts_with_a_type_of_their_own() -> None:
+def test_models_answer_chat_and_completion_with_own_types() -> None:
     model = ScriptedLLM(["Yes.", "No."])
     said, written = model.chat([ChatMessage(MessageRole.USER, "Is it?")]), model.complete("Is it?")
     assert (type(said), said.message.content) == (ChatResponse, "Yes.")
     assert (type(written), written.text) == (CompletionResponse, "No.")
 
 
-def test_an_agent_works_step_by_step_and_in_pieces() -> None:
-    agent = ReActAgent.from_tools([], llm=ScriptedLLM(["Thought: I know.\nAnswer: Yes."] * 2))
-    task = agent.create_task("Is it?")
-    step = agent.run_step(task.task_id)
-    assert (type(task), type(step), step.is_last, step.output.response) == (Task, TaskStepOutput, True, "Yes.")
+def test_an_agent_answers_in_pieces() -> None:
+    agent = ReActAgent.from_tools([], llm=ScriptedLLM(["Thought: I know.\nAnswer: Yes."]))
     stream = agent.stream_chat("Is it?")
     assert type(stream) is StreamingAgentChatResponse
     assert stream.response == "Yes."
@@ -194,7 +191,7 @@ def test_steps_run_without_a_pipeline_one_after_the_other() -> None:
     ] * len(nodes)
 
 
-def test_a_store_of_conversations_has_the_methods_that_are_promised() -> None:
+def test_chat_store_has_the_promised_methods() -> None:
     promised = {name: member for name, member in vars(ChatStore).items() if inspect.isfunction(member) and name[0] != "_"}
     assert len(promised) >= 3
     for name, member in promised.items():
@@ -203,7 +200,7 @@ def test_a_store_of_conversations_has_the_methods_that_are_promised() -> None:
         )
 
 
-def test_the_query_modes_of_a_store_have_the_names_that_scripts_use() -> None:
+def test_query_modes_of_a_store_have_the_names_of_scripts() -> None:
     assert [mode.value for mode in VectorStoreQueryMode] == [
         "default", "sparse", "text_search", "hybrid", "semantic_hybrid", "mmr",
         "svm", "logistic_regression", "linear_regression",

@@ -28,7 +28,7 @@ def places(text: str) -> list[tuple[str, str]]:
     return [(node.text, str(node.metadata["header_path"])) for node in MarkdownNodeParser()([Document(text)])]
 
 
-def test_each_heading_opens_a_section_that_names_the_headings_above_it() -> None:
+def test_each_heading_opens_a_section_named_by_those_above() -> None:
     # The same as llama-index-core 0.14.25 makes of it.
     assert places(TEXT) == [
         ("Before any heading.", "/"),
@@ -39,7 +39,7 @@ def test_each_heading_opens_a_section_that_names_the_headings_above_it() -> None
     ]
 
 
-def test_the_headings_by_rank_are_strings_in_the_metadata_beside_the_document_s_own() -> None:
+def test_headings_by_rank_join_the_document_s_metadata() -> None:
     nodes = MarkdownNodeParser()([Document(TEXT, metadata={"file_name": "a.md"})])
     assert dict(nodes[0].metadata) == {"file_name": "a.md", "header_path": "/"}
     assert dict(nodes[3].metadata) == {

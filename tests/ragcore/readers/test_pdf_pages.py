@@ -53,7 +53,7 @@ def test_a_box_lies_on_the_words_that_were_drawn(line: str, tmp_path: Path) -> N
     assert box.height < 3  # percent: one line, not two
 
 
-def test_a_quote_of_three_lines_has_three_boxes_from_top_to_bottom(tmp_path: Path) -> None:
+def test_quote_of_three_lines_has_three_boxes_top_to_bottom(tmp_path: Path) -> None:
     drawn(tmp_path / "a.pdf", LINES)
     boxes = highlight_boxes(tmp_path / "a.pdf", 0, "gamma delta.\n\nEpsilon zeta  eta theta iota. Kappa")
     assert len(boxes) == 3

@@ -33,7 +33,7 @@ def test_a_table_reads_alike_whichever_way_it_lies(turns: int, rotate: int, rule
     assert text == "\n\n".join(["Stations 2024", "\n".join(table_rows.lines(ROWS))])
 
 
-def test_the_landscape_page_of_a_report_reads_like_its_upright_sibling() -> None:
+def test_landscape_page_reads_like_its_upright_twin() -> None:
     if not CASE.exists():
         pytest.skip("the cases are not here")
     assert read(CASE / "landscape.pdf") == read(CASE / "same-table-unrotated.pdf")
@@ -94,7 +94,7 @@ def test_names_of_columns_may_be_turned(page_turns: int, turns: int, ruled: bool
 
 @ruled_or_bare
 @pytest.mark.parametrize("turns", [0, 1])
-def test_the_name_of_a_group_is_in_the_name_of_each_of_its_columns(turns: int, ruled: bool, tmp_path: Path) -> None:
+def test_group_name_is_part_of_each_of_its_columns(turns: int, ruled: bool, tmp_path: Path) -> None:
     names, rows = (
         ["Town", "Men", "Women", "Men", "Women"],
         [["Oslo", "12", "13", "22", "23"], ["Hamar", "16", "17", "26", "27"]],
