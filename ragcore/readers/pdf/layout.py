@@ -26,7 +26,7 @@ from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, widths_near
 from ragcore.readers.pdf.ruled_tables import Grid, grids
 from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
-from ragcore.readers.pdf.table_detection import ROWS, find_aligned, in_grids, is_list, is_running_text, table_lines
+from ragcore.readers.pdf.table_detection import ROWS, find_aligned, in_grids, is_list, is_running_text, runs_in, table_lines
 
 WIDE = 1.1  # of the height of the ink; a wider gap is certainly wider than GAP
 
@@ -197,15 +197,15 @@ def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool)
     for way, tables in ruled.items():
         runs = [run.rotate(own, way) for own, run in placed if own != NO_DIRECTION and run.first not in owner]
         found_tables = list(in_grids(runs, tables))
-        in_tables = {run.first for rows in found_tables for row in rows for cell in row for run in cell or ()}
+        in_tables = {run.first for rows in found_tables for run in runs_in(rows)}
         columns: list[list[Run]] = []
         for rows in find_aligned([run for run in runs if run.first not in in_tables]):
             if is_running_text(rows):
-                columns.append([run for column in zip(*rows, strict=True) for cell in column for run in cell or ()])
+                columns.append(runs_in(zip(*rows, strict=True)))  # column by column
             elif not is_list(rows):
                 found_tables.append(rows)
         for rows in found_tables:
-            _own(owner, [run for row in rows for cell in row for run in cell or ()], blocks, table_lines(rows, places))
+            _own(owner, runs_in(rows), blocks, table_lines(rows, places))
         for column_runs in columns:
             lines = [letters.line(range(run.first, run.last + 1), run.first, run.last) for run in column_runs]
             _own(owner, column_runs, blocks, lines)
