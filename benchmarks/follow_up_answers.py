@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive import features
-from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.follow_up import add_topic
 from ragcore.extractive.reader import Reader
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import ChatMessage, MessageRole
@@ -35,7 +35,7 @@ def follow_ups(folder: Path) -> Iterator[tuple[str, str, list[str], list[str]]]:
     for line in (folder / "queries.questions.jsonl").read_text("utf-8").splitlines():
         asked = json.loads(line)
         *before, last = (turn.removeprefix("|user|:").strip() for turn in asked["text"].split("\n"))
-        question = stand_alone(last, [ChatMessage(MessageRole.USER, turn) for turn in before])
+        question = add_topic(last, [ChatMessage(MessageRole.USER, turn) for turn in before])
         conversation, _, number = asked["_id"].partition("<::>")
         own = graded[asked["_id"]]
         earlier = [passage for passage in graded[f"{conversation}<::>{int(number) - 1}"] if passage not in own]
@@ -58,7 +58,7 @@ def main() -> None:
         for id_, question, own, earlier in asked:
             read = sorted(own + earlier, key=lambda passage: zlib.crc32(f"{id_}{passage}".encode()))
             reading = reader.read(question, [Passage(texts[each], number) for number, each in enumerate(read, 1)])
-            quoted = read[reading.ranked[0].passage]
+            quoted = read[reading.best_first[0].passage]
             said = "nothing" if reading.outcome == "nothing" else "own" if quoted in own else "before"
             found["validation" if zlib.crc32(id_.encode()) % 2 else "development"][said] += 1
         for part, counted in found.items():

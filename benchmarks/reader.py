@@ -37,11 +37,11 @@ from lectern.ask.pipeline import plan_retrieval
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.embeddings.spelling_correction import as_meant
-from ragcore.evaluation.answer_match import holds, plain
+from ragcore.embeddings.spelling_correction import correct_spelling
+from ragcore.evaluation.answer_match import contains_answer, plain
 from ragcore.extractive import features
 from ragcore.extractive.answerer import ExtractiveLLM
-from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.follow_up import add_topic
 from ragcore.extractive.reader import Reader, candidates
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.synthesizer import passages_from
@@ -85,7 +85,7 @@ class Case:
         return (
             token_recall(said, self.answers)
             if self.gold or self.name == "azure_northwind"
-            else float(holds(said, self.answers))
+            else float(contains_answer(said, self.answers))
         )
 
 
@@ -135,7 +135,7 @@ def cases_in(name: str, data: Path, embedder: Embedder) -> Iterator[Case]:
             passages = list(passages_from(nodes))
             yield Case(name, question, passages, answers, sentences, trial.must, development)
             if documents.startswith("xquad"):
-                others = [passage for passage in passages if not holds(passage.text, answers)]
+                others = [passage for passage in passages if not contains_answer(passage.text, answers)]
                 yield Case(name, question, others, (), sentences, (), development)
 
 
@@ -145,7 +145,7 @@ def _data_set(name: str, data: Path) -> DataSet:
 
 
 def _stand_alone(trial: Trial) -> str:
-    return stand_alone(trial.question.text, [ChatMessage(MessageRole.USER, said) for said in trial.said])
+    return add_topic(trial.question.text, [ChatMessage(MessageRole.USER, said) for said in trial.said])
 
 
 def _everyday() -> Iterator[Case]:
@@ -162,7 +162,9 @@ def _everyday() -> Iterator[Case]:
 
 def shown_by(llm: ExtractiveLLM, asked: Case) -> Shown:
     reading = llm.read(asked.question, asked.passages)
-    return Shown(reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.ranked])
+    return Shown(
+        reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.best_first]
+    )
 
 
 def figures(asked: Sequence[Case], shown: Sequence[Shown]) -> dict[str, float]:
@@ -203,7 +205,7 @@ def fit_weights(data: Path, embedder: Embedder, sets: Sequence[str]) -> None:
             if not one.development:
                 continue
             quotes = candidates(one.passages)
-            question = as_meant(one.question, [quote.read_with_lead for quote in quotes], embedder)
+            question = correct_spelling(one.question, [quote.read_with_lead for quote in quotes], embedder)
             rows, numbers = features.measure(
                 question, quotes, [one.passages[quote.passage].relevance for quote in quotes], vectors
             )
@@ -247,7 +249,7 @@ def fit(
 
 
 def _is_right(asked: Case, sentence: str) -> bool:
-    return plain(sentence) in asked.gold if asked.gold else bool(asked.answers) and holds(sentence, asked.answers)
+    return plain(sentence) in asked.gold if asked.gold else bool(asked.answers) and contains_answer(sentence, asked.answers)
 
 
 def _print_odds(asked: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) -> None:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ragcore.errors import InputError
-from ragcore.evaluation.question_sets import Question, Wanted, read_set
+from ragcore.evaluation.question_sets import ExpectedSource, Question, read_question_set
 
 Part = Literal["development", "validation", "all"]
 T = TypeVar("T")
@@ -156,7 +156,7 @@ def _read(folder: Path) -> DataSet:
     texts = tuple(_lines(folder / "corpus.jsonl", _document))
     if (folder / "qa.jsonl").is_file():
         asked = _asked(folder / "qa.jsonl")
-        if any(wanted.start is not None for trial in asked for wanted in trial.question.wanted):
+        if any(wanted.start is not None for trial in asked for wanted in trial.question.expected):
             texts = tuple(replace(text, title="") for text in texts)  # above a text, a title would move what is in it
         return DataSet(name, asked, texts)
     if (folder / "queries.lastturn.jsonl").is_file():
@@ -171,7 +171,7 @@ def _document(row: Mapping[str, Any]) -> Text:
 
 
 def _own(path: Path) -> tuple[Trial, ...]:
-    asked = read_set(path.read_bytes(), path.name).questions
+    asked = read_question_set(path.read_bytes(), path.name).questions
     # The same id every time, so that a question stays in its part.
     return tuple(Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in asked)
 
@@ -214,9 +214,9 @@ def _asked(path: Path) -> tuple[Trial, ...]:
 
 def _trial(row: Mapping[str, Any]) -> Trial:
     answers, documents = tuple(map(str, row.get("answers") or ())), [str(each) for each in row.get("doc_ids") or ()]
-    wanted = tuple(Wanted(str(file), (str(page),)) for file, page in row.get("pages") or ())
+    wanted = tuple(ExpectedSource(str(file), (str(page),)) for file, page in row.get("pages") or ())
     if spans := row.get("spans"):
-        wanted = tuple(Wanted(documents[0], (), int(start), int(end)) for start, end in spans)
+        wanted = tuple(ExpectedSource(documents[0], (), int(start), int(end)) for start, end in spans)
     question = Question(_text(row, "question"), answers, wanted, str(row.get("id") or row["question"]))
     grades = dict.fromkeys(documents, 1) if answers and not wanted else {}
     # Where the answers are the wanted stretches themselves, there is nothing to answer.

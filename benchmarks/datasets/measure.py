@@ -28,7 +28,7 @@ from lectern.db.evaluation_scores import finding_scores
 from lectern.evaluate.jobs import found_for, measure, try_question
 from lectern.schema import Ask, Source
 from ragcore.errors import InputError
-from ragcore.evaluation.answer_match import holds, plain
+from ragcore.evaluation.answer_match import contains_answer, plain
 from ragcore.evaluation.significance import RESAMPLES, Mean, mean
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.prompts.prompt import Passage, as_text
@@ -149,7 +149,7 @@ def _tried(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     opened.reader.last = None
     # Where passages are neither read nor looked at by their places, they are found once, as many as it takes to rank documents.
     wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
-    ranking = bool(trial.grades) and not answering and not question.wanted
+    ranking = bool(trial.grades) and not answering and not question.expected
     began = time.process_time()
     got = try_question(library, question.text, wide if ranking else ask, answering=answering)
     cpu_seconds = time.process_time() - began - opened.embedder.cpu_seconds
@@ -199,7 +199,7 @@ def _in_conversation(opened: Indexed, trial: Trial, wide: Ask) -> tuple[list[str
 
 
 def _place_scores(opened: Indexed, trial: Trial, sources: Sequence[Source]) -> dict[str, float]:
-    wanted = trial.question.wanted
+    wanted = trial.question.expected
     if not wanted:
         return {}
     if wanted[0].start is None:
@@ -220,10 +220,10 @@ def _answer_scores(opened: Indexed, trial: Trial, answer: str, sources: Sequence
     first = " ".join(best[:QUOTED])
     said = "" if refused else _MARKS.sub("", answer)
     return {
-        "best sentence": float(bool(best) and holds(best[0], answers)),
-        f"best {QUOTED}": float(holds(first, answers)),
+        "best sentence": float(bool(best) and contains_answer(best[0], answers)),
+        f"best {QUOTED}": float(contains_answer(first, answers)),
         f"tokens in best {QUOTED}": token_recall(first, answers),
-        "answer": float(holds(said, answers)),
+        "answer": float(contains_answer(said, answers)),
         "tokens in answer": token_recall(said, answers),
         "refused, answerable": float(refused),
         **quoted,
@@ -237,7 +237,7 @@ def _likeliest(opened: Indexed) -> list[str]:
         return []
     context = call.variables.get("context_str", ())
     passages = [Passage(context)] if isinstance(context, str) else [each for each in context if isinstance(each, Passage)]
-    return [quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).ranked]
+    return [quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).best_first]
 
 
 def _cited(answer: str, sources: Sequence[Source]) -> float:

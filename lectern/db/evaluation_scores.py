@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragcore.errors import Problem
-from ragcore.evaluation.answer_match import holds
+from ragcore.evaluation.answer_match import contains_answer
 from ragcore.evaluation.metrics import MRR, NDCG, HitRate
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.text.keywords import content_words, words
 
 FINDING = ("hit_rate", "mrr", "ndcg")
@@ -55,9 +55,9 @@ class Result:
 
 def finding_scores(question: Question, passages: Sequence[Found]) -> tuple[dict[str, float], tuple[bool, ...]]:
     """The scores of FINDING, and which of the passages, best first, are right. No scores if the question expects nothing."""
-    if not question.findable:
+    if not question.is_scorable:
         return {}, tuple(False for _ in passages)
-    expected = list(range(len(question.wanted) or 1))
+    expected = list(range(len(question.expected) or 1))
     free = list(expected)
     retrieved: list[int] = []
     for place, passage in enumerate(passages):
@@ -82,12 +82,12 @@ def answer_recall(answers: Sequence[str], answer: str) -> float | None:
 
 def _match(question: Question, passage: Found) -> list[int]:
     """The numbers of the expected passages that it matches; 0 for a passage with the answer to a question without documents."""
-    if not question.wanted:
-        return [0] if holds(passage.text, question.answers) else []
-    return [number for number, expected in enumerate(question.wanted) if _is(expected, passage)]
+    if not question.expected:
+        return [0] if contains_answer(passage.text, question.answers) else []
+    return [number for number, expected in enumerate(question.expected) if _is(expected, passage)]
 
 
-def _is(expected: Wanted, passage: Found) -> bool:
+def _is(expected: ExpectedSource, passage: Found) -> bool:
     if expected.document.casefold() != passage.document.casefold():
         return False
     if expected.start is not None and expected.end is not None:

@@ -80,7 +80,7 @@ class ServedEmbedding(BaseEmbedding):
     def _request(self, texts: Sequence[str]) -> EmbeddedTexts:
         """One request."""
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         import numpy as np
 
         if not texts:

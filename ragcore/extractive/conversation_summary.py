@@ -14,8 +14,8 @@ LONGEST = 200  # characters of a quotation
 _TURN = re.compile("(?:Asked|Answered): “")
 
 
-def recall(messages: Sequence[ChatMessage]) -> str:
-    """The notes of the system, with a line for each of the latest turns; "" for no messages."""
+def summarize_turns(messages: Sequence[ChatMessage]) -> str:
+    """The notes in the system messages, and a line for each of the latest turns; "" without messages."""
     system = [message.content for message in messages if message.role is MessageRole.SYSTEM]
     noted = [line for content in system for line in content.strip().splitlines()]
     notes = [line for line in noted if not _TURN.match(line)]

@@ -1,7 +1,7 @@
 """Rules that turn a sentence into the question it answers: "The tower was built in 1871." gives "When was the tower built?"
 
 English has rules for reasons, makers, dates, numbers, places and contents, German for dates and contents, and
-all five languages for definitions. Rarer kinds gave under three questions in two million characters.
+all five languages for definitions. Rules for rarer kinds gave less than three questions in two million characters.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ import numpy as np
 from ragcore.extractive import fixed_replies
 from ragcore.extractive.reader import candidates
 from ragcore.extractive.sentence_vectors import SentenceVectors
-from ragcore.extractive.summary_requests import Length, asked_length, request_language, topic_of
-from ragcore.extractive.topic import called
+from ragcore.extractive.summary_requests import Length, request_language, requested_length, topic_of
+from ragcore.extractive.topic import find_titled
 from ragcore.prompts.prompt import Passage
 from ragcore.text.keywords import content_words
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE, split_notes
@@ -30,16 +30,16 @@ from ragcore.text.table_facts import describe, tables_in
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-LEAST, MOST = 3, 10  # sentences of a summary of one document
-OF_FEW, OF_MANY = 3, 2  # sentences of each of up to FEW documents, and of each of more
+LEAST, MOST = 3, 10  # minimum and maximum sentences in a summary of one document
+OF_FEW, OF_MANY = 3, 2  # sentences of each document in a summary of up to FEW documents, and of more
 FEW = 12  # documents
-SHORT, LONG = 50, 260  # characters of a sentence that suits a summary; a Chinese one counts as CHINESE
-CHINESE = 3
+SHORT, LONG = 50, 260  # minimum and maximum characters of a sentence that suits a summary
+CHINESE = 3  # characters that one Chinese character counts as
 NAMED, EARLY = 0.3, 1.0  # weights of a name, and of the first place in the document; 1 for the commonest words
-HALF = 4  # sentences after which EARLY counts half
-ASIDE = 0.15  # weight of all these in a summary about a topic; 1 for closeness to the topic
-MAX_WEIGHED = 400  # sentences of a summary that are embedded; in long documents those with the commonest words
-WORDS = 12  # in a usual sentence, for a summary of so many words
+HALF = 4  # sentences from the beginning, after which EARLY counts half
+ASIDE = 0.15  # weight of all these in a summary about a topic; closeness to the topic has weight 1
+MAX_WEIGHED = 400  # sentences that are embedded; in long documents those with the commonest words
+WORDS = 12  # in a usual sentence, to convert a requested number of words
 _LEANING = re.compile(
     LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|now|once"
     r"|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other|former|latter)"
@@ -68,9 +68,9 @@ def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage],
     sections = _without_repeated([section for section in sections if section.quotes])
     if not sections:
         return fixed_replies.NOTHING_FOUND.get(language, fixed_replies.NOTHING_FOUND["en"])
-    length = asked_length(query)
+    length = requested_length(query)
     topic = topic_of(query)
-    if called(topic, {document_of(passage.source) for passage in passages}):
+    if find_titled(topic, {document_of(passage.source) for passage in passages}):
         topic = ""
     counts = _counts(sections, length, again=again)
     most = max(MAX_WEIGHED // len(sections), 1)
@@ -118,8 +118,8 @@ def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
             else:
                 name = heading or f"{place}.{number}"
                 first, *items = block.split("\n")  # a list is one quote, because only its last item has a citation
-                listed = [Quote(first, (), 0, name, introduces=tuple(items))]
-                quotes.setdefault(name, []).extend(listed if items else candidates([Passage(block, source=name)]))
+                introduction = [Quote(first, (), 0, name, introduces=tuple(items))]
+                quotes.setdefault(name, []).extend(introduction if items else candidates([Passage(block, source=name)]))
     return [Section(name if _HEADING.fullmatch(name) else "", distinct(own)) for name, own in quotes.items()]
 
 
@@ -215,7 +215,7 @@ def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
 
 
 def _within(most: int, sections: Sequence[Section], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The rows that fit into so many words, at least one: the first of each section, then the second."""
+    """The rows that fit into `most` words, at least one: the first row of each section, then the second."""
     fitting: list[list[int]] = [[] for _ in sections]
     free = most
     for turn in range(max(map(len, chosen))):

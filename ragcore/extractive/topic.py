@@ -27,12 +27,11 @@ _AUTHOR = re.compile(
 
 
 def in_first_person(question: str) -> str:
-    """ "What did I do" for "What did the author do". A text of an author is mostly in the first person, which
-    is closer to such a question."""
+    """Replace "the author" by "I", because an author's text is mostly in the first person: "What did I do"."""
     return _AUTHOR.sub(lambda author: "my" if author["own"] else "I", question)
 
 
-def named(question: str, documents: Iterable[str]) -> set[str]:
+def find_named(question: str, documents: Iterable[str]) -> set[str]:
     """The file names that the question names, by the idf of their words among all names: "Northwind Standard"
     is northwind_standard_details.pdf and not northwind_plus_details.pdf. Empty if all have the same words."""
     words = {name: set(content_words(re.sub(r"[\W_]+", " ", PurePath(name).stem))) for name in documents}
@@ -46,7 +45,7 @@ def named(question: str, documents: Iterable[str]) -> set[str]:
     return {name for name, own in words.items() if weight(own) > 0 and NAMED * weight(own) <= weight(own & in_question)}
 
 
-def called(topic: str, documents: Iterable[str]) -> set[str]:
+def find_titled(topic: str, documents: Iterable[str]) -> set[str]:
     """The file names that have all words of the topic: "the roof e-mail" is 1_roof.eml."""
     own = set(content_words(_KIND.sub(" ", topic))) or set(content_words(topic))
     return {name for name in documents if own and own <= set(content_words(re.sub(r"[\W_]+", " ", name)))}

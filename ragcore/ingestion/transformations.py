@@ -41,6 +41,10 @@ Scope: TypeAlias = Literal["node", "document", "batch"]
 class EmbeddingStep:
     """A transformation that adds the vector of each passage's text, with the metadata for embedders.
 
+    >>> from ragcore.embeddings import MockEmbedding
+    >>> EmbeddingStep(MockEmbedding(embed_dim=2))([TextNode("A boat.")])[0].embedding.tolist()
+    [0.5, 0.5]
+
     Existing vectors stay. In a hierarchy only the leaves are embedded, so that no text is embedded twice.
     """
 

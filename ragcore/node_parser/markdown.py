@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ragcore.node_parser.base import NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, Scalar, TextNode
-from ragcore.text.code_fences import fenced
+from ragcore.text.code_fences import mark_fenced
 
 _LINE = re.compile(r"[^\r\n]+")  # not splitlines, which knows more line ends (CommonMark 0.31, section 2.1)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
@@ -55,6 +55,6 @@ class MarkdownNodeParser(NodeParser):
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:
     """(start of its line, level 1 to 6, title) of each heading."""
     lines = list(_LINE.finditer(text))
-    for line, in_code in zip(lines, fenced(each[0] for each in lines), strict=True):
+    for line, in_code in zip(lines, mark_fenced(each[0] for each in lines), strict=True):
         if not in_code and (heading := _HEADING.match(line[0])):
             yield line.start(), len(heading[1]), heading[2]

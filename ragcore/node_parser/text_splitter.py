@@ -1,4 +1,4 @@
-"""What splitters by token count share: sizes, the room that metadata takes, and where each chunk begins and ends."""
+"""The base class of splitters by token count: sizes, room for metadata, and the spans of chunks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class TokenSplitter(NodeParser):
         return [Cut(start, end) for start, end in self.split_spans(source.text, chunk_size=room)]
 
     def _room_beside(self, heads: Sequence[str], what: str) -> int:
-        """How many tokens the longest of `heads` leaves for text. ValueError, about `what`, if it leaves none."""
+        """The number of tokens that the longest of `heads` leaves for text. ValueError, about `what`, if it leaves none."""
         longest = max(self.tokenizer.count(f"{head}\n\n") if head else 0 for head in heads)
         if longest >= self.chunk_size:
             raise ValueError(

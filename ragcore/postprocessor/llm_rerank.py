@@ -15,7 +15,7 @@ from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
-from ragcore.text.rank_replies import named_in, ranked_in
+from ragcore.text.rank_replies import parse_ranking, parse_scores
 
 _ORDER = re.compile(r"\[\d+\](?:\s*>\s*\[\d+\])+")  # [2] > [1]
 
@@ -51,7 +51,7 @@ class LLMRerank(BaseNodePostprocessor):
             batches = [nodes[start : start + self._batch] for start in range(0, len(nodes), self._batch)]
             for batch in batches:
                 reply = _opinion(self._llm, self._prompt, batch, question)
-                scores = dict(ranked_in(reply, len(batch)))
+                scores = dict(parse_ranking(reply, len(batch)))
                 unreadable += bool(reply.strip()) and not scores
                 ranked += [NodeWithScore(batch[place].node, score) for place, score in scores.items()]
             step.note(unreadable=unreadable)
@@ -104,7 +104,7 @@ class RankGPTRerank(BaseNodePostprocessor):
         if order := _ORDER.search(reply):
             places = dict.fromkeys(int(number) - 1 for number in re.findall(r"\d+", order.group()))
             return [place for place in places if 0 <= place < count]
-        return [place for place, _ in sorted(named_in(reply, count), key=lambda pair: -pair[1])]
+        return [place for place, _ in sorted(parse_scores(reply, count), key=lambda pair: -pair[1])]
 
 
 def _opinion(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> str:

@@ -92,14 +92,14 @@ def clean(text: str) -> str:
     return text
 
 
-def holds_text(path: Path) -> bool:
+def is_text_file(path: Path) -> bool:
     """Whether a file is text, judged by its beginning, middle and end."""
     with path.open("rb") as file:
         return is_text(file, path.stat().st_size)
 
 
 def is_text(file: IO[bytes], size: int) -> bool:
-    """Like `holds_text`, for an open file at its beginning."""
+    """Like `is_text_file`, for an open file at its beginning."""
     head = file.read(LOOK_BYTES)
     if (wide := _marked_encoding(head) or _wide_encoding(head)) and wide != "utf-8-sig":
         return not _is_strange(head.decode(wide, "replace"))
@@ -123,7 +123,7 @@ def decode_as(data: bytes, charset: str) -> tuple[str, int] | None:
 
 
 def _decode_in(data: bytes, name: str, encoding: str, errors: str) -> tuple[str, int] | None:
-    """The text in this encoding, and how many bytes are broken. None if it does not fit and another must be found."""
+    """The text in this encoding, and how many bytes are broken. None if it does not fit."""
     try:
         text, broken = data.decode(encoding), 0
     except UnicodeDecodeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragcore.errors import UnsupportedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
-from ragcore.readers.temporary_file import nameless
+from ragcore.readers.temporary_file import unnamed_file
 
 LISTED = 5  # names of unread files in a message
 
@@ -26,7 +26,7 @@ class FilesInside:
             self._steps = steps + done
             self._options.progress(self._steps, 0)
 
-        with nameless() as copy:
+        with unnamed_file() as copy:
             copy.write_bytes(data)
             return f"{name}\n\n{read_file(copy, self._options.inside(name, progress)).text}"
 

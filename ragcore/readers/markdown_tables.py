@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragcore.readers import table_rows
-from ragcore.text.code_fences import fenced
+from ragcore.text.code_fences import mark_fenced
 
 _BETWEEN = re.compile(r"[ \t]*\|.*\|[ \t]*")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:[|+][ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
@@ -28,7 +28,7 @@ def with_tables_as_lines(text: str) -> str:
 
 
 def _lines(lines: Sequence[str]) -> Iterator[str]:
-    in_code, at = list(fenced(lines)), 0
+    in_code, at = list(mark_fenced(lines)), 0
     while at < len(lines):
         end = _end_of_table(lines, in_code, at)
         if end > at:

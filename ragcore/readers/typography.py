@@ -50,7 +50,7 @@ class Effects(NamedTuple):
     hidden: bool | None = None
 
     def over(self, base: Effects) -> Effects:
-        """These effects, with those of `base` where they are not set."""
+        """These effects, with those of `base` for effects that are not set."""
         return base._replace(**{name: value for name, value in self._asdict().items() if value is not None})
 
 

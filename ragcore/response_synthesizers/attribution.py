@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.extractive.languages.source_mentions import about
+from ragcore.extractive.languages.source_mentions import remove_source_mentions
 from ragcore.extractive.sentence_support import CheckedSentence, SentenceCheck, points_at_passage, verdict_of
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
@@ -73,7 +73,7 @@ class AnswerCheck:
         that support the answer; -inf without any."""
         reader = self.sentences.reader
         evidence = [Passage(each.evidence, 1) for each in answer.sentences if each.verdict in ("supported", "weak")]
-        best = [reader.read(about(question), [each]).log_odds.max(initial=-np.inf) for each in evidence]
+        best = [reader.read(remove_source_mentions(question), [each]).log_odds.max(initial=-np.inf) for each in evidence]
         return float(max(best, default=-np.inf)) - reader.weights.answer
 
 

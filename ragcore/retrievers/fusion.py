@@ -18,7 +18,7 @@ from ragcore.prompts.wording import REPHRASE
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
-from ragcore.text.list_replies import listed
+from ragcore.text.list_replies import parse_list
 
 FusionMode: TypeAlias = Literal["reciprocal_rerank", "relative_score", "dist_based_score", "simple"]
 
@@ -75,7 +75,7 @@ class QueryFusionRetriever(BaseRetriever):
         if not most or not question.strip():
             return []
         call = LLMCall(self._prompt, {"num_queries": str(most), "query_str": question})
-        return [line for line in listed(self._llm.generate(call).text) if line != question][:most]
+        return [line for line in parse_list(self._llm.generate(call).text) if line != question][:most]
 
 
 def fuse(

@@ -9,7 +9,7 @@ from ragcore.llms.base import LLM
 from ragcore.llms.context_window import rank_texts
 from ragcore.observe import span
 from ragcore.prompts.wording import CHOICE_SELECT
-from ragcore.text.rank_replies import ranked_in
+from ragcore.text.rank_replies import parse_ranking
 
 
 def choose_texts(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:
@@ -25,7 +25,7 @@ def choose_texts(llm: LLM, question: str, texts: Sequence[str], batch_size: int,
         batch = texts[first : first + batch_size]
         with span("choose", texts=len(batch)) as step:
             reply = rank_texts(llm, CHOICE_SELECT, question, batch, step)
-            chosen = [(first + place, relevance) for place, relevance in ranked_in(reply, len(batch))]
+            chosen = [(first + place, relevance) for place, relevance in parse_ranking(reply, len(batch))]
             step.note(chosen=len(chosen), **({"unreadable": True} if reply.strip() and not chosen else {}))
         return chosen
 

@@ -16,13 +16,13 @@ import numpy as np
 
 from ragcore.errors import DamagedStoreError
 from ragcore.extractive.summary_requests import is_summary_request, request_language, topic_of
-from ragcore.extractive.topic import called, quoted_names
+from ragcore.extractive.topic import find_titled, quoted_names
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE
 from ragcore.text.salience import centrality, diverse
-from ragcore.text.table_facts import describe, listed, tables_in
+from ragcore.text.table_facts import describe, list_names, tables_in
 from ragcore.text.topic_groups import group_names, topic_groups
 from ragcore.vector_stores.base import Store, StoredDocument
 from ragcore.vector_stores.validation import unit
@@ -94,7 +94,7 @@ class OverviewRetriever(BaseRetriever):
             return [document for document in documents if document.name in quoted]
         if not topic:
             return documents
-        named = called(topic, names)
+        named = find_titled(topic, names)
         return [document for document in documents if document.name in named] or None
 
     def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:
@@ -136,7 +136,7 @@ class OverviewRetriever(BaseRetriever):
             central = centrality(vectors[rows])
             of_document = [place for place, own in enumerate(members) for _ in own]
             first = diverse(central, vectors[rows], of_document, dict.fromkeys(range(len(members)), 1))[:PER_GROUP]
-            listing = listed([names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language)
+            listing = list_names([names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language)
             notes = {GROUP: title, DOCUMENTS_OF_GROUP: listing}
             hits += [NodeWithScore(_annotate(nodes[rows[at]], notes), float(central[at])) for at in first]
         return hits

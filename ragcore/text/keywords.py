@@ -29,7 +29,7 @@ def words(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """As `words`, without stop words such as "the" or "und", and without pairs that are in a three."""
+    """Like `words`, without stop words such as "the" or "und", and without pairs that are in a three."""
     return _terms(text, without_stop_words=True)
 
 
@@ -68,7 +68,7 @@ def _terms(text: str, *, without_stop_words: bool) -> list[str]:
 
 
 def _fold(text: str) -> str:
-    """Without capitals, and with one form of every letter and digit."""
+    """The text in small letters, with one form of every letter and digit."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()

@@ -34,7 +34,7 @@ class Quote:
     introduces: tuple[str, ...] = ()  # the items of the list below it in its passage, in Markdown
 
     def __str__(self) -> str:
-        """As Markdown, with the list that it introduces below it."""
+        """The quote as Markdown, with the list that it introduces below it."""
         text = self.text
         for item in self.introduces:
             text += ("\n" if LISTED.match(item) else " ") + item
@@ -60,7 +60,7 @@ class Quote:
 
     @property
     def with_bullet(self) -> str:
-        """As a list item of Markdown, which has no "a)" or "(1)"."""
+        """The text as a list item of Markdown, in which "a)" and "(1)" are no marks."""
         return f"- {self.text}" if self.begins_item and not _NUMBERED.match(self.text) else self.text
 
     @property
@@ -73,7 +73,7 @@ class Quote:
 
     @property
     def goes_on_as_list(self) -> bool:
-        """Whether it lists what the sentence before it is about: "These include:"."""
+        """Whether it introduces a list about the sentence before it: "These include:"."""
         return bool(self.introduces and LEANS.match(self.text))
 
 
@@ -148,9 +148,9 @@ MAX_HEADING = 10  # words
 MAX_TITLE = 5  # words of a line that introduces a list of lines
 SHORT_LINE = 60  # characters; at least half of the lines of a list without marks are not longer
 MOST_OF_NEXT = 0.6  # longest heading, as a share of the line below it
-SHORT_ANSWER = 60  # characters; an answer of at most so many is quoted with the question above it
+SHORT_ANSWER = 60  # characters; an answer that is not longer is quoted with the question above it
 LIST_CHARS = 600  # of a list that is quoted with the sentence that introduces it
-SCRAP = 2  # words; an answer of at most so many, such as "No.", is quoted with the sentence after it
+SCRAP = 2  # words; an answer that is not longer, such as "No.", is quoted with the sentence after it
 
 
 def quotes_in(text: str, *, number: int | None, source: str = "", passage: int = 0) -> list[Quote]:
@@ -327,7 +327,7 @@ def _is_below_heading(span: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[str]:
-    """Its sentences, and the headings below a list item without a full stop."""
+    """The sentences of the text, and the headings below a list item without a full stop."""
     for start, end in sentence_spans(text):
         span = text[start:end]
         if LISTED.match(span) and (item := _ITEM_ABOVE_HEADING.match(span)):

@@ -1,4 +1,4 @@
-"""The passages that a model's reply ranks: lines like "Doc: 2, Relevance: 7"."""
+"""Parses the ranking of passages in a model's reply: lines such as "Doc: 2, Relevance: 7"."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 MOST = 10.0
 
 
-def ranked_in(reply: str, count: int) -> list[tuple[int, float]]:
+def parse_ranking(reply: str, count: int) -> list[tuple[int, float]]:
     """(place from 0, relevance 0 to 10) of each passage in the reply, in its order, each once.
 
     Numbers above `count` are ignored. A relevance is cut to 0 to 10, and a missing one counts as 1.
     """
-    return [(place, min(max(relevance, 0.0), MOST)) for place, relevance in named_in(reply, count)]
+    return [(place, min(max(relevance, 0.0), MOST)) for place, relevance in parse_scores(reply, count)]
 
 
-def named_in(reply: str, count: int) -> list[tuple[int, float]]:
-    """As `ranked_in`, with each relevance unchanged, on any scale."""
+def parse_scores(reply: str, count: int) -> list[tuple[int, float]]:
+    """Like `parse_ranking`, with each relevance on the scale of the reply."""
     ranked: dict[int, float] = {}
     for match in _NAMED.finditer(reply):
         place = int(match["both"] or match["named"] or match["bare"]) - 1

@@ -90,14 +90,14 @@ def describe(table: Table, language: str) -> str:
     wording = WORDINGS.get(language, WORDINGS["en"])
     parts = [
         wording.row if table.rows == 1 else wording.rows.format(table.rows),
-        wording.columns.format(listed(table.columns, MAX_COLUMNS, language)),
+        wording.columns.format(list_names(table.columns, MAX_COLUMNS, language)),
         *(wording.range.format(*each) for each in table.ranges[:MAX_RANGES]),
     ]
     return wording.divider.join(parts) + wording.end
 
 
-def listed(names: Sequence[str], most: int, language: str) -> str:
-    """ "a, b and 3 more": the first `most` of the names, and how many more there are."""
+def list_names(names: Sequence[str], most: int, language: str) -> str:
+    """The first `most` of the names, and the number of the others: "a, b and 3 more"."""
     wording = WORDINGS.get(language, WORDINGS["en"])
     more = wording.and_more.format(len(names) - most) if len(names) > most else ""
     return wording.comma.join(names[:most]) + more

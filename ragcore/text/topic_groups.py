@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.text.key_phrases import is_telling, keywords
+from ragcore.text.key_phrases import is_distinctive, keywords
 from ragcore.text.keywords import content_words
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def group_names(texts: Sequence[str], groups: Sequence[int]) -> list[str]:
     having: dict[int, Counter[tuple[str, ...]]] = {group: Counter() for group in sorted(set(groups))}
     spelt: dict[tuple[str, ...], str] = {}
     for text, group in zip(texts, groups, strict=True):
-        phrases = {tuple(content_words(phrase)): phrase for phrase in keywords(text, KEYWORDS) if is_telling(phrase)}
+        phrases = {tuple(content_words(phrase)): phrase for phrase in keywords(text, KEYWORDS) if is_distinctive(phrase)}
         spelt = phrases | spelt
         having[group].update(phrases.keys())
     sizes = Counter(groups)

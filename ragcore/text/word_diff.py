@@ -49,17 +49,17 @@ def legible(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind, str]]:
-    """Between two common stretches, first the removed and then the added one; some are empty."""
-    left = right = 0
-    for same_left, same_right, length in _in_common(before, after):
-        removed, added = before[left:same_left], after[right:same_right]
-        # The last word of both is the same where only the space before it differs, as at a new paragraph.
+    """The removed and added words before each common stretch, which may be empty, and then the stretch itself."""
+    start = other_start = 0
+    for place, other_place, length in _in_common(before, after):
+        removed, added = before[start:place], after[other_start:other_place]
+        # If only the space before the last words differs, as at a new paragraph, they are the same word.
         same_word = removed and added and removed[-1].lstrip() == added[-1].lstrip()
         stays = removed[-1].lstrip() if same_word else ""
         yield "removed", "".join(removed).removesuffix(stays)
         yield "added", "".join(added).removesuffix(stays)
-        left, right = same_left + length, same_right + length
-        yield "same", stays + "".join(before[same_left:left])
+        start, other_start = place + length, other_place + length
+        yield "same", stays + "".join(before[place:start])
 
 
 def _in_common(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -67,7 +67,7 @@ def _in_common(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, i
     matcher = SequenceMatcher(None, before, after, autojunk=max(len(before), len(after)) > _LONG)
     end = (len(before), len(after))
     return [
-        (left, right, length)
-        for left, right, length in matcher.get_matching_blocks()
-        if length > _ISLAND or (left, right) == (0, 0) or (left + length, right + length) == end
+        (place, other, length)
+        for place, other, length in matcher.get_matching_blocks()
+        if length > _ISLAND or (place, other) == (0, 0) or (place + length, other + length) == end
     ]

@@ -32,5 +32,9 @@ synthesis syntheses, thesis theses, thief thieves, tooth teeth, vertebra vertebr
 wolf wolves, woman women
 """
 
-USUAL = {form: usual for line in f"{_VERBS},{_NOUNS}".split(",") for usual, *forms in [line.split()] for form in forms}
+USUAL: dict[str, str] = {}
 """The usual form of each irregular one, both in small letters."""
+
+for _line in f"{_VERBS},{_NOUNS}".split(","):
+    _usual, *_forms = _line.split()
+    USUAL.update(dict.fromkeys(_forms, _usual))

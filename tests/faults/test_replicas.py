@@ -227,10 +227,10 @@ class Waiting(HashEmbedding):
         super().__init__()
         self.asked, self.answers = threading.Event(), threading.Event()
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         self.asked.set()
         assert self.answers.wait(30)
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
 class Slow(ScriptedLLM):

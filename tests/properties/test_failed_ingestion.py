@@ -55,9 +55,9 @@ class BadSplitter(SentenceSplitter):
 
 
 class BadEmbedder(HashEmbedding):
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Any:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Any:
         refuse(texts)
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
 class BadModel(ExtractiveLLM):

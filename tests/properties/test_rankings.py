@@ -43,7 +43,7 @@ def test_a_support_vector_machine_is_the_minimum_of_its_loss() -> None:
 class Directed(HashEmbedding):
     """A text is an angle in degrees."""
 
-    def _embed(self, texts: object, step: object, *, asking: bool) -> np.ndarray:  # type: ignore[override]
+    def _embed(self, texts: object, step: object, *, is_query: bool) -> np.ndarray:  # type: ignore[override]
         angles = np.deg2rad([float(text) for text in texts])  # type: ignore[attr-defined]
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 

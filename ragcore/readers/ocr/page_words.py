@@ -1,4 +1,4 @@
-"""The positions of the words of a recognised page, in a form that is small enough to store, and the boxes of a quote."""
+"""Stores the positions of the words of a recognised page in few bytes, and finds the boxes of a quote."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragcore.readers.ocr.recognised_page import RecognisedPage
 from ragcore.readers.pdf.directions import Corners
 from ragcore.readers.pdf.page_images import Box, letters_of, lines_of, marked_letters, quote_runs
 
-STEPS = 10_000  # per width and per height of a page, to which positions are rounded
+STEPS = 10_000  # per width and height of a page; positions are rounded to steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class PageWords:
         return cls.of_json(json.loads(zlib.decompress(data)))
 
     def highlight_boxes(self, quote: str, parts: Sequence[tuple[int, int]] | None = None) -> list[Box]:
-        """As `ragcore.readers.pdf.page_images.highlight_boxes`, on the turned page."""
+        """Like `ragcore.readers.pdf.page_images.highlight_boxes`, on the turned page."""
         letters = [(letter, place) for place, word in enumerate(self.words) for letter, _ in letters_of(word[0])]
         boxes: list[Box] = []
         for places in quote_runs(letters, *marked_letters(quote, parts)):

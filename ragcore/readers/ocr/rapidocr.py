@@ -1,7 +1,7 @@
 """Text recognition with rapidocr, a Python package that includes its models (https://github.com/RapidAI/RapidOCR).
 
-Its models read Latin letters, Chinese and Japanese. Its classifier of turned lines is off, because it also turns upright
-lines; `ragcore.readers.ocr.recognition` turns pages instead.
+Its models read Latin letters, Chinese and Japanese. Its classifier of turned lines is not used, because it also turns
+upright lines; `ragcore.readers.ocr.recognition` turns pages instead.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LONGEST_SIDE = 2000  # pixels; a larger picture takes longer and is not read better
-GUESSED = 0.6  # the score of a line of letters that the models do not know; that of a known line is near 1
-DENSE = 0.5  # characters for each square that fits into a line's box; the models find fewer of letters that they do not know
+GUESSED = 0.6  # score of a line with letters that the models do not know; other lines have nearly 1
+DENSE = 0.5  # characters per square of a line's box; lines of unknown letters have fewer
 _WIDE = "\u2e80-\u9fff\uff00-\uffef"
 _WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
@@ -37,7 +37,7 @@ def is_installed() -> bool:
 
 
 def reads(language: str) -> bool:
-    """Whether its models know the letters of a language (ISO 639-1). Of Greek they do not know letters with accents."""
+    """Whether its models know the letters of a language (ISO 639-1). They do not know Greek letters with accents."""
     return language not in ("ar", "el", "he", "hi", "ko", "ru", "th")
 
 
@@ -54,7 +54,7 @@ def _engine() -> Any:
     from rapidocr import RapidOCR
 
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
-    # rapidocr would download a model without a path.
+    # Without a path, rapidocr would download the model.
     models = {f"{part}.model_path": path for part, path in _models().items()}
     settings = {"log_level": "critical", "text_score": 0.0, "max_side_len": LONGEST_SIDE}
     return RapidOCR(params={**threads, **models, **{f"Global.{name}": value for name, value in settings.items()}})
@@ -68,7 +68,7 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     output = _engine()(pixels, use_cls=False, use_rec=True)
     corners: list[_Corners] = [] if output.boxes is None else output.boxes.tolist()
     lines = []
-    boxes = _straighten(corners)
+    boxes = _deskew(corners)
     horizontal = reading_order([box for box in boxes if not _is_vertical(corners[box.line])])
     vertical = [([box], True) for box in boxes if _is_vertical(corners[box.line])]
     for row, starts_paragraph in [*horizontal, *vertical]:
@@ -83,10 +83,10 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     return replace(page, candidates=[*lines, Line((), capacity=capacity - sum(line.capacity for line in lines))])
 
 
-_Corners = list[list[float]]  # of a line: x and y of its corners top left, top right, bottom right, bottom left
+_Corners = list[list[float]]  # x and y of the four corners of a line, clockwise from the start of its upper side
 
 
-def _straighten(lines: Sequence[_Corners]) -> list[Box]:
+def _deskew(lines: Sequence[_Corners]) -> list[Box]:
     """The boxes of the lines after the page is rotated by the few degrees of their slope."""
     slope = median([_slope(corners) for corners in lines]) if lines else 0.0
     cos, sin = math.cos(-slope), math.sin(-slope)
@@ -98,14 +98,14 @@ def _straighten(lines: Sequence[_Corners]) -> list[Box]:
 
 
 def _slope(corners: _Corners) -> float:
-    """In radians; 0 of a vertical line."""
+    """The slope in radians; 0 for a vertical line."""
     (x0, top), (x1, bottom) = corners[0], corners[1]
     slope = math.atan2(bottom - top, x1 - x0)
     return slope if abs(slope) < math.radians(20) and not _is_vertical(corners) else 0.0
 
 
 def _is_vertical(corners: _Corners) -> bool:
-    """Whether the line runs downwards. rapidocr reads such a line as if the page were turned."""
+    """Whether the line runs downwards. rapidocr turns such a line before it reads it."""
     return math.dist(corners[0], corners[3]) >= 1.5 * math.dist(corners[0], corners[1])
 
 
@@ -130,7 +130,7 @@ def _interpolate(begin: Sequence[float], end: Sequence[float], share: float) -> 
 
 
 def _capacity(corners: _Corners) -> int:
-    """How many squares fit into the line. A square has one character of Chinese or about two Latin letters."""
+    """The number of squares that fit into the line. A square has one character of Chinese or about two Latin letters."""
     shorter, longer = sorted((math.dist(corners[0], corners[1]), math.dist(corners[0], corners[3])))
     return round(longer / max(shorter, 1.0))
 

@@ -7,11 +7,11 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
-CROSSING = 0.25  # of the lines, at most, that cross the gap between two columns: titles, footers
-FEWEST = 3  # lines on each side of such a gap
+CROSSING = 0.25  # maximum share of the lines that cross the gap between two columns, such as titles and footers
+FEWEST = 3  # minimum number of lines on each side of such a gap
 FILLED = 0.6  # of a column's width: a line of running text is longer, a cell of a table shorter
 LONG = 8  # line heights: a line of running text is longer, a cell of a table shorter
-SPACE = 0.8  # line heights between two lines, from which a new paragraph begins
+SPACE = 0.8  # minimum line heights between two paragraphs
 
 
 class Box(NamedTuple):
@@ -53,7 +53,7 @@ def _split(boxes: Sequence[Box], gap: float) -> Iterator[list[Box]]:
 
 
 def _find_gap(boxes: Sequence[Box]) -> float | None:
-    """The x between two columns of running text that the fewest lines cross; None where there is one column."""
+    """The x between two columns of running text that the fewest lines cross; None if there is one column."""
     best, fewest = None, CROSSING * len(boxes)
     for x in sorted({box.x1 + 1 for box in boxes}):
         before = [box for box in boxes if box.x1 <= x]

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-UNREAD = 0.4  # confidence below which a line has no letters, or letters that the engine does not know
-TRUSTED = 0.7  # confidence of a page from which no other engine and no other turn is tried
-FEWEST_UNREAD = 15  # letters of unread lines, from which they are reported
-UNREAD_SHARE = 0.2  # of the letters of a page, from which its unread lines are reported
-SHORTEST = 3  # letters of a word that an engine hardly ever reads in a picture of something else
+UNREAD = 0.4  # confidence; a line with less has no letters, or letters that the engine does not know
+TRUSTED = 0.7  # minimum confidence of a page; with less, other engines and turns are tried
+FEWEST_UNREAD = 15  # minimum letters of unread lines that are reported
+UNREAD_SHARE = 0.2  # minimum share of the letters of a page in unread lines that are reported
+SHORTEST = 3  # letters of a word; engines rarely read so many in a picture without text
 WIDE = "\u2e80"  # the first of the scripts without spaces between words
-LIKE_TEXT = 0.5  # of all letters that are in such words, from which there is text
+LIKE_TEXT = 0.5  # minimum share of the letters in such words in a picture with text
 
 
 class Word(NamedTuple):
     """A word and its box in pixels of the picture; y grows downwards. `confidence`: 0 to 1, comparable between engines.
 
-    `joined`: there is no space between it and the word before it, as in Chinese.
+    A `joined` word has no space before it, as in Chinese.
     """
 
     text: str
@@ -38,9 +38,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """The words of a line in reading order. `starts_paragraph`: there is space above it.
+    """The words of a line in reading order. `starts_paragraph` is true if there is space above it.
 
-    `capacity`: about how many characters fit into its box; only of engines that find lines before they read them.
+    `capacity` is about the number of characters that fit into its box, from engines that find lines before they read them.
     """
 
     words: tuple[Word, ...]
@@ -57,12 +57,12 @@ class Line:
 
     @cached_property
     def confidence(self) -> float:
-        """The mean of its words, weighted by their letters; 0 where there are none."""
+        """The mean of its words, weighted by their letters; 0 without words."""
         return sum(word.letters * word.confidence for word in self.words) / self.letters if self.letters else 0.0
 
     @property
     def lies(self) -> bool:
-        """Whether it is horizontal, as on an upright page."""
+        """Whether the line is horizontal, as on an upright page."""
         if len(self.text) < 3:
             return True
         width = max(word.x1 for word in self.words) - min(word.x0 for word in self.words)
@@ -86,7 +86,7 @@ class RecognisedPage:
 
     @cached_property
     def text(self) -> str:
-        """Its lines, with an empty line between paragraphs; "" where no word was read."""
+        """The lines, with an empty line between paragraphs; "" if no word was read."""
         if not any(line.letters for line in self.lines):
             return ""
         return "\n".join(("\n" if line.starts_paragraph and place else "") + line.text for place, line in enumerate(self.lines))
@@ -98,13 +98,13 @@ class RecognisedPage:
 
     @property
     def confidence(self) -> float:
-        """`evidence` for each letter, 0 to 1; 0 where there are no letters."""
+        """`evidence` for each letter, 0 to 1; 0 without letters."""
         letters = sum(line.letters for line in self.candidates)
         return self.evidence / letters if letters else 0.0
 
     @property
     def unread(self) -> bool:
-        """Whether it has more unread text than an engine sees in specks and pictures."""
+        """Whether the page has more unread text than an engine sees in specks and pictures."""
         unread = sum(
             max(line.capacity, sum(word.letters for word in line.words if word.letters >= 3))
             for line in self.candidates
@@ -114,7 +114,7 @@ class RecognisedPage:
 
     @property
     def is_like_text(self) -> bool:
-        """Whether most of the letters, read or not, are in words that are sure or next to each other."""
+        """Whether most of the letters, read or not, are in certain words, or in words next to each other."""
         letters = of_words = 0
         for line in self.candidates:
             words = [word for word in line.text.split() if _is_word(word)]

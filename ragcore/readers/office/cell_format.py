@@ -148,8 +148,8 @@ def _plain(amount: float, section: _Section) -> str:
 
 
 class _Form(NamedTuple):
-    """`factor`: such as 100 for percent. `spare`: optional decimals, which are not written where they are zeros. `width`:
-    characters, filled with zeros."""
+    """`factor` is 100 for percent. `spare` is the number of optional decimals, which are omitted if they are zeros. Numbers are
+    padded with zeros to `width` characters."""
 
     code: str
     factor: float

@@ -214,7 +214,7 @@ def _number_items(items: Element, level: int, name: str, counts: dict[int, int],
 
 
 def _next(levels: dict[int, _Level], counts: dict[int, int], level: int, start: str | None) -> str:
-    """The number of the next item of a level; "" where that level has none."""
+    """The number of the next item of a level; "" if the level has no numbers."""
     own = levels.get(level)
     if own is None or not own.form:
         return ""

@@ -91,7 +91,7 @@ def _cells(row: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, 
 
 
 def _text(cell: Element, blocks: Blocks) -> str:
-    """The text of a cell; its value where the file has no text for it."""
+    """The text of a cell; its value if the file has no text for it."""
     text = " ".join(" ".join(blocks(children(cell, "p", "h", "list", "table"))).split())
     return text or next((value for name in _VALUES if (value := attribute(cell, name))), "")
 

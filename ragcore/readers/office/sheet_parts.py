@@ -1,5 +1,5 @@
-"""What openpyxl does not read in the XML of a workbook: merged cells, hidden rows and columns, letters within a cell that are
-raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their answers, text boxes, charts and diagrams.
+"""Reads the parts of a workbook's XML that openpyxl ignores: merged cells, hidden rows and columns, letters within a cell that
+are raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their answers, text boxes, charts and diagrams.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ MAX_MARKED = 100_000_000  # bytes of a part in which letters may have marks
 LONGEST_TAG = 600  # bytes
 PIECE = 1 << 20  # bytes that are searched at once
 
-_PLACEHOLDER = "[Threaded comment]"  # what old programs show instead of a thread
+_PLACEHOLDER = "[Threaded comment]"  # the text that old programs show instead of a thread
 _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 _HIDDEN = re.compile(rb'<(?:\w+:)?(row|col)\b([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
-_UNSOLVED = re.compile(  # a formula without the value it last had
+_UNSOLVED = re.compile(  # a formula without its last value
     rb"<(?:\w+:)?c\b([^<>]*)>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
@@ -147,8 +147,8 @@ def _mark(match: re.Match[bytes]) -> bytes:
 def sheet_comments(parts: Package, sheet: str) -> dict[int, list[tuple[str, str]]]:
     """(cell, text) of each comment by the number of its row, in the order of the rows."""
     comments: dict[int, list[tuple[str, str]]] = {}
-    threads = parts.linked(sheet, "threadedComment")
-    for part in [*threads, *parts.linked(sheet, "comments")]:
+    threads = parts.linked_parts(sheet, "threadedComment")
+    for part in [*threads, *parts.linked_parts(sheet, "comments")]:
         for element in elements(parts, part):
             if local(element) in ("comment", "threadedComment"):
                 cell = attribute(element, "ref") or ""
@@ -174,7 +174,7 @@ def _words(comment: Element) -> Iterator[str]:
 def drawn_text(parts: Package, sheet: str, losses: Losses) -> Iterator[str]:
     """The text of each box, chart and diagram on a sheet."""
     losses.add_links(parts, sheet)
-    for drawing in parts.linked(sheet, "drawing"):
+    for drawing in parts.linked_parts(sheet, "drawing"):
         losses.add_links(parts, drawing)
         texts = [
             "\n".join(filter(None, map(paragraph_text, paragraphs(box))))

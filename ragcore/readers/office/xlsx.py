@@ -26,7 +26,7 @@ from ragcore.readers.office.sheet_parts import (
     sheet_layout,
     workbook_bytes,
 )
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.schema import Document
 
 SUFFIXES = (".xlsx", ".xlsm", ".xltx")
@@ -39,7 +39,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     losses = Losses()
     with package(path, options.name) as parts:  # checks its size before the parser unpacks it
         pages, metadata = _pages(*workbook_bytes(path, parts), parts, options, losses)
-    text, spans = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
             f"{options.name} is a workbook with nothing in its cells.", hint="Fill in its cells and save it again."
@@ -51,12 +51,12 @@ def read(path: Path, options: ReadOptions) -> Document:
 def _pages(
     content: bytes, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses
 ) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """The title and the text of each sheet, and the metadata. Hidden sheets are read only where there are no others."""
+    """The title and the text of each sheet, and the metadata. Hidden sheets are read only if there are no others."""
     import openpyxl
 
     pages = []
     with io.BytesIO(content) as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about drawings and formats without text
+        warnings.simplefilter("ignore")  # warnings about drawings and formats
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         length = 0
@@ -77,7 +77,7 @@ def _pages(
             if value and value != "openpyxl":
                 metadata[key] = clean(str(value))
         book.close()
-    for sheet in parts.linked("xl/workbook.xml", "chartsheet"):
+    for sheet in parts.linked_parts("xl/workbook.xml", "chartsheet"):
         pages += [(str(len(pages) + 1), text) for text in drawn_text(parts, sheet, losses)]
     return pages, metadata
 
@@ -87,7 +87,7 @@ def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, lo
     part = sheet._worksheet_path
     with sheet._get_source() as stream:  # openpyxl has no public access to a sheet's XML
         layout = sheet_layout(stream)
-    if layout.is_filtered or any(b"filterColumn" in parts.bytes(table) for table in parts.linked(part, "table")):
+    if layout.is_filtered or any(b"filterColumn" in parts.bytes(table) for table in parts.linked_parts(part, "table")):
         layout.hidden_rows.clear()  # filtered rows are data
     losses.formulas += layout.unsolved
     comments = sheet_comments(parts, part)

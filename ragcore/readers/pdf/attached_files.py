@@ -1,4 +1,4 @@
-"""Files that are attached to a PDF, each read as if it stood alone."""
+"""Reads each file that is attached to a PDF like a separate file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.pdf import pdfium
 
-LARGEST = 200_000_000  # bytes of all of them
+LARGEST = 200_000_000  # bytes of all attached files
 
 
 class AttachedFiles:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 from ragcore.readers.pdf import pdfium
 
-SLANT = 20  # degrees to the nearest quarter turn; text with more, such as a watermark, has no direction
+SLANT = 20  # degrees; text with more slant to the nearest quarter turn, such as a watermark, has no direction
 NO_DIRECTION = -1
-FEW, MANY = 8, 60  # characters of a page whose direction is compared: many only where one of the few does not run to the right
-TALL = 2.0  # widths of a piece of text: one that is taller may have another direction
+FEW, MANY = 8, 60  # characters of a page to sample: few at first, and many if one of the few does not run to the right
+TALL = 2.0  # ratio of height to width; a piece of text with a larger one may have another direction
 
 Corners = tuple[float, float, float, float]  # x0, bottom, x1, top in points; y grows upwards
 BoxOf = Callable[[int], Corners | None]
@@ -74,7 +74,7 @@ def _sample(text: pdfium.PdfTextPage, size: int) -> list[int | None]:
 
 
 def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
-    """The direction of each character; () where all have that of the page. `pieces`: the rectangles around its text."""
+    """The direction of each character; () if all have that of the page. `pieces` are the rectangles around its text."""
     x, y = (1, 0) if main % 2 else (0, 1)
     tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL * (piece[x + 2] - piece[x])]
     if all((place := place_in(text, piece)) >= 0 and _direction(text, place) in (main, None) for piece in tall):
@@ -87,16 +87,16 @@ def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -
 
 
 def place_in(text: pdfium.PdfTextPage, piece: Corners) -> int:
-    """A character in the rectangle; negative for none."""
+    """The index of a character in the rectangle; negative for none."""
     x0, bottom, x1, top = piece
     half = max(x1 - x0, top - bottom) / 2
     return int(pdfium.FPDFText_GetCharIndexAtPos(text, (x0 + x1) / 2, (bottom + top) / 2, half, half))
 
 
 def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) -> BoxOf:
-    """A function from a character to the rectangle around it, rotated by its direction; None where it has none.
+    """A function from a character to the rectangle around it, rotated by its direction; None if it has none.
 
-    `ways`: the direction of each character; () where all have the direction `main`.
+    `ways` has the direction of each character; () if all have the direction `main`.
     """
     raw, box, get_box = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox  # looked up once for all characters
 
@@ -113,7 +113,7 @@ def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) ->
 
 
 def direction_of(text: pdfium.PdfTextPage, place: int) -> int:
-    """The direction of a character; 0 where it has none."""
+    """The direction of a character; 0 if it has none."""
     return max(_direction(text, place) or 0, 0)
 
 

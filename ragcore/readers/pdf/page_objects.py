@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners
 
-COMPARED = 2**20  # bytes of a stored picture; of a larger one only the size is compared with others
+COMPARED = 2**20  # bytes of a stored picture; larger pictures are compared by their size only
 MOST = 3_000  # objects of a form that are read; more are a drawing
 
 _Matrix = tuple[float, float, float, float, float, float]
@@ -24,7 +24,7 @@ class PageObjects(NamedTuple):
 
 
 class PlacedImage(NamedTuple):
-    """`corners`: on the page before it is rotated and cropped. `key` is the same where the same picture is drawn again."""
+    """`corners` are on the page before it is rotated and cropped. Pictures with the same `key` are the same picture."""
 
     corners: Corners
     pixels: int
@@ -44,7 +44,7 @@ def page_objects(page: pdfium.PdfPage) -> PageObjects:
 
 
 def placed_images(objects: PageObjects) -> Iterator[PlacedImage]:
-    """The pictures of the page, also those inside forms."""
+    """The pictures of the page, including those inside forms."""
     for image in objects.images:
         yield _place_image(image, [])
     for form in objects.forms:

@@ -12,21 +12,21 @@ from typing import Any
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners, rotate
 
-THIN = 2.5  # points; a rectangle that is not wider is a rule
-LONG = 6.0  # points; a rule that is shorter is a dot
-NEAR = 3.0  # points between the ends of rules that meet
-MOST = 3_000  # rules of a page; more are a drawing
-MOST_SEGMENTS = 400  # of one path
+THIN = 2.5  # points; a thinner rectangle is a rule
+LONG = 6.0  # points; a shorter rule is a dot
+NEAR = 3.0  # maximum points between the ends of rules that meet
+MOST = 3_000  # rules of a page; a page with more is a drawing
+MOST_SEGMENTS = 400  # of a path that may be a table
 
 _Rule = tuple[float, float, float]  # position on the other axis, start, end
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """`xs` from the smallest and `ys` from the bottom up, in points.
+    """`xs` and `ys` are ascending, in points; y grows upwards.
 
-    `walls`: for each row, from the top, the borders of columns that have a rule there; border 1 is right of column 0.
-    `floors`: for each column the borders of rows that have one; border 1 is below row 0.
+    `walls` has, for each row from the top, the borders of columns with a rule; border 1 is after column 0. `floors` has, for
+    each column, the borders of rows with a rule; border 1 is below row 0.
     """
 
     xs: Sequence[float]
@@ -61,11 +61,11 @@ class Grid:
         return any(border in (0, self.width) or border in walls for border in borders)
 
     def across(self, row: int, column: int) -> range:
-        """The columns of the cell: several, where it has no rules inside."""
+        """The columns that the cell spans."""
         return _between_borders(self.walls[row], column, self.width)
 
     def down(self, row: int, column: int) -> range:
-        """The rows of the cell: several, where it has no rules inside."""
+        """The rows that the cell spans."""
         return _between_borders(self.floors[column], row, self.height)
 
 
@@ -96,7 +96,7 @@ def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
 
 
 def _grid(xs: list[float], ys: list[float], rows: list[_Rule], columns: list[_Rule]) -> Grid:
-    """A row without rules between its columns is one cell where most rows have such rules. Elsewhere it has a border at each
+    """If most rows have rules between their columns, a row without them is one cell. If not, it has a border at each
     column."""
     walls: list[set[int]] = [set() for _ in ys[1:]]
     for x, bottom, top in columns:
@@ -120,12 +120,12 @@ def _intervals(positions: list[float], start: float, end: float) -> range:
 
 
 def _index(positions: list[float], value: float) -> int:
-    """`_merge_close` keeps the lowest of the positions that are nearly the same, so this is the last one not above `value`."""
+    """The last position that is not above `value`, because `_merge_close` returns the lowest of nearly equal positions."""
     return bisect_right(positions, value) - 1
 
 
 def _join_rules(rules: list[_Rule]) -> list[_Rule]:
-    """Rules that are drawn piece by piece, such as along each cell, as one."""
+    """Join rules that are drawn piece by piece, such as along each cell."""
     out: list[_Rule] = []
     for position, start, end in sorted((round(position), start, end) for position, start, end in rules):
         if out and out[-1][0] == position and start <= out[-1][2] + NEAR:
@@ -156,7 +156,7 @@ def _meet(row: _Rule, column: _Rule) -> bool:
 
 
 def _merge_close(values: list[float]) -> list[float]:
-    """In order, with those that are nearly the same as one."""
+    """The values in order, the lowest of several that are nearly equal."""
     out: list[float] = []
     for value in sorted(values):
         if not out or value - out[-1] > NEAR:
@@ -181,7 +181,7 @@ def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
 
 
 def _edges(path: Any) -> list[Corners]:
-    """Rectangles around the path's straight parts; [] when a part is curved, or neither level nor upright."""
+    """Rectangles around the path's straight parts; [] if a part is curved, or neither horizontal nor vertical."""
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFPageObj_GetMatrix(path, matrix)
     a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f

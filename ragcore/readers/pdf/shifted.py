@@ -12,19 +12,19 @@ from ragcore.readers import typography
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners, rotate
 
-SMALLER = 0.9  # of the size of the letters before, below which letters may be raised or lowered
-RAISED = (0.12, 1.0)  # of that size: the height above the line
+SMALLER = 0.9  # of the size of the letters before; smaller letters may be raised or lowered
+RAISED = (0.12, 1.0)  # height of raised letters above the line, as a share of that size
 LOWERED = (-0.6, -0.05)
-ADJOINS = (-0.3, 0.35)  # of that size: the gap from the letter before
-SPACE = 0.22  # of that size: a gap between words
-SAME_LINE = 0.1  # of that size
-LONGEST = 30  # letters
-TALLER = 1.3  # times the ink before: shifted letters are never taller
-FLAT = 0.25  # of the height of the ink before: a dash is lower
-ON_LINE = (0.25, 0.65)  # of that height: the range of a dash's middle that is not shifted
-WORDS = 4  # times as wide as high: the ink of words, and not of a letter that may itself be shifted
-FIRST = 2  # letters of a piece of text: one of them is the first
-CAP = 1.7  # times the size of the text at a drop cap
+ADJOINS = (-0.3, 0.35)  # gap from the letter before, as a share of that size
+SPACE = 0.22  # gap between words, as a share of that size
+SAME_LINE = 0.1  # maximum difference of the heights of letters on one line, as a share of that size
+LONGEST = 30  # letters that are raised or lowered together
+TALLER = 1.3  # times the height of the ink before; shifted letters are not taller
+FLAT = 0.25  # of the height of the ink before; a dash is lower
+ON_LINE = (0.25, 0.65)  # of that height; the middle of a dash that is not shifted is in this range
+WORDS = 4  # ratio of width to height; ink with a larger one has words, and is not itself a shifted letter
+FIRST = 2  # characters to search backwards for the first one of a piece of text
+CAP = 1.7  # times the size of the text; a drop cap is larger
 
 _SLASHES = "/\u2044\u2215"
 _ALONE = re.compile("[AEIOUYÀÁÈÉÍÓ]")  # letters that are a word in one of the languages
@@ -33,7 +33,7 @@ _REST = re.compile(r"\w+")
 
 
 class _Glyph(NamedTuple):
-    """Its measures in points, rotated by the direction of the page's text."""
+    """The measures of a character in points, rotated by the direction of the page's text."""
 
     size: float
     baseline: float
@@ -53,10 +53,10 @@ class ShiftedLetters:
         self._readings: dict[int, str] = {}
 
     def read(self, pieces: Iterable[Corners]) -> dict[int, str]:
-        """What is read instead of a character, by its place: the character with marks of `ragcore.readers.typography`; or
-        "" and " " instead of an end of line that PDFium inserted behind shifted letters.
+        """The replacements of characters, by place: a shifted character with marks of `ragcore.readers.typography`, and ""
+        or " " for an end of line that PDFium inserted after shifted letters.
 
-        `pieces`: the rectangles of pieces of text that may be shifted or stand next to a drop cap.
+        `pieces` are the rectangles of text that may be shifted or stand next to a drop cap.
         """
         for piece in pieces:
             x0, bottom, x1, top = rotate(piece, self._main)
@@ -77,7 +77,7 @@ class ShiftedLetters:
         return abs(one.size - other.size) < 0.05 * one.size and abs(one.baseline - other.baseline) < 0.05 * one.size
 
     def _compare(self, place: int) -> None:
-        """Mark the letters that begin here if they are shifted against the letter before them."""
+        """Mark the letters from `place` if they are higher or lower than the letter before them."""
         before = place - 1
         while before >= 0 and (before in self._shifted or self._is_generated(before)):
             before -= 1
@@ -142,7 +142,7 @@ class ShiftedLetters:
         return after
 
     def _join(self, before: int, after: int, base: _Glyph) -> None:
-        """Remove what PDFium inserted between two characters on one line, or replace it by a space."""
+        """Remove the characters that PDFium inserted between two others on one line, or replace them by a space."""
         between = range(before + 1, after)
         if not between or not all(map(self._is_generated, between)):
             return
@@ -198,9 +198,9 @@ class ShiftedLetters:
 
 
 def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterator[Corners]:
-    """The pieces of text that begin close to the one before them, and higher or lower than most letters do.
+    """The pieces of text that begin close to the previous one, and higher or lower than most letters.
 
-    `upright`: the same pieces, rotated by the direction of the page's text.
+    `upright` are the same pieces, rotated by the direction of the page's text.
     """
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
@@ -208,14 +208,14 @@ def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterato
             continue
         gap = other[0] - one[2]
         if -0.3 * height < gap < 0.4 * height and min(one[3], other[3]) > max(one[1], other[1]) - height:
-            raised = other[1] - one[1] > 0.33 * height  # more than the descenders of letters
+            raised = other[1] - one[1] > 0.33 * height  # more than descenders
             lower, below = one[3] - other[3], one[1] - other[1]
             if raised or lower > 0.45 * height or (lower > 0.25 * height and below > 0.08 * height):
                 yield piece
 
 
 def _is_dash(before: Corners, piece: Corners) -> bool:
-    """Whether it is a hyphen or a dash after words, which some programs draw by itself."""
+    """Whether the piece is a hyphen or dash after words, which some programs draw separately."""
     x0, bottom, x1, top = before
     ink = top - bottom
     if piece[3] - piece[1] >= FLAT * ink or x1 - x0 < WORDS * ink:

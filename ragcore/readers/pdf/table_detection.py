@@ -21,24 +21,24 @@ from ragcore.readers.pdf.table_headers import (
     rows_above,
 )
 
-ROWS = 3  # with the same columns, from which they are a table without rules
-APART = 3.0  # line heights from one row to the next
-WRAPPED = 1.5  # line heights to the second line of a cell
-FILLED = 0.4  # of the cells of a table
-MISPLACED = 0.1  # of the runs in a grid may cross its rules
-EVEN = 0.8  # of the lines in a row of a grid have text in all its cells, where each line is a row
-FULL = 0.72  # of its column's width that an ordinary line of running text has
-WORDY = 24  # characters of an ordinary line of running text in a column
-NEXT = 50  # rows among which the row of a line is searched
-NEW_TABLE = 1.6  # times the usual step from row to row: a row that is farther below belongs to another table
-COLUMN_LINES = 6  # side by side, from which they are columns of running text
+ROWS = 3  # minimum number of rows with the same columns in a table without rules
+APART = 3.0  # maximum line heights from one row to the next
+WRAPPED = 1.5  # maximum line heights to the second line of a cell
+FILLED = 0.4  # minimum share of the cells of a table that have text
+MISPLACED = 0.1  # maximum share of the runs in a grid that cross its rules
+EVEN = 0.8  # share of the lines in a row of a grid with text in all cells; with more, each line is a row
+FULL = 0.72  # of its column's width; an ordinary line of running text is longer
+WORDY = 24  # characters; an ordinary line of running text in a column has more
+NEXT = 50  # rows in which the row of a line is searched
+NEW_TABLE = 1.6  # times the usual distance of rows; a row that is farther below begins another table
+COLUMN_LINES = 6  # minimum number of lines side by side in columns of running text
 
 
 # Tables with rules
 
 
 def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
-    """Tables of at least two rows with two filled cells, whose text stays in its cells; not drawings over text."""
+    """Tables of at least two rows with two filled cells. In a drawing over text, the text would cross the rules."""
     for grid in ruled:
         rows: list[list[list[Run]]] = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
         for run in runs:
@@ -57,7 +57,7 @@ def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
 
 
 def _count_crossing(grid: Grid, row: Sequence[Cell]) -> int:
-    """How many runs cross the rule on their right; 0 in a row with text in one cell only."""
+    """The number of runs that cross the rule after them; 0 in a row with text in one cell only."""
     count = 0
     for column, cell in enumerate(row):
         last = next((at for at in range(column + 1, len(row)) if row[at] is not None), len(row))
@@ -94,7 +94,7 @@ def _fill_down(grid: Grid, rows: list[list[list[Run]]], out: Rows, number: int, 
     rules = grid.floors[column]
     closed = {down[0], down[-1] + 1} <= {0, grid.height, *rules}
     label = len(runs) == 1 or not any(_is_aligned(run, neighbours) for run in runs)
-    if not label and len(filled) == 1:  # it has more lines than its neighbours
+    if not label and len(filled) == 1:  # the cell has more lines than its neighbours
         label = len(runs) > max((len(cell) for at, cell in enumerate(rows[filled[0]]) if at != column), default=0)
     if closed and runs and neighbours and label:
         for row in down:
@@ -102,7 +102,7 @@ def _fill_down(grid: Grid, rows: list[list[list[Run]]], out: Rows, number: int, 
 
 
 def _is_stack(runs: list[Run]) -> bool:
-    """Whether the runs are lines of one text, one below the other."""
+    """Whether the runs are consecutive lines of one text."""
     return not any(one.is_level_with(other) for one, other in combinations(runs, 2))
 
 
@@ -111,8 +111,8 @@ def _is_aligned(run: Run, others: list[Run]) -> bool:
 
 
 def _split_row(row: list[Cell]) -> Rows:
-    """Split a row of a grid that consists of several rows without rules between them: its cells have the same lines, and some
-    of them are numbers."""
+    """Split a row of a grid that consists of several rows without rules between them. Its cells have lines at the same heights,
+    and some lines are numbers."""
     levels: list[list[tuple[int, Run]]] = []
     runs = [(column, run) for column, cell in enumerate(row) for run in cell or ()]
     for column, run in sorted(runs, key=lambda each: -each[1].middle):
@@ -161,14 +161,14 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
 
 
 def _table(levels: list[list[Run]], at: int, rotated: list[Run]) -> tuple[int, int, list[Span]]:
-    """The first row, the end and the columns of the table that begins at `at` or little below it; no columns for no table."""
+    """The first row, the end and the columns of the table that begins at `at` or shortly below; no columns if there is none."""
     end, columns = _shared_columns(levels, at, ROWS)
     if not columns and rotated:
         end, columns = _shared_columns(levels, at, ROWS - 1)
         if columns and not rows_above([], levels[at], columns, rotated):
             return at, at, []
     begin = _below_groups(levels[at:end], columns) + at
-    if begin > at:  # names of groups between the columns, which would be columns themselves
+    if begin > at:  # names of groups, which stand between the columns, would look like columns
         last, narrower = _shared_columns(levels, begin, ROWS - 1)
         if last == end and narrower:
             return begin, end, narrower
@@ -176,7 +176,7 @@ def _table(levels: list[list[Run]], at: int, rotated: list[Run]) -> tuple[int, i
 
 
 def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
-    """The number of the first level below those with text in columns that no other level uses."""
+    """The first level below the levels with text in columns that no other level uses."""
     used = [{column_at(columns, run) for run in level} for level in levels]
     for first in (1, 2):
         below = set().union(*used[first:])
@@ -186,13 +186,13 @@ def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
 
 
 def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, list[Span]]:
-    """The end of the rows that begin at `at`, and their columns; no columns where they are fewer than `least` rows."""
+    """The end of the rows that begin at `at`, and their columns; no columns if there are fewer than `least` rows."""
     columns: list[Span] = []
     rows, end = 0, at
     for number in range(at, len(levels)):
         level = levels[number]
         below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < APART * level[0].height
-        wider = _widen(columns, level) if below else []
+        wider = _extend_columns(columns, level) if below else []
         if not wider or (len(level) == 1 and number == at):
             break
         if len(level) > 1:
@@ -204,8 +204,8 @@ def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, 
     return (end, columns) if rows >= least and len(columns) > 1 else (at, [])
 
 
-def _widen(columns: list[Span], level: list[Run]) -> list[Span]:
-    """The columns, wide enough for the row's runs; [] where two runs would be in one column."""
+def _extend_columns(columns: list[Span], level: list[Run]) -> list[Span]:
+    """The columns, extended to contain the runs of the row; [] if two runs would be in one column."""
     spans = sorted([*columns, *((run.x0, run.x1) for run in level)])
     merged = [spans[0]]
     for x0, x1 in spans[1:]:
@@ -244,7 +244,7 @@ def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
 
 
 def is_running_text(rows: Rows) -> bool:
-    """Whether these are two or three columns full of words, line by line."""
+    """Whether the rows are the lines of two or three columns of text."""
     if len(rows) < COLUMN_LINES or len(rows[0]) > 3:
         return False
     for column in zip(*rows, strict=True):
@@ -270,17 +270,21 @@ def _cell_text(cell: Cell) -> str:
     return " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
 
 
+def runs_in(rows: Iterable[Iterable[Cell]]) -> list[Run]:
+    return [run for row in rows for cell in row for run in cell or ()]
+
+
 def table_lines(rows: Rows, places: bool) -> list[Line]:
     texts = [[_cell_text(cell) for cell in row] for row in rows]
     lines = table_rows.lines(texts, name_rows=name_rows(rows))
     if not places:
         return [Line(line, row=True) for line in lines]
-    of_rows = [[place for cell in row for run in cell or () for place in range(run.first, run.last + 1)] for row in rows]
+    of_rows = [[place for run in runs_in([row]) for place in range(run.first, run.last + 1)] for row in rows]
     return [Line(line, row=True, places=of_rows[row]) for line, row in _match_rows(lines, texts)]
 
 
 def _match_rows(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:
-    """Each line, and the row that it contains most of. Of several the next one; rows stay in order."""
+    """Each line with the row that has most cells in it, or the next of several. Rows stay in order."""
     row = -1
     for line in lines:
         near = range(max(row, 0), min(row + 1 + NEXT, len(rows)))

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".htm", ".xhtml")
 PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
-ENOUGH = 0.7  # of the page's text outside links; an article with less has probably lost text
-ENOUGH_DECLARED = 0.1  # if the page declares an article: the rest are comments and teasers
-NEARLY_ALL = 2 / 3  # of the page's text; such an article is read as the whole page
-SMALL = 1_000  # characters; a smaller page is read whole
+ENOUGH = 0.7  # of the page's text outside links; with less, the article is probably incomplete
+ENOUGH_DECLARED = 0.1  # the same if the page declares an article, as the rest are comments and teasers
+NEARLY_ALL = 2 / 3  # of the page's text; with more, the whole page is read
+SMALL = 1_000  # characters; all of a smaller page is read
 LARGE = 1_500_000  # characters; in a larger page the search for the article takes minutes
-WIDE = 1_000  # cells in a table row; with more the search takes minutes too
+WIDE = 1_000  # cells in a table row; with more, the search takes minutes too
 MENU = 20  # links in a list outside the article, such as the languages of an encyclopedia
-STRETCH = 8  # letters of the samples that two texts are compared by
+STRETCH = 8  # letters in each sample for the comparison of two texts
 
 _DECLARES_ARTICLE = re.compile(
     r"""og:type["'][^>]{0,40}article|"@type"\s*:\s*\[?\s*"(?:\w*Article|BlogPosting)"|"""

@@ -78,19 +78,19 @@ def test_only_answering_rows_remain_and_each_names_its_passage() -> None:
 def test_citations_are_the_same_whole_or_in_pieces(parts: list[str], cuts: list[int]) -> None:
     text, found = "".join(parts), passages(30)
     whole = Citations()
-    expected = whole.anew(text, found)
+    expected = whole.renumber(text, found)
     pieces, at = [], 0
     for cut in [*cuts, len(text)]:
         pieces.append(text[at : at + cut])
         at += cut
     in_pieces = Citations()
-    assert "".join(in_pieces.pieces((piece for piece in pieces), found)) == expected
+    assert "".join(in_pieces.stream((piece for piece in pieces), found)) == expected
     assert in_pieces.cited == whole.cited
 
 
 def test_a_citation_of_no_passage_stays_as_it_is() -> None:
     citations = Citations()
-    assert citations.anew("In [2021], as [3, 1] and [1;2021] say.", passages(3)) == "In [2021], as [1][2] and [2] say."
+    assert citations.renumber("In [2021], as [3, 1] and [1;2021] say.", passages(3)) == "In [2021], as [1][2] and [2] say."
     assert [hit.node.text.split()[0] for hit in citations.cited] == ["passage3", "passage1"]
 
 

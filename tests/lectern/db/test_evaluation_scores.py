@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lectern.db.evaluation_scores import Found, answer_recall, finding_scores
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.evaluation.significance import EXACT_UP_TO, difference, mean
 
 
@@ -24,26 +24,26 @@ def scores(question: Question, *passages: Found) -> dict[str, float]:
 
 
 def test_the_place_of_the_first_right_passage_makes_the_scores() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf"),))
+    question = Question("Who?", expected=(ExpectedSource("a.pdf"),))
     got, right = finding_scores(question, [make_hit("b.pdf"), make_hit("A.PDF"), make_hit("a.pdf")])
     assert got == pytest.approx({"hit_rate": 1.0, "mrr": 1 / 2, "ndcg": 1 / math.log2(3)})
     assert right == (False, True, True)
 
 
 def test_nothing_right_and_nothing_found_score_nothing() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf"),))
+    question = Question("Who?", expected=(ExpectedSource("a.pdf"),))
     for passages in ((make_hit("b.pdf"),), ()):
         assert scores(question, *passages) == {"hit_rate": 0.0, "mrr": 0.0, "ndcg": 0.0}
 
 
 def test_of_several_wanted_documents_each_counts_once() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf"), Wanted("b.pdf")))
+    question = Question("Who?", expected=(ExpectedSource("a.pdf"), ExpectedSource("b.pdf")))
     got = scores(question, make_hit("a.pdf"), make_hit("a.pdf"), make_hit("b.pdf"))
     assert got["ndcg"] == pytest.approx((1 + 1 / 2) / (1 + 1 / math.log2(3)))
 
 
 def test_a_passage_must_lie_on_a_wanted_page() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf", ("4", "5")),))
+    question = Question("Who?", expected=(ExpectedSource("a.pdf", ("4", "5")),))
     assert scores(question, make_hit("a.pdf", pages=("3",)))["hit_rate"] == 0
     assert scores(question, make_hit("a.pdf", pages=("3", "4")))["hit_rate"] == 1
 
@@ -53,7 +53,7 @@ def test_a_passage_must_lie_on_a_wanted_page() -> None:
     [(100, 200, 1), (150, 250, 1), (151, 251, 0), (140, 160, 1), (0, 1000, 1), (190, 210, 1), (191, 211, 0), (200, 300, 0)],
 )
 def test_hit_needs_half_of_the_shorter_of_passage_and_place(start: int, end: int, hit: int) -> None:
-    question = Question("Who?", wanted=(Wanted("a.txt", start=100, end=200),))
+    question = Question("Who?", expected=(ExpectedSource("a.txt", start=100, end=200),))
     assert scores(question, make_hit("a.txt", start, end))["hit_rate"] == hit
 
 

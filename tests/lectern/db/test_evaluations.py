@@ -12,12 +12,12 @@ from lectern.db.evaluation_scores import Found, Result
 from lectern.db.evaluations import SCHEMA, SILENT_SECONDS, Evaluations, Setting
 from lectern.schema import Ask, Retrieval
 from ragcore.errors import InputError, Problem
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.sql.base import Database
 from tests.databases import KINDS, opening
 
-WHO = Question("Who built it?", ("Ada",), (Wanted("a.pdf", ("3", "4")),))
-WHEN = Question("When?", wanted=(Wanted("b.txt", start=3, end=9),))
+WHO = Question("Who built it?", ("Ada",), (ExpectedSource("a.pdf", ("3", "4")),))
+WHEN = Question("When?", expected=(ExpectedSource("b.txt", start=3, end=9),))
 SETTING = Setting("Ten", Ask("", None, "refine", 10, retrieval=Retrieval(0.5, diverse=True)))
 
 

@@ -61,7 +61,7 @@ FOLLOW_UP = replace(
 class Absent(HashEmbedding):
     """An embedder that must not be needed."""
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Never:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Never:
         raise AssertionError("something was embedded")
 
 

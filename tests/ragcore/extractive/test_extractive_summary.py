@@ -13,9 +13,9 @@ from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.extractive.summary import summarize
 from ragcore.extractive.summary_requests import (
     Length,
-    asked_length,
     is_summary_request,
     request_language,
+    requested_length,
     topic_of,
 )
 from ragcore.prompts.prompt import Passage
@@ -88,7 +88,7 @@ def test_a_wish_for_a_summary_may_be_put_as_a_question(message: str) -> None:
     ],
 )
 def test_how_many_sentences_a_summary_is_to_have(message: str, sentences: int | None, topic: str | None) -> None:
-    assert asked_length(message) == Length(sentences)
+    assert requested_length(message) == Length(sentences)
     assert topic is None or topic_of(message) == topic
 
 
@@ -103,7 +103,7 @@ def test_how_many_sentences_a_summary_is_to_have(message: str, sentences: int | 
     ],
 )
 def test_how_many_words_a_summary_may_have(message: str, words: int) -> None:
-    assert asked_length(message) == Length(words=words)
+    assert requested_length(message) == Length(words=words)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_what_answers_is_an_answer(reader: Reader) -> None:
     reading = reader.read("What is the rent per month?", [LEASE, CAKE])
     assert reading.outcome == "answer"
     assert reading.quotes[0].text == "The rent is £1,240 per calendar month."
-    assert reading.ranked[0].text == "The rent is £1,240 per calendar month."
+    assert reading.best_first[0].text == "The rent is £1,240 per calendar month."
 
 
 def test_near_text_is_closest_with_the_sentences_around(reader: Reader) -> None:
@@ -58,7 +58,7 @@ def test_the_best_of_the_closest_come_before_what_is_around_them(reader: Reader)
     letters = Passage("Dear Ms Kestrel. Thank you for writing. The permit costs 78 pounds. Visitors park with day tickets.", 1)
     reading = reader.read("Which car parks does the permit of a neighbour cover?", [letters, CAKE])
     assert reading.outcome == "closest"
-    assert {quote.text for quote in reading.ranked[:2]} <= {quote.text for quote in reading.quotes}
+    assert {quote.text for quote in reading.best_first[:2]} <= {quote.text for quote in reading.quotes}
     assert "Dear Ms Kestrel." in [quote.text for quote in reading.further]
 
 
@@ -204,5 +204,5 @@ def test_what_lacks_the_number_that_is_asked_for_answers_less(reader: Reader) ->
 def test_question_in_another_language_matches_the_sentence() -> None:
     reading = Reader(HuggingFaceEmbedding("multilingual-e5-small")).read("Wie hoch ist die monatliche Miete?", [LEASE, CAKE])
     assert reading.outcome != "nothing"
-    assert reading.ranked[0].text == "The rent is £1,240 per calendar month."
+    assert reading.best_first[0].text == "The rent is £1,240 per calendar month."
     assert any("1,240" in quote.text for quote in reading.quotes)

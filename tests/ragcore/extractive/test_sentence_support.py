@@ -142,9 +142,9 @@ class CountingEmbedding(HashEmbedding):
         super().__init__()
         self.calls: list[list[str]] = []
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         self.calls.append(list(texts))
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
 def test_claims_and_passages_are_embedded_in_one_call() -> None:

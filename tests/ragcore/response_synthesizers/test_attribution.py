@@ -113,10 +113,10 @@ class FailingBehindTheModel(HashEmbedding):
         super().__init__()
         self._llm = llm
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         if self._llm.calls:
             raise EmbeddingError("The embedder is gone.", hint="Start it again.")
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
 def test_answer_with_uncheckable_citations_stays_as_written(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcore.readers.table_rows import lines
-from ragcore.text.table_facts import WORDINGS, Range, describe, grids_in, listed, tables_in
+from ragcore.text.table_facts import WORDINGS, Range, describe, grids_in, list_names, tables_in
 
 
 def table(*rows: str) -> str:
@@ -66,7 +66,7 @@ def test_table_facts_exist_in_each_language_and_count_the_rest() -> None:
         "zh": "1 行；列包括A、B。",
     }
     assert describe(found, "") == "1 row; columns A, B."
-    assert listed(["a", "b", "c", "d"], 2, "en") == "a, b and 2 more"
+    assert list_names(["a", "b", "c", "d"], 2, "en") == "a, b and 2 more"
 
 
 def test_grid_has_the_non_empty_cells_of_each_row() -> None:

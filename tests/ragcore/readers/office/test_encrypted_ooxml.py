@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from ragcore.errors import DamagedFileError, EncryptedFileError
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.office.encrypted_ooxml import unlocked
+from ragcore.readers.office.encrypted_ooxml import open_decrypted
 from ragcore.readers.registry import read_file
 from tests.making import make_docx, make_odt, make_pptx, make_xlsx
 
@@ -64,7 +64,7 @@ def test_unlocked_file_has_no_name_on_disk(tmp_path: Path, monkeypatch: pytest.M
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    with unlocked(path, path.name, "Überfahrt 7") as plain:
+    with open_decrypted(path, path.name, "Überfahrt 7") as plain:
         assert list(folder.iterdir()) == []
         with zipfile.ZipFile(plain) as first, zipfile.ZipFile(plain) as second:
             assert first.read("word/document.xml") == second.read("word/document.xml")
