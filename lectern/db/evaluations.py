@@ -252,7 +252,7 @@ class Evaluations(Tables):
                 self._sign(db, "question_sets", id_)
                 self._sign(db, "eval_runs", id_)
 
-    def left(self, run_id: str) -> list[Question]:
+    def unmeasured(self, run_id: str) -> list[Question]:
         """The questions of a run's set without a result."""
         rows = self._read(
             "SELECT q.id, q.body FROM set_questions q JOIN eval_runs r ON r.set_id = q.set_id WHERE r.id = ?"

@@ -163,7 +163,7 @@ class EvaluationJobs:
         if not self._evaluations.take_up(run.id):
             return
         failed = 0
-        for question in self._evaluations.left(run.id):
+        for question in self._evaluations.unmeasured(run.id):
             result = measure(self._library, question, run.ask, answering=run.answering)
             failed = failed + 1 if result.problem else 0
             if failed >= FAILURES and result.problem:

@@ -228,7 +228,7 @@ def test_open_indexes_end_their_work_before_they_are_deleted_and_idle_ones_are_c
     opened_ = {index.id: indexes.get(index.id) for index in (first, made, idle)}
     workers = {id_: each.library.worker._process for id_, each in opened_.items()}
     assert all(worker is not None and worker.poll() is None for worker in workers.values())
-    indexes.close_idle(opened_[idle.id].looked_at + IDLE_SECONDS + 1)
+    indexes.close_idle(opened_[idle.id].last_used + IDLE_SECONDS + 1)
     again = indexes.get(made.id)
     assert again is not opened_[made.id]
     assert indexes.get(MAIN) is opened_[MAIN]
@@ -253,7 +253,7 @@ def test_work_that_was_left_in_an_index_goes_on_when_the_application_is_started_
         library.close()
     (Path(broken.where) / "library.db").write_bytes(b"no library" * 100)
     indexes = OpenIndexes(shelf, HashEmbedding())
-    indexes.go_on()
+    indexes.resume_work()
     workers = {id_: each.library.worker._process for id_, each in indexes._open.items()}
     indexes.close()
     assert workers.keys() == {reading.id, making.id}

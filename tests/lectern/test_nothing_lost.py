@@ -107,7 +107,7 @@ def test_files_of_one_name_in_a_folder_that_is_dropped_are_both_kept(tmp_path: P
 
         assert put("all/north/report.txt", b"north")["outcome"] == "added"
         south = put("all/south/report.txt", b"south")
-        assert (south["outcome"], south["told"]) == (
+        assert (south["outcome"], south["message"]) == (
             "added",
             "was saved as report (2).txt, because another file has the same name.",
         )

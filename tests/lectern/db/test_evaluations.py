@@ -57,7 +57,7 @@ def test_sets_settings_and_results_are_read_back_whole_by_another_process(
     assert other.questions(made.id) == [WHO, WHEN]
     assert [(one.name, one.state, one.size) for one in other.sets()] == [("Towers", "done", 2)]
     assert other.settings() == [setting]
-    assert other.left(run.id) == [WHEN]
+    assert other.unmeasured(run.id) == [WHEN]
     (read,) = other.runs(made.id)
     assert (read.state, read.done, read.ask, read.answering, read.model) == ("running", 1, SETTING.ask, True, "tiny")
     assert other.result(run.id, WHO.id) == result

@@ -196,8 +196,8 @@ def test_a_follow_up_is_condensed_first() -> None:
     llm = ScriptedLLM(talker())
     talk = [ChatMessage(MessageRole.USER, "Who built it?"), ChatMessage(MessageRole.ASSISTANT, "Ada.")]
     memory = ChatMemoryBuffer(token_limit=2000, messages=talk)
-    found = Found(passages(2))
-    engine = chat_engine("condense_plus_context", llm=llm, retriever=found, memory=memory, response_mode="refine")
+    passages = Found(passages(2))
+    engine = chat_engine("condense_plus_context", llm=llm, retriever=passages, memory=memory, response_mode="refine")
     trace = engine.chat("And when?").trace
     assert trace is not None
     shown = build_call_graph(trace)
@@ -235,7 +235,7 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
 
     shown = build_call_graph(Span("query", children=list(tree()), seconds=0.5))
     assert [(call.number, call.kind, call.prompt) for call in shown.calls] == [(1, "other", "rephrase"), (2, "other", "hyde")]
-    assert [(step.kind, step.found, step.call) for step in shown.steps] == [
+    assert [(step.kind, step.passages, step.call) for step in shown.steps] == [
         ("call", None, 1), ("retrieve", 1, None), ("call", None, 2),
     ]  # fmt: skip
     assert shown.calls[1].milliseconds == 0.0  # it never ended

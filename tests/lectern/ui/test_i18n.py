@@ -16,15 +16,15 @@ from lectern.ui import i18n, labels
 from lectern.ui.i18n import (
     LANGUAGES,
     RAGCORE_TEXT,
-    answer_in,
     compile_catalogue,
     drop_broken_translations,
     entries,
-    places,
+    message_texts,
+    placeholders,
     preferred_language,
-    read,
+    read_catalogue,
+    set_request_language,
     supported_language,
-    texts,
     translate,
 )
 from ragcore.errors import StillReadingError
@@ -34,9 +34,9 @@ from tests import catalogues
 
 UI = Path(i18n.__file__).parent
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
-TEMPLATE = {texts(message)[0]: message for message in entries(catalogues.template())}
-CATALOGUES = {code: read(code) for code in TRANSLATED}
-SPOKEN = [message for message in TEMPLATE.values() if RAGCORE_TEXT in message.auto_comments and places(str(message.id))]
+TEMPLATE = {message_texts(message)[0]: message for message in entries(catalogues.template())}
+CATALOGUES = {code: read_catalogue(code) for code in TRANSLATED}
+SPOKEN = [message for message in TEMPLATE.values() if RAGCORE_TEXT in message.auto_comments and placeholders(str(message.id))]
 
 PATTERNS = i18n.templates(Message(message.id, message.id, auto_comments=[RAGCORE_TEXT]) for message in SPOKEN)
 
@@ -44,21 +44,21 @@ PATTERNS = i18n.templates(Message(message.id, message.id, auto_comments=[RAGCORE
 @pytest.fixture(autouse=True)
 def english() -> Iterator[None]:
     yield
-    answer_in("en")
+    set_request_language("en")
 
 
 # The catalogues.
 
 
 def test_the_template_holds_what_the_code_says() -> None:
-    kept = {texts(message)[0] for message in entries(catalogues.kept_template())}
+    kept = {message_texts(message)[0] for message in entries(catalogues.kept_template())}
     assert kept == set(TEMPLATE), "python -m tests.catalogues brings the template up to date"
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_every_text_is_translated(code: str) -> None:
     catalogue = CATALOGUES[code]
-    found = {texts(message)[0]: message for message in entries(catalogue)}
+    found = {message_texts(message)[0]: message for message in entries(catalogue)}
     assert set(found) == set(TEMPLATE), "python -m tests.catalogues brings the catalogues up to date"
     assert catalogues.untranslated(catalogue) == []
     assert [message.id for message in found.values() if message.fuzzy] == []
@@ -70,17 +70,17 @@ def test_every_text_is_translated(code: str) -> None:
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_a_translation_has_the_places_and_the_forms_of_its_text(code: str) -> None:
     catalogue = CATALOGUES[code]
-    wrong = [message.id for message in entries(catalogue) if any(texts(message)[1]) and not _fits(message, catalogue)]
+    wrong = [message.id for message in entries(catalogue) if any(message_texts(message)[1]) and not _fits(message, catalogue)]
     assert wrong == []
 
 
 def _fits(message: Message, catalogue: Catalog) -> bool:
-    english, translated = texts(message)
+    english, translated = message_texts(message)
     if len(english) == 1:
-        return places(translated[0]) == places(english[0])
-    both = places(english[0]) & places(english[1]) - {"number"}  # the form for one may do without the number
+        return placeholders(translated[0]) == placeholders(english[0])
+    both = placeholders(english[0]) & placeholders(english[1]) - {"number"}  # the form for one may do without the number
     return len(translated) == catalogue.num_plurals and all(
-        both <= places(form) <= places(english[0]) | places(english[1]) for form in translated
+        both <= placeholders(form) <= placeholders(english[0]) | placeholders(english[1]) for form in translated
     )
 
 
@@ -88,10 +88,10 @@ def _fits(message: Message, catalogue: Catalog) -> bool:
 def test_markdown_survives_translation(code: str) -> None:
     """Bold stays bold: the stars come in pairs."""
     odd = [
-        texts(message)[0][0]
+        message_texts(message)[0][0]
         for message in entries(CATALOGUES[code])
-        for form in texts(message)[1]
-        if form.count("**") % 2 != texts(message)[0][0].count("**") % 2
+        for form in message_texts(message)[1]
+        if form.count("**") % 2 != message_texts(message)[0][0].count("**") % 2
     ]
     assert odd == []
 
@@ -183,9 +183,9 @@ def test_any_header_gives_a_language(header: str) -> None:
 
 
 def test_a_missing_translation_and_a_missing_language_show_english() -> None:
-    answer_in("xx")
+    set_request_language("xx")
     assert i18n._("Delete") == "Delete"
-    answer_in("de")
+    set_request_language("de")
     assert i18n._("Nobody ever translated this.") == "Nobody ever translated this."
     assert i18n.ngettext("{number} gnu", "{number} gnus", 2) == "{number} gnus"
 
@@ -221,7 +221,7 @@ def test_a_catalogue_is_merged_without_losing_a_translation(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_numbers_sizes_and_lines_follow_the_language(code: str) -> None:
-    answer_in(code)
+    set_request_language(code)
     point, group = {"de": (",", "."), "es": (",", "."), "fr": (",", "\N{NARROW NO-BREAK SPACE}"), "zh": (".", ",")}[code]
     assert i18n.numeral(1234567) == f"1{group}234{group}567"
     assert i18n.numeral(0.5, 2) == f"0{point}50"
@@ -231,9 +231,9 @@ def test_numbers_sizes_and_lines_follow_the_language(code: str) -> None:
 
 
 def test_days_follow_the_language() -> None:
-    answer_in("de")
+    set_request_language("de")
     assert i18n.day(1_777_636_800.0) == "01.05.2026"
-    answer_in("en")
+    set_request_language("en")
     assert i18n.day(1_777_636_800.0) == "May 1, 2026"
     assert re.fullmatch(r"May 1, 2026 \d{1,2}:\d\d [AP]M", i18n.day_and_time(1_777_636_800.0))
 
@@ -253,11 +253,11 @@ def filled(template: str, values: list[str]) -> str:
 
 def test_an_error_is_said_in_the_readers_language_with_its_values() -> None:
     error = StillReadingError(3)
-    answer_in("de")
+    set_request_language("de")
     assert translate(error.what) != error.what
     assert "3" in translate(error.what)
     assert translate(error.hint) != error.hint
-    answer_in("en")
+    set_request_language("en")
     assert translate(error.what) == error.what
 
 
@@ -268,8 +268,8 @@ def test_a_finished_text_is_known_again_with_its_values(code: str, message: Mess
     assert translated is not None
     if not translated.string:
         pytest.skip("not translated yet")
-    answer_in(code)
-    values = [f"Wert{number}" for number in range(len(places(str(message.id))))]
+    set_request_language(code)
+    values = [f"Wert{number}" for number in range(len(placeholders(str(message.id))))]
     alike = [CATALOGUES[code].get(other.id) for other in SPOKEN if shape(str(other.id)) == shape(str(message.id))]
     names = {str(other.id): [name for _l, name, _s, _c in Formatter().parse(str(other.id)) if name] for other in alike if other}
     wanted = [
@@ -287,7 +287,7 @@ def test_a_template_filled_with_anything_is_recognised(message: Message, values:
 
 
 def test_sentences_that_are_said_together_are_each_known() -> None:
-    answer_in("de")
+    set_request_language("de")
     assert translate("Check the address. a.txt is empty.") == f"{translate('Check the address.')} a.txt ist leer."
     assert translate("Words of nobody. Check the address.") == "Words of nobody. Check the address."
 
@@ -315,13 +315,13 @@ def test_sentences_that_are_said_together_are_each_known() -> None:
     ],
 )
 def test_a_part_of_a_sentence_is_said_in_the_readers_language_too(text: str, german: str) -> None:
-    answer_in("de")
+    set_request_language("de")
     assert translate(text) == german
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
-    answer_in(code)
+    set_request_language(code)
     kinds = [what for _first, what, _kind in file_type._NO_READER] + [what for what, _type in legacy._KINDS.values()]
     left = [what for what in kinds if what in translate(f"x is {what}, which cannot be read.")]
     assert left == []
@@ -331,7 +331,7 @@ def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None:
-    answer_in(code)
+    set_request_language(code)
     for kind, (one, many) in file_listing._KINDS.items():
         for count in (1, 5):
             passed = [f"{number}/.b/node_modules/c" for number in range(count)]
@@ -342,5 +342,5 @@ def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None
 
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])
 def test_what_is_not_known_stays_as_it_is(text: str) -> None:
-    answer_in("de")
+    set_request_language("de")
     assert translate(text) == text

@@ -1,4 +1,4 @@
-"""Rebuilds the index with the passages of the settings: an offer with its cost, and the progress."""
+"""The rebuild of the index after a change of settings: an offer with its cost, and the progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lectern.ui.widgets.problem import problem
 
 
 def rebuild_status() -> None:
-    """An offer if the passages differ from the settings, and a bar during the rebuild."""
+    """An offer if the index was built with other settings, or a bar during the rebuild."""
     coming = resources.library().store.versions.coming()
     state = coming.state if coming else ""
     st.fragment(_draw_status, run_every=1.0 if state == "building" else None)(state)
