@@ -196,8 +196,8 @@ def test_a_follow_up_is_condensed_first() -> None:
     llm = ScriptedLLM(talker())
     talk = [ChatMessage(MessageRole.USER, "Who built it?"), ChatMessage(MessageRole.ASSISTANT, "Ada.")]
     memory = ChatMemoryBuffer(token_limit=2000, messages=talk)
-    passages = Found(passages(2))
-    engine = chat_engine("condense_plus_context", llm=llm, retriever=passages, memory=memory, response_mode="refine")
+    found = Found(passages(2))
+    engine = chat_engine("condense_plus_context", llm=llm, retriever=found, memory=memory, response_mode="refine")
     trace = engine.chat("And when?").trace
     assert trace is not None
     shown = build_call_graph(trace)
