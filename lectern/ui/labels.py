@@ -180,9 +180,9 @@ def cut_at_word(text: str, chars: int) -> str:
 
 def duplicate_name(added: Added) -> str:
     """The name of a duplicate file, with its name in the library if that differs."""
-    if added.given == added.file.name:
-        return added.given
-    return _("{name} (as {other})").format(name=added.given, other=added.file.name)
+    if added.original_name == added.file.name:
+        return added.original_name
+    return _("{name} (as {other})").format(name=added.original_name, other=added.file.name)
 
 
 def copy_summary(copied: Copied) -> str:

@@ -42,7 +42,7 @@ class OpenIndex:
     @property
     def busy(self) -> bool:
         return (
-            self.runs.answering
+            self.runs.is_answering
             or self.replays.busy
             or self.maps.share is not None
             or bool(self.downloads.labels())
@@ -64,7 +64,7 @@ class OpenIndex:
 
 def has_work(library: Library) -> bool:
     """Whether a worker has files to read or an index to rebuild."""
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     return bool(library.files.all(*ACTIVE, limit=1)) or (coming is not None and coming.state == "building")
 
 

@@ -152,7 +152,7 @@ def test_stop_keeps_what_was_said_and_frees_the_conversation_while_the_model_is_
     with pytest.raises(AlreadyAnsweringError):
         runs.start(talk, Ask("Another?"))
     run.stop()
-    assert run.finished
+    assert run.is_finished
     assert runs.get(talk) is None
     message = library.conversations.message(run.message_id)
     assert message is not None

@@ -97,9 +97,9 @@ def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[st
         return {"outcome": "copy", "name": name, "message": labels.copy_summary(backup.read_copy(library, uploaded, name=name))}
     added = library.intake.add(uploaded, name, origin=f"dropped:{place[:MAX_PLACE_CHARS]}" if "/" in place else "")
     outcome = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
-    if added.outcome == "duplicate" and added.given != added.file.name:
+    if added.outcome == "duplicate" and added.original_name != added.file.name:
         outcome["message"] = _("is already in your library, as {name}.").format(name=added.file.name)
-    if added.outcome == "added" and added.given != added.file.name:
+    if added.outcome == "added" and added.original_name != added.file.name:
         outcome["message"] = _("was saved as {name}, because another file has the same name.").format(name=added.file.name)
     return outcome
 
@@ -141,7 +141,7 @@ async def make_index(request: Request) -> Response:
 
     def make(on_progress: Callable[[float], None]) -> tuple[Index, Copied]:
         try:
-            return indexes.take_in(target, called, called=name, told=on_progress)
+            return indexes.take_in(target, called, called=name, on_progress=on_progress)
         finally:
             target.unlink(missing_ok=True)
 

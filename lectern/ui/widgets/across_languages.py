@@ -16,7 +16,7 @@ from ragcore.embeddings import multilingual_e5
 def across_languages(message: Message) -> None:
     """Draws the offer if it would help, or a progress bar during the rebuild."""
     library = resources.library()
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     if coming is not None and coming.embed_model in (MULTILINGUAL, DOWNLOADED_MULTILINGUAL):
         rebuild_status()
         return

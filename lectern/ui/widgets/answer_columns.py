@@ -47,7 +47,7 @@ class AnswerColumn:
         """Draws new text. Returns False when the answer is finished."""
         if self._run is None:
             return self._update_from_library()
-        finished, text = self._run.finished, self._run.text
+        finished, text = self._run.is_finished, self._run.text
         if not finished:
             links = {source.number: address(self._message, source) for source in self._run.sources}
             self._draw(text, links, waits_for(self._run))

@@ -56,7 +56,7 @@ def _figures(was_reading: bool) -> None:
 def rebuild() -> None:
     """The form to rebuild the index, with a preview of the changes."""
     library = resources.library()
-    if library.store.versions.coming() is not None:
+    if library.store.versions.next_version() is not None:
         rebuild_status()
         return
     if not len(library.store):

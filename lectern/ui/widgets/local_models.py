@@ -129,7 +129,7 @@ def _memory(needed: int, free: int) -> str:
 
 def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
     downloads = resources.model_downloads()
-    state, running = downloads.state(model), downloads.running
+    state, running = downloads.state(model), downloads.current
     with st.container(key=f"row_{model.file}", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{model.name}**  \n{_descriptions().get(model.file, '')}  \n:small[{_facts(model, free)}]")
         if state is None:

@@ -94,7 +94,7 @@ def _model_to_install() -> CatalogueModel | None:
     """The model of the current download, else of a partial download, else the first that fits into memory."""
     downloads = resources.model_downloads()
     started = (model for model in downloads.catalogue if downloads.state(model) is not None)
-    return downloads.running or next(started, None) or suggested_model(memory_for_models(), downloads.catalogue)
+    return downloads.current or next(started, None) or suggested_model(memory_for_models(), downloads.catalogue)
 
 
 def _ask_again_offer(message: Message, setting: str) -> None:

@@ -141,8 +141,8 @@ def _draw_facts(set_id: str, state_before: str) -> None:
     if now is None or now.state != state_before:
         st.rerun()
     if now.state == "running":
-        text = _("Making questions: {done} of {number}").format(done=now.size, number=now.wanted)
-        st.progress(min(1.0, now.size / max(now.wanted, 1)), text)
+        text = _("Making questions: {done} of {number}").format(done=now.size, number=now.target_size)
+        st.progress(min(1.0, now.size / max(now.target_size, 1)), text)
         stop = resources.current_index().measuring.stop_set
         st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=stop, args=(set_id,))
         return
@@ -153,7 +153,7 @@ def _draw_facts(set_id: str, state_before: str) -> None:
     if now.problem is not None and problem(now.problem, [try_again()], key="set_problem"):
         if not now.size:
             resources.library().evaluations.delete_set(set_id)
-        _make(now.wanted)
+        _make(now.target_size)
         st.rerun()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from lectern.db.evaluation_scores import FINDING, METRICS, Found, Result
+from lectern.db.evaluation_scores import METRICS, RETRIEVAL_METRICS, Result, RetrievedPassage
 from lectern.db.evaluations import Scored
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral, translate
@@ -210,19 +210,19 @@ def _side_by_side(question_id: str, first: tuple[str, str], second: tuple[str, s
 def _result(result: Result) -> None:
     if result.problem is not None:
         st.markdown(label(translate(result.problem.what)))
-    if not result.found and result.problem is None:
+    if not result.passages and result.problem is None:
         st.caption(_("Nothing was found."))
-    for number, passage in enumerate(result.found, 1):
+    for number, passage in enumerate(result.passages, 1):
         _passage(number, passage)
     if result.answer:
         with st.expander(_("The answer, and what the judge said"), type="compact"):
             st.markdown(answer_md(result.answer))
             for metric, reason in result.reasons.items():
-                if metric not in FINDING and reason:
+                if metric not in RETRIEVAL_METRICS and reason:
                     st.caption(plain_md(reason))
 
 
-def _passage(number: int, passage: Found) -> None:
+def _passage(number: int, passage: RetrievedPassage) -> None:
     where = place_of(passage.document, passage.pages)
     mark = f" :green-badge[:material/check: {_('right')}]" if passage.right else ""
     st.markdown(f"{number} · {label(where)}{mark}")

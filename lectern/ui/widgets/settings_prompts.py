@@ -144,7 +144,7 @@ def _draft(name: str) -> None:
     state = session().settings
     typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
     state.prompt_problem = None
-    if typed == resources.library().prompts.used(name).texts:
+    if typed == resources.library().prompts.in_use(name).texts:
         state.prompt_drafts.pop(name, None)
     else:
         state.prompt_drafts[name] = typed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lectern.db.conversations import SCHEMA as CONVERSATIONS_SCHEMA
-from lectern.db.evaluation_scores import Found, Result
+from lectern.db.evaluation_scores import Result, RetrievedPassage
 from lectern.db.evaluations import SCHEMA, SILENT_SECONDS, Evaluations, Setting
 from lectern.schema import Ask, Retrieval
 from ragcore.errors import InputError, Problem
@@ -50,7 +50,7 @@ def test_sets_settings_and_results_are_read_back_whole_by_another_process(
     setting = kept.keep_setting(SETTING)
     run = kept.begin_run(made.id, setting, answering=True, model="tiny")
     assert kept.take_up(run.id)
-    found = Found("a.pdf", 1, 9, "the text", ("3",), 0.5, True)
+    found = RetrievedPassage("a.pdf", 1, 9, "the text", ("3",), 0.5, True)
     result = Result(WHO, {"mrr": 0.5}, 1.5, (found,), "Ada.", {"faithfulness": "YES"})
     assert kept.add_result(run.id, result)
     other = Evaluations(open_database(), clock=clock)

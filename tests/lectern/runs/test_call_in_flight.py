@@ -124,7 +124,7 @@ def test_a_call_waits_for_another_one_where_the_server_has_no_room(runs: AnswerR
     seen(first, lambda: first.call is not None and first.call.stage is CallStage.READING)
     second = ask(runs)
     seen(second, lambda: second.call is not None and second.call.stage is CallStage.WAITING)
-    assert not first.finished
+    assert not first.is_finished
     assert first.wait(30)
     assert second.wait(30)
 
@@ -155,6 +155,6 @@ def test_what_a_server_remembers_of_a_prompt_is_not_read_again() -> None:
 def test_the_reader_that_quotes_is_no_model_to_wait_for(runs: AnswerRuns) -> None:
     run = runs.start(runs._library.conversations.create().id, Ask(QUESTION, extractive=True))
     calls = []
-    while not run.finished:
+    while not run.is_finished:
         calls.append(run.call)
     assert set(calls) <= {None}

@@ -83,7 +83,7 @@ def press(page: AppTest, key: str) -> None:
 
 def ended(downloads: ModelDownloads) -> None:
     deadline = time.monotonic() + 20
-    while downloads.running is not None:
+    while downloads.current is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
