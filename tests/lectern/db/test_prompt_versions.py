@@ -76,7 +76,7 @@ def test_a_wording_that_cannot_work_is_refused_by_name_and_nothing_is_kept(versi
     assert (refused.value.unknown, refused.value.missing) == ((), ("query_str",))
     with pytest.raises(WordingError, match="2 texts were given for questions; it takes 1"):
         versions.save("questions", ("Be kind.", "{num_questions} of {context_str}"))
-    assert versions.in_use("text_qa").number == versions.used("questions").number == 0
+    assert versions.in_use("text_qa").number == versions.in_use("questions").number == 0
 
 
 def test_every_built_in_wording_passes_its_own_check_and_json_in_braces_is_text() -> None:
