@@ -47,7 +47,7 @@ FEW = 100  # files, the cost of which is compared at two lengths of the queue
 HOSTILE = {"archives", "bombs", "docx_broken", "pdf_broken", "pdf_scanned", "pptx_broken", "xlsx_csv_broken"}  # folders
 LARGEST = 60_000  # bytes of a file of the mix
 CHUNK_SIZE = IngestSettings().chunk_size
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 WORDS = 30  # of a text, at least
 TICKS = os.sysconf("SC_CLK_TCK")  # a second
 
@@ -142,7 +142,7 @@ def add(folder: Path) -> Cost:
             own, whole = max(own, now[0]), max(whole, now[1])
             if taken_in is None and files_in(Path(place)) >= count:
                 taken_in = time.monotonic(), own
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         ended = time.monotonic()
         with closing(Library.open(Path(place))) as library:
             embed_model = library.store.versions.current().embed_model

@@ -10,7 +10,7 @@ import argparse
 import time
 from pathlib import Path
 
-from lectern.ask.suggested_questions import NEAR, Candidate, candidates, is_near
+from lectern.ask.suggested_questions import MAX_RANK, Candidate, candidates, is_near
 from lectern.library import Library
 
 OF_EACH = 3  # questions of each document, the most telling ones
@@ -42,7 +42,7 @@ def measure(library: Library) -> None:
 
 
 def share(library: Library, asked: list[Candidate]) -> str:
-    retriever = library.retriever(NEAR)
+    retriever = library.retriever(MAX_RANK)
     near = sum(is_near(candidate, retriever.retrieve(candidate.question)) for candidate in asked)
     return f"{near} of {len(asked)} ({near / max(len(asked), 1):.0%})"
 

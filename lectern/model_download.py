@@ -78,7 +78,7 @@ class ModelDownloads:
         self._problems: dict[str, Problem] = {}
 
     @property
-    def running(self) -> CatalogueModel | None:
+    def current(self) -> CatalogueModel | None:
         """The model that is being downloaded or checked."""
         return self._running
 

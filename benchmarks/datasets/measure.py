@@ -24,8 +24,8 @@ from benchmarks.datasets.index import Indexed
 from benchmarks.datasets.outcomes import outcome_scores, reply_to
 from benchmarks.datasets.settings import TrialSetting
 from benchmarks.datasets.token_overlap import Stretch, covered, token_recall
-from lectern.db.evaluation_scores import finding_scores
-from lectern.evaluate.jobs import found_for, measure, try_question
+from lectern.db.evaluation_scores import retrieval_scores
+from lectern.evaluate.jobs import measure, retrieved_passages, try_question
 from lectern.schema import Ask, Source
 from ragcore.errors import InputError
 from ragcore.evaluation.answer_match import contains_answer, plain
@@ -121,7 +121,7 @@ def _own(opened: Indexed, trial: Trial, ask: Ask, answering: bool) -> Tried:
     opened.embedder.begin()
     result = measure(opened.library, trial.question, ask, answering=answering)
     embedding = opened.embedder.seconds
-    found = tuple(f"{one.document} {one.start}-{one.end}" for one in result.found)
+    found = tuple(f"{one.document} {one.start}-{one.end}" for one in result.passages)
     return Tried(trial, dict(result.scores), result.seconds - embedding, embedding, None, found, result.answer)
 
 
@@ -203,7 +203,7 @@ def _place_scores(opened: Indexed, trial: Trial, sources: Sequence[Source]) -> d
     if not wanted:
         return {}
     if wanted[0].start is None:
-        scores, _ = finding_scores(trial.question, found_for(opened.library, trial.question, sources))
+        scores, _ = retrieval_scores(trial.question, retrieved_passages(opened.library, trial.question, sources))
         return {f"page@{FIRST}": scores["hit_rate"]}
     places = [Stretch(one.document, one.start or 0, one.end or 0) for one in wanted]
     share = covered(places, [Stretch(source.file_id, source.start, source.end) for source in sources])

@@ -109,10 +109,10 @@ class Asker:
         conversation = self._library.conversations.create().id
         read, began = self._server.prompt_seconds(), time.perf_counter()
         run = self._runs.start(conversation, self.usual_ask(question))
-        while not run.sources and not run.finished:
+        while not run.sources and not run.is_finished:
             time.sleep(0.005)
         place = time.perf_counter()
-        while not run.text and not run.finished:
+        while not run.text and not run.is_finished:
             time.sleep(0.005)
         word = time.perf_counter()
         run.wait()

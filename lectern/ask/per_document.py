@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from lectern.ask.read_everything import says_nothing
-from lectern.schema import FileAnswer, Found
+from lectern.schema import FileAnswer, FileOutcome
 from ragcore.errors import RagError
 from ragcore.extractive.fixed_replies import NOTHING_FOUND, in_language_of, is_closest
 from ragcore.extractive.summary import heading_of
@@ -119,7 +119,7 @@ class AnswerPerDocument(AnswerStream):
         return f"{between}{heading}\n\n{text}"
 
 
-def _outcome(text: str, cited: Sequence[NodeWithScore]) -> Found:
+def _outcome(text: str, cited: Sequence[NodeWithScore]) -> FileOutcome:
     if is_closest(text):
         return "closest"
     if cited:

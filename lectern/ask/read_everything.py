@@ -18,7 +18,7 @@ from ragcore.response_synthesizers.progress import latest_replies, packs, passag
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import CITATION, Citations
 
-WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
+MODES = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
 """The modes that can read everything, the default first."""
 
 SHORT_REPLY = 300  # characters of the longest refusal
@@ -43,7 +43,7 @@ class ReadEverything(AnswerStream):
     """An answer from all `passages`; `source_nodes` are those cited so far, [n] the n-th of them."""
 
     def __init__(self, answer: AnswerStream, mode: ResponseMode, question: str = "") -> None:
-        """`answer` is in one of WAYS, and not yet begun. A refusal is in the language of `question`."""
+        """`answer` is in one of MODES, and not yet begun. A refusal is in the language of `question`."""
         self.passages = answer.source_nodes
         self._citations = Citations()
         pieces = answer.pieces

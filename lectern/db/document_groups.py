@@ -23,8 +23,8 @@ _INSERT = "INSERT INTO document_groups (file_id, label) SELECT id, ? FROM files 
 class DocumentGroups(Tables):
     """A deleted document leaves its groups, and a group without documents does not exist."""
 
-    def put(self, file_id: str, labels: Iterable[str]) -> None:
-        """Set the groups of a document. A deleted document does not change."""
+    def replace(self, file_id: str, labels: Iterable[str]) -> None:
+        """Sets the groups of a document. Does nothing for a deleted document."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM document_groups WHERE file_id = ?", (file_id,))
             for label in filter(None, map(_normalize, labels)):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from lectern.db.evaluation_scores import Found, Result
+from lectern.db.evaluation_scores import Result, RetrievedPassage
 from lectern.db.tables import Tables
 from lectern.schema import Ask
 from ragcore.errors import InputError, Problem
@@ -93,7 +93,7 @@ class QuestionSet:
     created: float
     state: State
     size: int  # number of questions
-    wanted: int  # number of questions to write
+    target_size: int  # number of questions to write
     problem: Problem | None = None
 
 
@@ -252,7 +252,7 @@ class Evaluations(Tables):
                 self._sign(db, "question_sets", id_)
                 self._sign(db, "eval_runs", id_)
 
-    def left(self, run_id: str) -> list[Question]:
+    def unmeasured(self, run_id: str) -> list[Question]:
         """The questions of a run's set without a result."""
         rows = self._read(
             "SELECT q.id, q.body FROM set_questions q JOIN eval_runs r ON r.set_id = q.set_id WHERE r.id = ?"
@@ -265,7 +265,7 @@ class Evaluations(Tables):
         """Add a result, and sign the run; False if it was stopped or deleted."""
         detail = {
             "question": {**_question_fields(result.question), "id": result.question.id},
-            "found": [asdict(one) for one in result.found], "answer": result.answer, "reasons": dict(result.reasons),
+            "found": [asdict(one) for one in result.passages], "answer": result.answer, "reasons": dict(result.reasons),
             "problem": asdict(result.problem) if result.problem else None,
         }  # fmt: skip
         with self._database.transaction() as db:
@@ -370,7 +370,7 @@ def _result(row: Any) -> Result:
         _parse_question(detail["question"]),
         json.loads(row["scores"]),
         row["seconds"],
-        tuple(Found(**{**one, "pages": tuple(one["pages"])}) for one in detail["found"]),
+        tuple(RetrievedPassage(**{**one, "pages": tuple(one["pages"])}) for one in detail["found"]),
         detail["answer"],
         detail["reasons"],
         Problem(**detail["problem"]) if detail["problem"] else None,

@@ -123,7 +123,7 @@ class PromptVersions(Tables):
         versions = [_version(row) for row in rows if row["name"] in EDITABLE]
         return {version.name: _prompt(version) for version in versions if fits(version)}
 
-    def used(self, name: str) -> PromptVersion:
+    def in_use(self, name: str) -> PromptVersion:
         """The version that the next answer uses."""
         return self.history(name)[0]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lectern.db.evaluation_scores import Found, Result, answer_recall, finding_scores
+from lectern.db.evaluation_scores import Result, RetrievedPassage, answer_recall, retrieval_scores
 from lectern.db.evaluations import EvalRun, QuestionSet, Setting
 from lectern.library import Library
 from lectern.schema import Ask, Source, build_sources
@@ -143,7 +143,7 @@ class EvaluationJobs:
 
     def _write_questions(self, question_set: QuestionSet) -> None:
         llm = self._library.llm()
-        nodes = _sample_passages(self._library, question_set.wanted * PASSES)
+        nodes = _sample_passages(self._library, question_set.target_size * PASSES)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
         questions = generate_questions_by_rule(nodes) if llm.metadata.is_extractive else generate_questions(nodes, llm, wording)
         texts: set[str] = set()
@@ -153,7 +153,7 @@ class EvaluationJobs:
             texts.add(question.text.casefold())
             if not self._evaluations.add_questions(question_set.id, [question]):
                 return
-            if len(texts) == question_set.wanted:
+            if len(texts) == question_set.target_size:
                 break
         if not texts:
             raise InputError("No questions could be made from these documents.", hint="Upload questions of your own.")
@@ -163,7 +163,7 @@ class EvaluationJobs:
         if not self._evaluations.take_up(run.id):
             return
         failed = 0
-        for question in self._evaluations.left(run.id):
+        for question in self._evaluations.unmeasured(run.id):
             result = measure(self._library, question, run.ask, answering=run.answering)
             failed = failed + 1 if result.problem else 0
             if failed >= FAILURES and result.problem:
@@ -202,8 +202,8 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
     began = time.perf_counter()
     try:
         trial = try_question(library, question.text, ask, answering=answering)
-        passages = found_for(library, question, trial.sources)
-        scores, right = finding_scores(question, passages)
+        passages = retrieved_passages(library, question, trial.sources)
+        scores, right = retrieval_scores(question, passages)
         reasons: dict[str, str] = {}
         if trial.answer:
             verdicts, reasons = _judge(library, replace(ask, question=question.text), trial.answer, trial.sources)
@@ -217,7 +217,7 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
     return Result(question, scores, trial.seconds, marked, trial.answer, reasons)
 
 
-def found_for(library: Library, question: Question, sources: Sequence[Source]) -> list[Found]:
+def retrieved_passages(library: Library, question: Question, sources: Sequence[Source]) -> list[RetrievedPassage]:
     """The passages to score, with all their pages if the question expects pages."""
     with_pages = any(one.pages for one in question.expected)
     passages = []
@@ -227,7 +227,7 @@ def found_for(library: Library, question: Question, sources: Sequence[Source]) -
         if not labels and source.page_label:
             labels = (source.page_label,)
         text = source.text[:TEXT_CHARS]
-        passages.append(Found(source.file_name, source.start, source.end, text, labels, source.score))
+        passages.append(RetrievedPassage(source.file_name, source.start, source.end, text, labels, source.score))
     return passages
 
 

@@ -73,7 +73,7 @@ class Step:
     text: str = ""
     result: str = ""
     milliseconds: float = 0.0
-    found: int | None = None
+    passages: int | None = None  # their number, after a retrieval or a postprocessor
     call: int | None = None
     group: str = ""
     error: str = ""

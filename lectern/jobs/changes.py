@@ -10,7 +10,7 @@ from lectern.jobs.files import Files
 from ragcore.sql.base import Database
 
 FIRST_LOOK_SECONDS = 0.05
-LOOK_SECONDS = 0.2  # between two looks at the revision of the database
+POLL_SECONDS = 0.2  # between two looks at the revision of the database
 PAUSES = 200.0  # A pause is so many times as long as the look before it, so looking takes half a percent of a core.
 LONGEST_PAUSE = 10.0  # seconds
 LONGEST_SECONDS = 2.0  # for a wait without a change, because time also changes something: a worker becomes silent
@@ -23,12 +23,12 @@ class Changes:
         self._database = database
         self._seen = database.revision()
 
-    def wait(self, *, at_least: float = LOOK_SECONDS, at_most: float = LONGEST_SECONDS) -> None:
+    def wait(self, *, at_least: float = POLL_SECONDS, at_most: float = LONGEST_SECONDS) -> None:
         """Return after a commit since the last return, or after `at_most` seconds, but not before `at_least` seconds."""
         end, pause = time.monotonic() + at_most, at_least
         while True:
             time.sleep(pause)
-            revision, pause = self._database.revision(), LOOK_SECONDS
+            revision, pause = self._database.revision(), POLL_SECONDS
             if revision != self._seen or time.monotonic() > end:
                 self._seen = revision
                 return

@@ -29,7 +29,7 @@ from lectern.jobs.scratch import Scratch
 from ragcore.errors import DamagedFileError, TooLargeError
 from ragcore.readers.ocr.tesseract import find_program
 
-LOOK_SECONDS = 0.1  # between two checks of the clock and of `cancelled`
+POLL_SECONDS = 0.1  # between two checks of the clock and of `cancelled`
 LONGEST = 40  # Maximum time for a file with progress, in timeouts: 2,000 scanned pages take four hours.
 END_SECONDS = 1.0  # Maximum time for a process to end what read a file, or itself.
 STDERR_BYTES = 64_000  # of a parser's last output
@@ -136,7 +136,7 @@ class ReaderProcess:
                 raise Cancelled
             progress.check_clock()
             try:
-                line = self._lines.get(timeout=LOOK_SECONDS)
+                line = self._lines.get(timeout=POLL_SECONDS)
             except Empty:
                 continue
             if isinstance(line, Answer):

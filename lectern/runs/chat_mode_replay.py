@@ -108,7 +108,7 @@ class Replay:
     running: bool
 
 
-def lacking(mode: str, model: LLMMetadata) -> Lack | None:
+def find_lack(mode: str, model: LLMMetadata) -> Lack | None:
     """What `mode` needs and this model does not have; None if nothing."""
     if mode == "simple" and model.is_extractive:
         return "model"

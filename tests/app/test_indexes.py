@@ -485,7 +485,7 @@ def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
 def test_on_a_phone_a_state_of_one_word_stands_in_one_line(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     open_indexes(page, app)
-    states = page.locator("tr.ready td.told")
+    states = page.locator("tr.ready td.status")
     states.first.wait_for()
     lines = "el => { const range = document.createRange(); range.selectNodeContents(el); return range.getClientRects().length }"
     assert {(state.inner_text(), state.evaluate(lines)) for state in states.all()} == {("Ready", 1)}

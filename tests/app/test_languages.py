@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lectern.ui.i18n import read
+from lectern.ui.i18n import read_catalogue
 from tests.app.conftest import App, Watch, answered, drop, let_in, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask
 
@@ -31,7 +31,7 @@ def tab(browser: Browser, watch: Watch, locale: str) -> Iterator[Page]:
 
 
 def text(code: str, english: str) -> str:
-    message = read(code).get(english)
+    message = read_catalogue(code).get(english)
     assert message is not None
     return str(message.string)
 

@@ -25,7 +25,7 @@ from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
 from lectern.ui import resources
-from lectern.ui.link_downloads import Fetching
+from lectern.ui.source_downloads import SourceDownloads
 from ragcore.errors import RagError, StoreError
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.sql.sqlite import NoRoomError
@@ -221,11 +221,11 @@ def paste_into_it(disk: Path) -> None:
     library_of = Killing(disk / "library", disk / "template", "")
     library_of.renew()
     with full_but_for(disk, 0), library_of.opened() as library:
-        fetching = Fetching(library)
-        fetching.start("Notes", lambda: from_text("It is new.", "Notes", library.incoming))
-        fetching.end()
-        (problem,) = fetching.problems()
-        assert fetching.problems() == []
+        downloads = SourceDownloads(library)
+        downloads.start("Notes", lambda: from_text("It is new.", "Notes", library.incoming))
+        downloads.end()
+        (problem,) = downloads.take_problems()
+        assert downloads.take_problems() == []
     assert problem.what == "Notes could not be saved."
     assert "has space" in problem.hint
 

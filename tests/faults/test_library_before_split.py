@@ -145,7 +145,7 @@ def make(folder: Path) -> None:
         library.feedback.give(first.id, Verdict(good=True))
         library.feedback.give(second.id, Verdict(good=False, word="too short"))
         library.checks.keep(first.id, first.text, [CheckedSentence(0, len(first.text), first.text, "supported", 0)])
-        system, user = library.prompts.used("text_qa").texts
+        system, user = library.prompts.in_use("text_qa").texts
         library.prompts.save("text_qa", [f"{system}\n- Be polite.", user])
         dog = Question("May I bring a dog?", ("one dog of any size",), (ExpectedSource("visitor-questions-2025.html"),), "dog")
         library.evaluations.add_set("Visitors", [dog, Question("When does the last car leave?", ("20.30",), id="car")])

@@ -224,7 +224,7 @@ def test_open_index_stops_before_deletion_and_idle_ones_close(shelf: Indexes) ->
     opened_ = {index.id: indexes.get(index.id) for index in (first, made, idle)}
     workers = {id_: each.library.worker._process for id_, each in opened_.items()}
     assert all(worker is not None and worker.poll() is None for worker in workers.values())
-    indexes.close_idle(opened_[idle.id].looked_at + IDLE_SECONDS + 1)
+    indexes.close_idle(opened_[idle.id].last_used + IDLE_SECONDS + 1)
     again = indexes.get(made.id)
     assert again is not opened_[made.id]
     assert indexes.get(MAIN) is opened_[MAIN]
@@ -249,7 +249,7 @@ def test_unfinished_work_of_an_index_resumes_on_restart(shelf: Indexes) -> None:
         library.close()
     (Path(broken.where) / "library.db").write_bytes(b"no library" * 100)
     indexes = OpenIndexes(shelf, HashEmbedding())
-    indexes.go_on()
+    indexes.resume_work()
     workers = {id_: each.library.worker._process for id_, each in indexes._open.items()}
     indexes.close()
     assert workers.keys() == {reading.id, making.id}

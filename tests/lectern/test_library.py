@@ -150,7 +150,7 @@ def test_stop_keeps_the_partial_text_and_frees_a_silent_chat(
     with pytest.raises(AlreadyAnsweringError):
         runs.start(talk, Ask("Another?"))
     run.stop()
-    assert run.finished
+    assert run.is_finished
     assert runs.get(talk) is None
     message = library.conversations.message(run.message_id)
     assert message is not None

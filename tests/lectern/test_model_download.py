@@ -45,7 +45,7 @@ def downloads(folder: Path, hub: LoopbackHub) -> ModelDownloads:
 
 def ended(some: ModelDownloads) -> None:
     deadline = time.monotonic() + 20
-    while some.running is not None:
+    while some.current is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -98,7 +98,7 @@ def test_a_stopped_download_goes_on_in_the_next_process(folder: Path, hub: Loopb
     some.start(MODEL)
     until_some_came(some)
     some.stop()
-    assert some.running is None
+    assert some.current is None
     later = downloads(folder, hub)
     state = later.state(MODEL)
     assert state is not None

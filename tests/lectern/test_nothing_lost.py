@@ -105,7 +105,7 @@ def test_namesakes_in_a_dropped_folder_both_stay(tmp_path: Path, monkeypatch: py
 
         assert put("all/north/report.txt", b"north")["outcome"] == "added"
         south = put("all/south/report.txt", b"south")
-        assert (south["outcome"], south["told"]) == (
+        assert (south["outcome"], south["message"]) == (
             "added",
             "was saved as report (2).txt, because another file has the same name.",
         )

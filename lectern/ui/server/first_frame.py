@@ -1,4 +1,4 @@
-"""Puts the style into the page from its first frame, so that nothing moves when it loads."""
+"""Puts the style sheet into the HTML page, so that nothing moves when it loads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 STYLE = Path(__file__).resolve().parents[1] / "style.css"
 WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
 OTHER_HTML = ("/api/", "/media/")  # downloads and pictures
-OF_A_COPY = (b"if-none-match", b"if-modified-since")  # a browser may have cached the page without the style
+CACHE_HEADERS = (b"if-none-match", b"if-modified-since")  # a browser may have cached the page without the style
 
 
 class FirstFrame:
@@ -29,25 +29,25 @@ class FirstFrame:
             return
         is_page = False
 
-        async def all_but_the_page(message: Message) -> None:
+        async def send_other_files(message: Message) -> None:
             nonlocal is_page
             if message["type"] == "http.response.start" and message["status"] == 200:
                 is_page = dict(message["headers"]).get(b"content-type", b"").startswith(b"text/html")
             if not is_page:
                 await send(message)
 
-        whole = {**scope, "headers": [header for header in scope["headers"] if header[0] not in OF_A_COPY]}
-        await self.app(whole, receive, all_but_the_page)
+        unconditional = {**scope, "headers": [header for header in scope["headers"] if header[0] not in CACHE_HEADERS]}
+        await self.app(unconditional, receive, send_other_files)
         if is_page:
             await HTMLResponse(page(), headers={"Cache-Control": "no-cache"})(scope, receive, send)
 
 
 def page() -> str:
     """Streamlit's page with our fonts preloaded, and our style after every other."""
-    own = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    html = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
     fonts = "".join(
         f'<link rel="preload" href="./app/static/Inter-{weight}.woff2" as="font" type="font/woff2" crossorigin>'
         for weight in WEIGHTS
     )
-    head = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", own).replace("</head>", f"{fonts}</head>", 1)
+    head = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", html).replace("</head>", f"{fonts}</head>", 1)
     return head.replace("</body>", f"<style>\n{STYLE.read_text('utf-8')}</style></body>", 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from lectern.runs import recorded_demo
-from lectern.ui import places, resources
+from lectern.ui import navigation, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, menu_value, widget
@@ -42,7 +42,7 @@ def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
     return recorded_demo.to_ask(recorded_demo.recordings(), before, chat=chat, mode=mode)
 
 
-def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:
+def recorded_question_buttons(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:
     """A button per question; `take` is a callback."""
     if not questions:
         return
@@ -50,4 +50,6 @@ def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) ->
         st.caption(_("Recorded:"), width="content")
         for number, question in enumerate(questions):
             st.button(label(question), key=f"recorded_{key}_{number}", on_click=take, args=(question,))
-        st.page_link(places.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:", query_params={"s": "answers"})
+        st.page_link(
+            navigation.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:", query_params={"s": "answers"}
+        )

@@ -1,4 +1,4 @@
-"""The text of a document with its passages, one stretch at a time."""
+"""The text of a document with its passages, one window of text at a time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.schema import TextNode
 from ragcore.text.tokens import count_tokens
 
-NEAREST = 5  # similar passages in the list
-BEFORE = 600  # characters before an opened passage
+MAX_NEAREST = 5  # similar passages in the list
+CHARS_BEFORE = 600  # of the text before an opened passage
 
 _VIEWER = component("viewer", '<div class="root"></div>')
 
@@ -27,7 +27,7 @@ def view_passage(document_id: str, passage_id: str) -> None:
     is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW
     state.document, state.passage = document_id, passage_id
     if not is_visible:
-        state.start = max(0, start - BEFORE)
+        state.start = max(0, start - CHARS_BEFORE)
 
 
 def close_viewer() -> None:
@@ -102,8 +102,8 @@ def _controls(view: Window) -> None:
             st.button(_("Next place"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))
 
 
-def _move(at: int) -> None:
-    session().viewer.start = max(0, at)
+def _move(start: int) -> None:
+    session().viewer.start = max(0, start)
 
 
 def _search(step: int) -> None:
@@ -115,12 +115,12 @@ def _search(step: int) -> None:
         document = resources.library().store.document(state.document)
     except RagError:
         return  # the screen reports the deleted document
-    after = state.match_start + 1 if step else 0
-    start = find(document.text, words, after)
+    first = state.match_start + 1 if step else 0
+    start = find(document.text, words, first)
     if start is None:
         session().notice = _("“{words}” is not in this document.").format(words=words)
         return
-    state.match_start, state.start = start, max(0, start - BEFORE)
+    state.match_start, state.start = start, max(0, start - CHARS_BEFORE)
 
 
 def _choose(view: Window) -> None:
@@ -152,7 +152,7 @@ def _details(node: TextNode, view: Window) -> None:
                     )
         if node.embedding is None:
             return
-        near = [hit for hit in library.store.search(node.embedding, NEAREST + 1) if hit.node.id_ != node.id_][:NEAREST]
+        near = [hit for hit in library.store.search(node.embedding, MAX_NEAREST + 1) if hit.node.id_ != node.id_][:MAX_NEAREST]
         if near:
             st.caption(_("Closest in meaning"))
         for place, hit in enumerate(near, 1):

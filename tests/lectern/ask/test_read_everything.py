@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.ask.read_everything import WAYS, ReadEverything, rows_that_answer, says_nothing
+from lectern.ask.read_everything import MODES, ReadEverything, rows_that_answer, says_nothing
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
@@ -39,7 +39,7 @@ def marks(text: str) -> list[str]:
     return re.findall(r"\[(\d+)\]", text)
 
 
-@pytest.mark.parametrize("mode", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 @given(count=st.integers(1, 30), words=st.integers(1, 60), window=st.integers(400, 2000))
 def test_every_passage_is_shown_exactly_once_and_is_covered(mode: ResponseMode, count: int, words: int, window: int) -> None:
     llm = word_llm(lambda call: "an answer", window)
@@ -52,7 +52,7 @@ def test_every_passage_is_shown_exactly_once_and_is_covered(mode: ResponseMode, 
     assert (answer.progress().done, answer.progress().of) == (len(llm.calls), len(llm.calls))
 
 
-@pytest.mark.parametrize("mode", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 def test_sources_are_what_is_cited_in_its_order(mode: ResponseMode) -> None:
     found = passages(12)
     answer = reading(word_llm(citing_all, 3000), mode, found)

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from lectern.ask.suggested_questions import (
-    LONGEST,
-    MOST,
-    NEAR,
+    MAX_CHARS,
+    MAX_RANK,
+    MAX_SUGGESTIONS,
     SAMPLE_QUESTIONS,
     Candidate,
-    Suggested,
+    SuggestionState,
     candidates,
     is_near,
-    of_the_sample,
-    summary_wish,
+    sample_candidates,
+    summary_request,
 )
 from lectern.jobs.file_rows import Stage
 from lectern.jobs.worker import Worker
@@ -70,26 +70,26 @@ def take_in(library: Library, *names: str, texts: Mapping[str, str] = TEXTS) -> 
     return ids
 
 
-def generate_suggestions(library: Library) -> Suggested:
+def generate_suggestions(library: Library) -> SuggestionState:
     assert library.suggestions.get().pending
     library.suggestions.wait(60)
     return library.suggestions.get()
 
 
 def retrieve_documents(library: Library, question: str) -> list[str | None]:
-    return [hit.node.ref_doc_id for hit in library.retriever(NEAR).retrieve(question)]
+    return [hit.node.ref_doc_id for hit in library.retriever(MAX_RANK).retrieve(question)]
 
 
 def test_suggested_questions_retrieve_their_document_and_persist(open_library: Callable[..., Library]) -> None:
     library = open_library()
-    assert library.suggestions.get() == Suggested()
+    assert library.suggestions.get() == SuggestionState()
     ids = take_in(library, *(name for name in TEXTS if name[:-4] not in ("ferry-2", "ferry-3")))
     suggested = generate_suggestions(library)
     assert not suggested.pending
-    assert len(suggested.questions) == MOST == len(set(suggested.questions))
+    assert len(suggested.questions) == MAX_SUGGESTIONS == len(set(suggested.questions))
     again = {candidate.question: candidate.document_id for candidate in library.suggestions.generate()}
     assert tuple(again) == suggested.questions
-    assert len(set(again.values())) == MOST  # of as many documents as can be
+    assert len(set(again.values())) == MAX_SUGGESTIONS  # of as many documents as can be
     assert set(again.values()) <= set(ids.values())
     for question, document in again.items():
         assert document in retrieve_documents(library, question)
@@ -120,7 +120,7 @@ def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: C
     path.write_text(TEXTS["ferry.txt"], "utf-8")
     waiting = library.intake.add(path, "ferry.txt").file
     assert waiting.stage is Stage.QUEUED
-    assert library.suggestions.get() == Suggested(before)
+    assert library.suggestions.get() == SuggestionState(before)
     library.files.queue.stop(waiting.id)
     assert library.suggestions.get().pending
     library.suggestions.wait(60)
@@ -132,8 +132,8 @@ def test_documents_without_questions_are_examined_once(open_library: Callable[..
     path.write_text("17 4 9.", "utf-8")
     library.intake.add(path, "numbers.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
-    assert generate_suggestions(library) == Suggested()
-    assert library.suggestions.get() == Suggested()
+    assert generate_suggestions(library) == SuggestionState()
+    assert library.suggestions.get() == SuggestionState()
 
 
 def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Library]) -> None:
@@ -185,7 +185,7 @@ def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
         "The North Pier is a landing place. The North Pier has 12 lamps. Every lamp of the North Pier burns oil."
     )
     assert "How many lamps does the North Pier have?" in questions
-    assert all(len(question) <= LONGEST for question in questions)
+    assert all(len(question) <= MAX_CHARS for question in questions)
     assert not any("rest" in question for question in questions)
 
 
@@ -214,7 +214,7 @@ def test_document_without_questions_offers_its_own_summary(
 def test_the_newest_documents_have_one_each(open_library: Callable[..., Library]) -> None:
     library = open_library()
     ids = take_in(library, *TEXTS)
-    newest = [ids[name] for name in reversed(TEXTS)][:MOST]
+    newest = [ids[name] for name in reversed(TEXTS)][:MAX_SUGGESTIONS]
     assert [one.document_id for one in library.suggestions.generate()] == newest
 
 
@@ -225,11 +225,11 @@ def test_the_newest_documents_have_one_each(open_library: Callable[..., Library]
         ("Lease.pdf", ["Lease.docx"], "Summarise Lease.pdf"),
         ("report.pdf", ["Letter.pdf"], "Summarise report.pdf"),  # "the report" may be any
         ("Lease.pdf", ["Lease.pdf"], ""),  # two of one name
-        ("x" * LONGEST + ".pdf", [], ""),
+        ("x" * MAX_CHARS + ".pdf", [], ""),
     ],
 )
 def test_a_summary_is_wished_for_by_a_name_that_no_other_has(name: str, others: list[str], wish: str) -> None:
-    assert summary_wish(name, others, "en") == wish
+    assert summary_request(name, others, "en") == wish
 
 
 def test_table_rows_and_non_questions_are_not_suggested() -> None:
@@ -250,12 +250,12 @@ def test_sample_has_its_own_questions_while_its_documents_exist(tmp_path: Path) 
     own = [
         asked["question"] for asked in map(json.loads, SAMPLE_QUESTIONS.read_text("utf-8").splitlines()) if "suggested" in asked
     ]
-    assert list(dict.fromkeys(one.question for one in of_the_sample(library.store))) == own
+    assert list(dict.fromkeys(one.question for one in sample_candidates(library.store))) == own
     made = [one.question for one in library.suggestions.generate()]
     found = [question for question in own if question in made]
     assert made[: len(found)] == found != []
     library.delete_file(next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx"))
-    assert {one.question for one in of_the_sample(library.store)} == {"What happened on Regatta night in 2022?"}
+    assert {one.question for one in sample_candidates(library.store)} == {"What happened on Regatta night in 2022?"}
     library.close()
 
 

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.db.evaluation_scores import Found, answer_recall, finding_scores
+from lectern.db.evaluation_scores import RetrievedPassage, answer_recall, retrieval_scores
 from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.evaluation.significance import EXACT_UP_TO, difference, mean
 
 
-def make_hit(document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()) -> Found:
-    return Found(document, start, end, text, pages)
+def make_hit(document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()) -> RetrievedPassage:
+    return RetrievedPassage(document, start, end, text, pages)
 
 
-def scores(question: Question, *passages: Found) -> dict[str, float]:
-    return finding_scores(question, passages)[0]
+def scores(question: Question, *passages: RetrievedPassage) -> dict[str, float]:
+    return retrieval_scores(question, passages)[0]
 
 
 def test_the_place_of_the_first_right_passage_makes_the_scores() -> None:
     question = Question("Who?", expected=(ExpectedSource("a.pdf"),))
-    got, right = finding_scores(question, [make_hit("b.pdf"), make_hit("A.PDF"), make_hit("a.pdf")])
+    got, right = retrieval_scores(question, [make_hit("b.pdf"), make_hit("A.PDF"), make_hit("a.pdf")])
     assert got == pytest.approx({"hit_rate": 1.0, "mrr": 1 / 2, "ndcg": 1 / math.log2(3)})
     assert right == (False, True, True)
 
@@ -65,7 +65,7 @@ def test_passage_with_the_answer_is_right_without_a_document() -> None:
 
 
 def test_a_question_that_expects_nothing_has_no_scores() -> None:
-    assert finding_scores(Question("Who?"), [make_hit("x")]) == ({}, (False,))
+    assert retrieval_scores(Question("Who?"), [make_hit("x")]) == ({}, (False,))
 
 
 @pytest.mark.parametrize(

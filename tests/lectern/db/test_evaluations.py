@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lectern.db.conversations import SCHEMA as CONVERSATIONS_SCHEMA
-from lectern.db.evaluation_scores import Found, Result
+from lectern.db.evaluation_scores import Result, RetrievedPassage
 from lectern.db.evaluations import SCHEMA, SILENT_SECONDS, Evaluations, Setting
 from lectern.schema import Ask, Retrieval
 from ragcore.errors import InputError, Problem
@@ -50,14 +50,14 @@ def test_sets_settings_and_results_are_readable_elsewhere(
     setting = kept.keep_setting(SETTING)
     run = kept.begin_run(made.id, setting, answering=True, model="tiny")
     assert kept.take_up(run.id)
-    found = Found("a.pdf", 1, 9, "the text", ("3",), 0.5, True)
+    found = RetrievedPassage("a.pdf", 1, 9, "the text", ("3",), 0.5, True)
     result = Result(WHO, {"mrr": 0.5}, 1.5, (found,), "Ada.", {"faithfulness": "YES"})
     assert kept.add_result(run.id, result)
     other = Evaluations(open_database(), clock=clock)
     assert other.questions(made.id) == [WHO, WHEN]
     assert [(one.name, one.state, one.size) for one in other.sets()] == [("Towers", "done", 2)]
     assert other.settings() == [setting]
-    assert other.left(run.id) == [WHEN]
+    assert other.unmeasured(run.id) == [WHEN]
     (read,) = other.runs(made.id)
     assert (read.state, read.done, read.ask, read.answering, read.model) == ("running", 1, SETTING.ask, True, "tiny")
     assert other.result(run.id, WHO.id) == result

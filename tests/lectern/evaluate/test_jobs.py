@@ -107,8 +107,8 @@ def test_the_scores_are_those_of_what_was_found_and_said(open_library: Callable[
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
     question = Question("Who built the tower?", ("Ada Penrose",), (ExpectedSource("cellar.txt"),))
     result = measure(library, question, Ask("", None, top_k=2, retrieval=Retrieval(weaker=True)), answering=True)
-    assert [one.document for one in result.found] == ["tower.txt", "cellar.txt"]
-    assert [one.right for one in result.found] == [False, True]
+    assert [one.document for one in result.passages] == ["tower.txt", "cellar.txt"]
+    assert [one.right for one in result.passages] == [False, True]
     assert result.scores["mrr"] == 0.5
     assert (result.scores["faithfulness"], result.scores["relevancy"], result.scores["recall"]) == (1.0, 0.0, 0.5)
     assert result.reasons["relevancy"].endswith("It does not.")
@@ -123,7 +123,7 @@ def test_a_passage_is_on_every_page_that_it_reaches(open_library: Callable[..., 
     result = measure(
         library, Question("Who built the tower?", (), (ExpectedSource("two.pdf", ("2",)),)), Ask("", None), answering=False
     )
-    assert {page for one in result.found if one.right for page in one.pages} >= {"2"}
+    assert {page for one in result.passages if one.right for page in one.pages} >= {"2"}
     assert result.scores["hit_rate"] == 1.0
 
 
@@ -136,7 +136,7 @@ def test_two_settings_are_measured_one_after_the_other(open_library: Callable[..
     made = library.evaluations.add_set("Mine", questions)
     one, other = EvaluationJobs(library).start(made.id, [USUAL, Setting("One", Ask("", None, top_k=1))], answering=False)
     assert [ended(library, run).done for run in (one, other)] == [2, 2]
-    assert [len(found.found) for run in (one, other) if (found := library.evaluations.result(run.id, questions[0].id))] == [
+    assert [len(found.passages) for run in (one, other) if (found := library.evaluations.result(run.id, questions[0].id))] == [
         2,
         1,
     ]

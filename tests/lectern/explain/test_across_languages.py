@@ -104,7 +104,7 @@ def test_a_press_has_the_index_made_for_every_language(library: Library, monkeyp
     (button,) = page.button
     assert button.label.startswith("Search across languages (")
     button.click().run()
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     assert coming is None or coming.embed_model == MULTILINGUAL
     assert coming is not None or library.store.versions.current().embed_model == MULTILINGUAL
     assert not page.exception

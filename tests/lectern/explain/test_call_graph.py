@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lectern.explain.call_graph import CallGraph, build_call_graph
-from lectern.ui.widgets.call_graph import _sub, _whole
+from lectern.ui.widgets.call_graph import _details, _subtitle
 from ragcore.agent.react import ReActAgent
 from ragcore.chat_modes import chat_engine
 from ragcore.errors import LLMTimeoutError
@@ -233,7 +233,7 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
 
     shown = build_call_graph(Span("query", children=list(tree()), seconds=0.5))
     assert [(call.number, call.kind, call.prompt) for call in shown.calls] == [(1, "other", "rephrase"), (2, "other", "hyde")]
-    assert [(step.kind, step.found, step.call) for step in shown.steps] == [
+    assert [(step.kind, step.passages, step.call) for step in shown.steps] == [
         ("call", None, 1), ("retrieve", 1, None), ("call", None, 2),
     ]  # fmt: skip
     assert shown.calls[1].milliseconds == 0.0  # it never ended
@@ -247,5 +247,5 @@ def test_tokens_that_a_server_did_not_tell_are_no_exact_ones(provider: str, coun
     facts = {"provider": provider, "tokens_estimated": counted_here, "prompt_tokens": 2_000, "completion_tokens": 310}
     (call,) = build_call_graph(Span("query", children=[Span("llm", facts, seconds=0.2)], seconds=0.5)).calls
     assert call.estimated == told.startswith("about")
-    assert told in _sub(call).split(" · ")
-    assert ("counted here" in str(_whole(call)["figures"])) == call.estimated
+    assert told in _subtitle(call).split(" · ")
+    assert ("counted here" in str(_details(call)["figures"])) == call.estimated

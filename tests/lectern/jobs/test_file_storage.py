@@ -12,7 +12,7 @@ import pytest
 
 from lectern.jobs.file_storage import (
     CHUNK_BYTES,
-    LOOK_SECONDS,
+    POLL_SECONDS,
     SCHEMA,
     UNCLAIMED_SECONDS,
     UNUSED_SECONDS,
@@ -124,7 +124,7 @@ def test_copy_unread_for_a_day_goes_when_another_file_is_read(
     unread, read = here.local(PATH), here.local("files/f2/abc.pdf")
     for copy in (unread, read):
         os.utime(copy, (0, time.time() - UNUSED_SECONDS - 60))
-    later = time.monotonic() + LOOK_SECONDS + 1
+    later = time.monotonic() + POLL_SECONDS + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
     here.local("files/f2/abc.pdf")
     here.local("files/f3/abc.pdf")

@@ -96,7 +96,7 @@ def test_rebuild_estimate_uses_recent_files_and_overlap(library: Library) -> Non
 
     class Watched(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            coming = library.store.versions.coming()
+            coming = library.store.versions.next_version()
             told.append((coming and coming.seconds_left) or 0.0)
             return super().embed_passages(texts)
 
@@ -149,7 +149,7 @@ def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Librar
     assert set(answers) == {"barrel.txt"}
     check_built_with(library, 64)
     assert find_file(library, "barrel number 7") == "barrel.txt"
-    assert library.store.versions.coming() is None
+    assert library.store.versions.next_version() is None
     assert library.settings.ingest.chunk_size == 64
     with library.database.snapshot() as db:
         assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [library.store.versions.current().name]
@@ -171,7 +171,7 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     worker = worker_of(library, first)
     with pytest.raises(KilledError):
         worker.rebuild_once()
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     assert coming is not None
     assert 0 < coming.fraction < 1
     run(library, second)
@@ -189,7 +189,7 @@ def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
 
     library.rebuilds.start(chunk_size=40)
     run(library, Stopping())
-    assert library.store.versions.coming().state == "stopped"  # type: ignore[union-attr]
+    assert library.store.versions.next_version().state == "stopped"  # type: ignore[union-attr]
     check_built_with(library, 16)
     library.store.versions.resume()
     run(library)
@@ -197,7 +197,7 @@ def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
     library.rebuilds.start(chunk_size=80)
     library.store.versions.give_up()
     run(library)
-    assert library.store.versions.coming() is None
+    assert library.store.versions.next_version() is None
     check_built_with(library, 40)
 
 
@@ -321,7 +321,7 @@ def test_failing_embedder_is_reported_and_the_old_index_stays(library: Library) 
 
     library.rebuilds.start(chunk_size=40)
     run(library, Broken())
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     assert coming is not None
     assert coming.problem is not None
     assert (coming.state, coming.problem.what) == ("failed", "It is out of order.")

@@ -306,7 +306,7 @@ def test_deletion_during_a_rebuild_reports_the_freed_bytes(in_folder: Library) -
     assert rebuilder.run_once(lambda: True)  # after the first document
     first = min(in_folder.files.all(), key=lambda file: file.added)
     before = disk_bytes(in_folder.folder)
-    coming = in_folder.store.versions.coming()
+    coming = in_folder.store.versions.next_version()
     assert coming is not None
     assert len(in_folder.store.index(coming.name)) > 0
     freed = in_folder.delete_file(first.id).bytes_freed

@@ -122,7 +122,7 @@ def test_call_waits_for_another_if_the_server_is_full(runs: AnswerRuns, server: 
     seen(first, lambda: first.call is not None and first.call.stage is CallStage.READING)
     second = ask(runs)
     seen(second, lambda: second.call is not None and second.call.stage is CallStage.WAITING)
-    assert not first.finished
+    assert not first.is_finished
     assert first.wait(30)
     assert second.wait(30)
 
@@ -153,6 +153,6 @@ def test_what_a_server_remembers_of_a_prompt_is_not_read_again() -> None:
 def test_the_reader_that_quotes_is_no_model_to_wait_for(runs: AnswerRuns) -> None:
     run = runs.start(runs._library.conversations.create().id, Ask(QUESTION, extractive=True))
     calls = []
-    while not run.finished:
+    while not run.is_finished:
         calls.append(run.call)
     assert set(calls) <= {None}

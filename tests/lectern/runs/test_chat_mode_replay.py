@@ -13,7 +13,7 @@ import pytest
 from lectern.db.prompt_versions import built_in
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
-from lectern.runs.chat_mode_replay import AT_ONCE, MODES, Lane, Replay, Replays, ToolUse, lacking, steps_of
+from lectern.runs.chat_mode_replay import AT_ONCE, MODES, Lane, Replay, Replays, ToolUse, find_lack, steps_of
 from lectern.schema import Ask, Retrieval
 from lectern.settings import AppSettings, PriceSettings
 from ragcore.embeddings.hashing import HashEmbedding
@@ -344,4 +344,4 @@ def test_nothing_is_begun_without_a_question_or_a_way(open_library: list[Library
 )
 def test_what_a_model_lacks_for_a_way_is_known_before(extractive: bool, functions: bool, missing: dict[str, str]) -> None:
     model = LLMMetadata("any", is_function_calling_model=functions, is_extractive=extractive)
-    assert {mode: lack for mode in MODES if (lack := lacking(mode, model))} == missing
+    assert {mode: lack for mode in MODES if (lack := find_lack(mode, model))} == missing

@@ -27,7 +27,7 @@ def test_of_two_calls_both_are_told() -> None:
 @pytest.mark.parametrize("how", [Retrieval(), Retrieval(cutoff=0.3, diverse=True)])
 def test_what_is_done_with_the_passages_is_told_in_plain_words(how: Retrieval) -> None:
     steps = plan_retrieval(Ask("Who?", retrieval=how), MemoryStore(), HashEmbedding()).postprocessors
-    told = [_step_item(Step("postprocess", type(step).__name__, found=6)) for step in steps]
+    told = [_step_item(Step("postprocess", type(step).__name__, passages=6)) for step in steps]
     assert "Chooses among the passages" not in [item["title"] for item in told]
     assert not any(type(step).__name__ in f"{item}" for step, item in zip(steps, told, strict=True))
     assert all(str(item["sub"]).startswith("6 kept · ") for item in told)

@@ -17,15 +17,15 @@ from lectern.ui import i18n, labels
 from lectern.ui.i18n import (
     LANGUAGES,
     RAGCORE_TEXT,
-    answer_in,
     compile_catalogue,
     drop_broken_translations,
     entries,
-    places,
+    message_texts,
+    placeholders,
     preferred_language,
-    read,
+    read_catalogue,
+    set_request_language,
     supported_language,
-    texts,
     translate,
 )
 from ragcore.errors import StillReadingError
@@ -42,18 +42,20 @@ TRANSLATED = [code for code in LANGUAGES if code != "en"]
 
 @cache
 def read_template() -> dict[tuple[str, ...], Message]:
-    return {texts(message)[0]: message for message in entries(catalogues.template())}
+    return {message_texts(message)[0]: message for message in entries(catalogues.template())}
 
 
 @cache
-def read_catalogue(code: str) -> Catalog:
-    return read(code)
+def load_catalogue(code: str) -> Catalog:
+    return read_catalogue(code)
 
 
 @cache
 def list_sentences() -> list[Message]:
     return [
-        message for message in read_template().values() if RAGCORE_TEXT in message.auto_comments and places(str(message.id))
+        message
+        for message in read_template().values()
+        if RAGCORE_TEXT in message.auto_comments and placeholders(str(message.id))
     ]
 
 
@@ -65,22 +67,22 @@ def compile_patterns() -> list[i18n.Template]:
 @pytest.fixture(autouse=True)
 def english() -> Iterator[None]:
     yield
-    answer_in("en")
+    set_request_language("en")
 
 
 # The catalogues.
 
 
 def test_the_template_holds_what_the_code_says() -> None:
-    kept = {texts(message)[0] for message in entries(catalogues.kept_template())}
+    kept = {message_texts(message)[0] for message in entries(catalogues.kept_template())}
     assert kept == set(read_template()), "python -m tests.catalogues brings the template up to date"
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_every_text_is_translated(code: str) -> None:
-    found = {texts(message)[0]: message for message in entries(read_catalogue(code))}
+    found = {message_texts(message)[0]: message for message in entries(load_catalogue(code))}
     assert set(found) == set(read_template()), "python -m tests.catalogues brings the catalogues up to date"
-    assert catalogues.untranslated(read_catalogue(code)) == []
+    assert catalogues.untranslated(load_catalogue(code)) == []
     assert [message.id for message in found.values() if message.fuzzy] == []
     assert {
         message.id: message.auto_comments for message in found.values() if RAGCORE_TEXT in message.auto_comments
@@ -89,18 +91,20 @@ def test_every_text_is_translated(code: str) -> None:
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_a_translation_has_the_places_and_the_forms_of_its_text(code: str) -> None:
-    translations = entries(read_catalogue(code))
-    wrong = [message.id for message in translations if any(texts(message)[1]) and not _fits(message, read_catalogue(code))]
+    translations = entries(load_catalogue(code))
+    wrong = [
+        message.id for message in translations if any(message_texts(message)[1]) and not _fits(message, load_catalogue(code))
+    ]
     assert wrong == []
 
 
 def _fits(message: Message, catalogue: Catalog) -> bool:
-    english, translated = texts(message)
+    english, translated = message_texts(message)
     if len(english) == 1:
-        return places(translated[0]) == places(english[0])
-    both = places(english[0]) & places(english[1]) - {"number"}  # the form for one may do without the number
+        return placeholders(translated[0]) == placeholders(english[0])
+    both = placeholders(english[0]) & placeholders(english[1]) - {"number"}  # the form for one may do without the number
     return len(translated) == catalogue.num_plurals and all(
-        both <= places(form) <= places(english[0]) | places(english[1]) for form in translated
+        both <= placeholders(form) <= placeholders(english[0]) | placeholders(english[1]) for form in translated
     )
 
 
@@ -108,10 +112,10 @@ def _fits(message: Message, catalogue: Catalog) -> bool:
 def test_markdown_survives_translation(code: str) -> None:
     """Bold stays bold: the stars come in pairs."""
     odd = [
-        texts(message)[0][0]
-        for message in entries(read_catalogue(code))
-        for form in texts(message)[1]
-        if form.count("**") % 2 != texts(message)[0][0].count("**") % 2
+        message_texts(message)[0][0]
+        for message in entries(load_catalogue(code))
+        for form in message_texts(message)[1]
+        if form.count("**") % 2 != message_texts(message)[0][0].count("**") % 2
     ]
     assert odd == []
 
@@ -203,9 +207,9 @@ def test_any_header_gives_a_language(header: str) -> None:
 
 
 def test_missing_translation_or_language_shows_english() -> None:
-    answer_in("xx")
+    set_request_language("xx")
     assert i18n._("Delete") == "Delete"
-    answer_in("de")
+    set_request_language("de")
     assert i18n._("Nobody ever translated this.") == "Nobody ever translated this."
     assert i18n.ngettext("{number} gnu", "{number} gnus", 2) == "{number} gnus"
 
@@ -241,7 +245,7 @@ def test_a_catalogue_is_merged_without_losing_a_translation(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_numbers_sizes_and_lines_follow_the_language(code: str) -> None:
-    answer_in(code)
+    set_request_language(code)
     point, group = {"de": (",", "."), "es": (",", "."), "fr": (",", "\N{NARROW NO-BREAK SPACE}"), "zh": (".", ",")}[code]
     assert i18n.numeral(1234567) == f"1{group}234{group}567"
     assert i18n.numeral(0.5, 2) == f"0{point}50"
@@ -251,9 +255,9 @@ def test_numbers_sizes_and_lines_follow_the_language(code: str) -> None:
 
 
 def test_days_follow_the_language() -> None:
-    answer_in("de")
+    set_request_language("de")
     assert i18n.day(1_777_636_800.0) == "01.05.2026"
-    answer_in("en")
+    set_request_language("en")
     assert i18n.day(1_777_636_800.0) == "May 1, 2026"
     assert re.fullmatch(r"May 1, 2026 \d{1,2}:\d\d [AP]M", i18n.day_and_time(1_777_636_800.0))
 
@@ -273,23 +277,23 @@ def filled(template: str, values: list[str]) -> str:
 
 def test_error_uses_the_reader_s_language_with_its_values() -> None:
     error = StillReadingError(3)
-    answer_in("de")
+    set_request_language("de")
     assert translate(error.what) != error.what
     assert "3" in translate(error.what)
     assert translate(error.hint) != error.hint
-    answer_in("en")
+    set_request_language("en")
     assert translate(error.what) == error.what
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_every_finished_text_is_known_again_with_its_values(code: str) -> None:
-    answer_in(code)
+    set_request_language(code)
     alike: dict[str, list[Message]] = {}  # by what is the same once the values are in
     for message in list_sentences():
         alike.setdefault(shape(str(message.id)), []).append(message)
     unknown = []
     for message in list_sentences():
-        values = [f"Wert{number}" for number in range(len(places(str(message.id))))]
+        values = [f"Wert{number}" for number in range(len(placeholders(str(message.id))))]
         possible = [fill_translation(values, other, code) for other in alike[shape(str(message.id))]]
         if (answer := translate(filled(str(message.id), values))) not in possible:
             unknown.append((message.id, answer, possible))
@@ -299,7 +303,7 @@ def test_every_finished_text_is_known_again_with_its_values(code: str) -> None:
 def fill_translation(values: list[str], message: Message, code: str) -> str:
     """Its translation, with the values in the order of the English text."""
     names = [name for _literal, name, _spec, _conversion in Formatter().parse(str(message.id)) if name]
-    translated = read_catalogue(code).get(message.id)
+    translated = load_catalogue(code).get(message.id)
     assert translated is not None
     return str(translated.string).format(**dict(zip(names, values, strict=True)))
 
@@ -314,7 +318,7 @@ def test_a_template_filled_with_anything_is_recognised(message: Message, values:
 
 
 def test_sentences_that_are_said_together_are_each_known() -> None:
-    answer_in("de")
+    set_request_language("de")
     assert translate("Check the address. a.txt is empty.") == f"{translate('Check the address.')} a.txt ist leer."
     assert translate("Words of nobody. Check the address.") == "Words of nobody. Check the address."
 
@@ -342,13 +346,13 @@ def test_sentences_that_are_said_together_are_each_known() -> None:
     ],
 )
 def test_sentence_part_uses_the_reader_s_language_too(text: str, german: str) -> None:
-    answer_in("de")
+    set_request_language("de")
     assert translate(text) == german
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
-    answer_in(code)
+    set_request_language(code)
     kinds = [what for _first, what, _kind in file_type._NO_READER] + [what for what, _type in legacy._KINDS.values()]
     left = [what for what in kinds if what in translate(f"x is {what}, which cannot be read.")]
     assert left == []
@@ -358,7 +362,7 @@ def test_what_the_readers_say_of_a_file_has_no_english_part(code: str) -> None:
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None:
-    answer_in(code)
+    set_request_language(code)
     for kind, (one, many) in file_listing._KINDS.items():
         for count in (1, 5):
             passed = [f"{number}/.b/node_modules/c" for number in range(count)]
@@ -369,5 +373,5 @@ def test_what_was_passed_over_is_said_in_the_readers_language(code: str) -> None
 
 @pytest.mark.parametrize("text", ["", "Some words of nobody.", "  ", "{", "a\nb"])
 def test_what_is_not_known_stays_as_it_is(text: str) -> None:
-    answer_in("de")
+    set_request_language("de")
     assert translate(text) == text

@@ -16,7 +16,7 @@ from lectern.model_download import ModelDownloads
 from lectern.schema import AnswerFacts, Message
 from lectern.settings import LLMSettings
 from lectern.ui import resources
-from lectern.ui.widgets.model_offer import offered_below
+from lectern.ui.widgets.model_offer import answer_for_offer
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.fixed_replies import GREETED, NO_MODEL, NOTHING_FOUND
 from ragcore.schema import Outcome
@@ -83,7 +83,7 @@ def press(page: AppTest, key: str) -> None:
 
 def ended(downloads: ModelDownloads) -> None:
     deadline = time.monotonic() + 20
-    while downloads.running is not None:
+    while downloads.current is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -169,15 +169,15 @@ def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool
 
 def test_model_is_offered_below_the_last_quotes_without_answer(library: Library) -> None:
     messages = [answer("a", NO_MODEL["en"]), answer("b", "Am Montag. [1]", "closest"), answer("quote", "On Monday. [1]")]
-    assert offered_below([*messages, answer("greeting", GREETED["en"])]) is messages[1]
-    assert offered_below([answer("c", NO_MODEL["en"])]) is not None
-    assert offered_below([answer("nothing", NOTHING_FOUND["en"], "nothing")]) is None
-    assert offered_below([answer("d", "On Monday. [1]", "closest", extractive=False)]) is None
+    assert answer_for_offer([*messages, answer("greeting", GREETED["en"])]) is messages[1]
+    assert answer_for_offer([answer("c", NO_MODEL["en"])]) is not None
+    assert answer_for_offer([answer("nothing", NOTHING_FOUND["en"], "nothing")]) is None
+    assert answer_for_offer([answer("d", "On Monday. [1]", "closest", extractive=False)]) is None
 
 
 def test_nothing_is_offered_where_a_model_answers(library: Library) -> None:
     library.update_settings(library.settings.with_model(LLMSettings(provider="ollama", model="llama3")))
-    assert offered_below([answer("a", NO_MODEL["en"])]) is None
+    assert answer_for_offer([answer("a", NO_MODEL["en"])]) is None
 
 
 @pytest.mark.parametrize("files", [("a-1.gguf", "A_1.gguf"), ("模型.gguf", "数据.gguf")])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lectern.ui.widgets.reading import share_of
+from lectern.ui.widgets.reading_progress import share_of
 
 
 def test_bar_of_all_files_does_not_go_back_when_one_is_done() -> None:

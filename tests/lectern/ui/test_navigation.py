@@ -8,26 +8,26 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lectern.indexes import Indexes
-from lectern.ui import places, resources
+from lectern.ui import navigation, resources
 
 
 def page() -> None:
     import streamlit as st
 
-    from lectern.ui.places import from_address, settle_page, to_address
+    from lectern.ui.navigation import id_from_address, record_page, write_address
 
-    settle_page("documents")
+    record_page("documents")
     if st.button("Open"):
         st.session_state.shown = "a"
-    st.session_state.shown = from_address("d", st.session_state.get("shown"))
-    to_address("d", st.session_state.shown, "")
+    st.session_state.shown = id_from_address("d", st.session_state.get("shown"))
+    write_address("d", st.session_state.shown, "")
 
 
 @pytest.fixture
 def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     indexes = Indexes(tmp_path)
     monkeypatch.setattr(resources, "all_indexes", lambda: indexes)
-    monkeypatch.setattr(places, "UNDERWAY_SECONDS", 60)  # however slow this machine is
+    monkeypatch.setattr(navigation, "ADDRESS_DELAY_SECONDS", 60)  # however slow this machine is
     return AppTest.from_function(page, default_timeout=60)
 
 

@@ -1,4 +1,4 @@
-"""Suggested first questions from the documents. They need a few seconds; a line reserves their place."""
+"""Suggested first questions from the documents. They take a few seconds to generate; a line reserves their place."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from lectern.jobs.file_rows import ACTIVE, Stage
 from lectern.ui import resources
 from lectern.ui.asking import ask_in_chat
 from lectern.ui.i18n import _
-from lectern.ui.live_fragments import be_still
-from lectern.ui.places import go_to_chat
+from lectern.ui.live_fragments import stop_auto_rerun
+from lectern.ui.navigation import go_to_chat
 from lectern.ui.safetext import label
 from lectern.ui.state import menu_value, session
 
-LOOK_SECONDS = 1.0  # between two checks while they are generated
+POLL_SECONDS = 1.0  # between two checks while they are generated
 
 
 def suggested_questions(*, box: str, new: bool = False) -> None:
     """For a library with documents, even before the first is ready. `box` and `new` are those of `ask_in_chat`."""
     pending = resources.library().suggestions.get().pending
-    st.fragment(_draw_questions, run_every=LOOK_SECONDS if pending else None)(box, new)
+    st.fragment(_draw_questions, run_every=POLL_SECONDS if pending else None)(box, new)
 
 
 def _draw_questions(box: str, new: bool) -> None:
@@ -28,7 +28,7 @@ def _draw_questions(box: str, new: bool) -> None:
     ready = library.files.tally()[Stage.READY]
     suggestions = library.suggestions.get(() if new else tuple(menu_value("chat_files") or ()))
     if not suggestions.pending and not library.files.all(*ACTIVE, limit=1):
-        be_still()
+        stop_auto_rerun()
     # One container of one fragment in all states: a container of another would move the list below for a moment.
     with st.container(key="suggested" if suggestions.questions or suggestions.pending or not ready else "none_suggested"):
         if not ready:

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from lectern.ui.i18n import answer_in
-from lectern.ui.widgets.measuring import USUAL_NAME, _setting_name
+from lectern.ui.i18n import set_request_language
+from lectern.ui.widgets.measurements import DEFAULT_NAME, _setting_name
 
 
 @pytest.fixture(autouse=True)
 def english() -> Iterator[None]:
     yield
-    answer_in("en")
+    set_request_language("en")
 
 
 def test_measurement_as_in_settings_is_named_in_each_language() -> None:
-    assert _setting_name(USUAL_NAME) == "As in Settings"
-    answer_in("de")
-    assert _setting_name(USUAL_NAME) == "Wie in den Einstellungen"
+    assert _setting_name(DEFAULT_NAME) == "As in Settings"
+    set_request_language("de")
+    assert _setting_name(DEFAULT_NAME) == "Wie in den Einstellungen"
     assert _setting_name("Ten passages") == "Ten passages"
