@@ -135,7 +135,7 @@ class CallbackManager(Listener):
         with span(trace_id):
             yield
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         if step.parent is None:
             self._tell(lambda handler: handler.start_trace(step.name))
         if (kind := _TYPES.get(step.name)) is None:
@@ -146,7 +146,7 @@ class CallbackManager(Listener):
             self._inside.setdefault(_root(step), {}).setdefault(parent, []).append(id_)
         self.on_event_start(kind, dict(step.facts), id_, parent)
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         with self._lock:
             id_ = self._ids.get(step)
             inside = self._inside.pop(step, {}) if step.parent is None else {}

@@ -62,7 +62,7 @@ def in_event_loop() -> bool:
     return True
 
 
-def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
     """The coroutine's result, with or without an event loop in this thread."""
     import asyncio
 
@@ -192,7 +192,7 @@ def run_async_tasks(tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool
     >>> run_async_tasks([double(1), double(2)])
     [2, 4]
     """
-    return finished(run_jobs(tasks, show_progress, workers))
+    return run_coroutine(run_jobs(tasks, show_progress, workers))
 
 
-asyncio_run = finished
+asyncio_run = run_coroutine

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from ragcore.components import Fields
-from ragcore.concurrency import awaitable, finished, in_order
+from ragcore.concurrency import awaitable, in_order, run_coroutine
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
@@ -207,7 +207,7 @@ class PydanticProgramExtractor(BaseExtractor):
 
 
 def _run_aextract(self: Any, nodes: Sequence[Item]) -> list[Entries]:
-    found: list[Entries] = finished(self.aextract(nodes))
+    found: list[Entries] = run_coroutine(self.aextract(nodes))
     return found
 
 

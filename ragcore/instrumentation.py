@@ -59,10 +59,10 @@ globals().update(_EVENTS)
 
 
 class _PassedOn(Listener):
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         _tell(step, "Start")
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         _tell(step, "End")
 
 

@@ -123,10 +123,10 @@ class Listener:
     """Hears of each span when it begins and when it ends; override either. It is called in the thread that does the work, of
     several at once; what it raises is logged and disturbs nobody."""
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         """Its facts so far are those it began with."""
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         """Where `step.parent` is None the trace is whole, but for steps whose threads were not waited for."""
 
 
@@ -160,7 +160,7 @@ def start(name: str, /, **facts: Any) -> Span:
     step = Span(name, facts, started=time.time(), seconds=-time.perf_counter(), parent=parent)
     if parent is not None:
         parent.children.append(step)
-    _tell(Listener.started, step)
+    _tell(Listener.on_start, step)
     return step
 
 
@@ -169,7 +169,7 @@ def finish(step: Span, error: BaseException | None = None) -> None:
     if error is not None:
         step.error = str(error) or type(error).__name__
         step.note(error_type=type(error).__name__)
-    _tell(Listener.finished, step)
+    _tell(Listener.on_finish, step)
 
 
 def _tell(event: Callable[[Listener, Span], None], step: Span) -> None:

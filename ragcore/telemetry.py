@@ -31,7 +31,7 @@ class JsonLines(Listener):
         self.path = Path(path)
         self._writing = threading.Lock()
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         if step.parent is not None:
             return
         line = json.dumps(step.to_dict(), ensure_ascii=False, default=str)
@@ -84,14 +84,14 @@ class OpenTelemetry(Listener):
         self._around: WeakKeyDictionary[Span, Context] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         from opentelemetry.context import get_current
 
         if step.parent is None:
             with self._lock:
                 self._around[step] = get_current()
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         if step.parent is None:
             with self._lock:
                 context = self._around.pop(step, None)

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from ragcore.concurrency import awaitable, finished
+from ragcore.concurrency import awaitable, run_coroutine
 from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, ToolCard
@@ -228,7 +228,7 @@ def _run_to_end(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        return finished(result) if inspect.iscoroutine(result) else result
+        return run_coroutine(result) if inspect.iscoroutine(result) else result
 
     return run
 

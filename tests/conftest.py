@@ -67,7 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(late)
     if not config.getoption("--all") and not any("::" in named for named in config.args):
         kept = sample(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
+        chosen = {*kept}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = kept
     items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
 

@@ -158,7 +158,7 @@ def test_an_index_gives_the_retriever_of_a_mode(index: str, mode: str | None, re
 # --- what calls give -------------------------------------------------------------------------------------------------------
 
 
-def test_models_answer_messages_and_texts_with_a_type_of_their_own() -> None:
+def test_models_answer_chat_and_completion_with_own_types() -> None:
     model = ScriptedLLM(["Yes.", "No."])
     said, written = model.chat([ChatMessage(MessageRole.USER, "Is it?")]), model.complete("Is it?")
     assert (type(said), said.message.content) == (ChatResponse, "Yes.")
@@ -191,7 +191,7 @@ def test_steps_run_without_a_pipeline_one_after_the_other() -> None:
     ] * len(nodes)
 
 
-def test_a_store_of_conversations_has_the_methods_that_are_promised() -> None:
+def test_chat_store_has_the_promised_methods() -> None:
     promised = {name: member for name, member in vars(ChatStore).items() if inspect.isfunction(member) and name[0] != "_"}
     assert len(promised) >= 3
     for name, member in promised.items():
@@ -200,7 +200,7 @@ def test_a_store_of_conversations_has_the_methods_that_are_promised() -> None:
         )
 
 
-def test_the_query_modes_of_a_store_have_the_names_that_scripts_use() -> None:
+def test_query_modes_of_a_store_have_the_names_of_scripts() -> None:
     assert [mode.value for mode in VectorStoreQueryMode] == [
         "default", "sparse", "text_search", "hybrid", "semantic_hybrid", "mmr",
         "svm", "logistic_regression", "linear_regression",

@@ -125,6 +125,8 @@ class Suggestions:
     def get(self, of: Collection[str] = ()) -> Suggested:
         """The stored suggestions, except of deleted documents, or only those `of` these documents. If the
         documents have changed, a thread begins to generate new ones, as soon as no file is being read."""
+        with self._lock:  # before the rows are read: the thread may store them and end in between
+            busy = self._thread is not None and self._thread.is_alive()
         version, reading = self._now()
         if not version:
             return Suggested()
@@ -136,7 +138,7 @@ class Suggestions:
         questions = tuple(row["question"] for row in rows if row["place"] and row["id"] and (not of or row["id"] in of))
         if any(row["version"] == version for row in rows) or (reading and questions):
             return Suggested(questions)
-        return Suggested(questions, pending=self._begin(version))
+        return Suggested(questions, pending=busy or self._begin(version))
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the new suggestions are stored."""

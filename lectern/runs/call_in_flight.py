@@ -68,7 +68,7 @@ class CallWatch(Listener):
         finally:
             remove()
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         if step.parent is None and threading.get_ident() == self._thread:
             self._trace = step
 

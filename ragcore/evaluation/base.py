@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragcore.concurrency import awaitable, finished
+from ragcore.concurrency import awaitable, run_coroutine
 from ragcore.errors import Problem
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
@@ -68,7 +68,7 @@ class BaseEvaluator(PromptMixin, ABC):
         """ValueError for a missing part of the case; LLMErrors, EmbeddingErrors."""
         if type(self).aevaluate is not BaseEvaluator.aevaluate and type(self)._judge is BaseEvaluator._judge:
             parts: dict[str, Any] = {"query": query, "response": response, "contexts": contexts, "reference": reference}
-            return finished(self.aevaluate(**{name: part for name, part in parts.items() if part is not None}))
+            return run_coroutine(self.aevaluate(**{name: part for name, part in parts.items() if part is not None}))
         case = Case(query, response, contexts, reference, second_response)
         if missing := [name for name in self.needs if getattr(case, name) is None]:
             raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from ragcore.concurrency import awaitable, finished, run_jobs
+from ragcore.concurrency import awaitable, run_coroutine, run_jobs
 from ragcore.evaluation.base import EvaluationResult
 from ragcore.evaluation.dataset import generate_question_context_pairs
 from ragcore.evaluation.retrieval import RetrievalEvalResult, mean_scores
@@ -157,7 +157,7 @@ def get_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_
     >>> [str(answer) for answer in get_responses(["a", "b"], Echo())]
     ['a', 'b']
     """
-    return finished(aget_responses(questions, query_engine, show_progress))
+    return run_coroutine(aget_responses(questions, query_engine, show_progress))
 
 
 def get_results_df(

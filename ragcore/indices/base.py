@@ -319,7 +319,7 @@ class BaseIndex(ABC):
         info = shared.get_ref_doc_info(id_)
         there = set(info.node_ids) if info else set()
         passages = {node.id_ for node in split.nodes}
-        taken = passages if self.storage_context.docstore_is_given else passages & there
+        taken = passages if self.storage_context.docstore_is_external else passages & there
         shared.add_documents([replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in taken])
         for gone in there.intersection(before) - passages:
             shared.delete_document(gone)

@@ -34,10 +34,10 @@ class FilesInside:
         self._unread[name] = None
 
     def report(self) -> None:
-        """Report the names of the unread files to `left_out`."""
+        """Report the names of the unread files to `options.on_loss`."""
         if self._unread:
             names = ", ".join([*self._unread][:LISTED] + ["…"] * (len(self._unread) > LISTED))
-            self._options.left_out(
+            self._options.on_loss(
                 UnsupportedFileError(
                     f"{self._options.name} was read without the files inside it: {names}.",
                     hint="Save them as separate files, in a format that can be read, and add those.",

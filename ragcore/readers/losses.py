@@ -73,7 +73,7 @@ class Losses:
         }
         for what, (count, hint) in reports.items():
             if count:
-                options.left_out(UnreadableFileError(what, hint=hint))
+                options.on_loss(UnreadableFileError(what, hint=hint))
 
 
 def _may_hold_text(parts: Package, path: str) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise, takewhile
 
-LEFT = "\0"  # instead of a cell: the cell on its left spans several columns, or the row above spans several rows
+MERGED = "\0"  # in place of a cell, where the cell before it spans several columns or the one above it several rows
 LONGEST_NAME = 60  # characters of a column's name in each row; the first line has the whole name
 LONGEST_LINE = 600  # characters, about a passage
 HEAD = 24  # rows in which the names of columns are searched
@@ -68,7 +68,7 @@ class _Header:
         """`name: cell; name: cell` without the empty cells. A long row has several lines, which begin with the first cell."""
         parts = []
         for place, cell in enumerate(row):
-            if cell not in ("", LEFT):
+            if cell not in ("", MERGED):
                 name = _short(self.names[place]) if place < len(self.names) else ""
                 parts.append(f"{name}: {cell}" if name else cell)
         if not self.names or (len(parts) == 1 and row[0]):
@@ -98,15 +98,15 @@ class _Above:
 def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False) -> Iterator[str]:
     """One line or more for each row that is not empty. The first line has the names of the columns: `a | b | c`.
 
-    `rows` may be endless and of different lengths. A cell that spans columns is followed by LEFT. A cell that spans rows is
-    repeated in each; a row without other cells is [LEFT].
+    `rows` may be endless and of different lengths. A cell that spans columns is followed by MERGED. A cell that spans rows is
+    repeated in each; a row without other cells is [MERGED].
 
     `name_rows` is how many of the first rows name the columns. If it is None, the names are guessed: with `names_first`, as in
     a CSV file or a sheet, from words above anything, or else from words above numbers or three columns.
     """
     above: _Above | None = None
     gap = 0
-    tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {LEFT})
+    tidied = ([cell if cell == MERGED else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {MERGED})
     for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_texts(row))):
         if not filled:
             gap = sum(1 for _ in block)
@@ -139,12 +139,12 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
             if room <= 0:
                 across, down = min(across, 1), 1
                 below.clear()
-            parts = [text, *[LEFT] * (across - 1)][:across]
+            parts = [text, *[MERGED] * (across - 1)][:across]
             if down > 1:
                 below.update((place, (down - 1, part)) for place, part in enumerate(parts, len(cells)))
             cells += parts
             begins = begins or bool(text)
-        yield cells if begins or not any(cells) else [LEFT]
+        yield cells if begins or not any(cells) else [MERGED]
 
 
 def _part_of_sheet(
@@ -229,7 +229,7 @@ def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
 
 def plain(cells: Sequence[str]) -> str:
     """`a | b | c`, without the empty cells at either end."""
-    cells = [cell for cell in cells if cell != LEFT]
+    cells = [cell for cell in cells if cell != MERGED]
     filled = [place for place, cell in enumerate(cells) if cell]
     return " | ".join(cells[filled[0] : filled[-1] + 1]) if filled else ""
 
@@ -241,7 +241,7 @@ def _block(
     head = list(islice(block, HEAD))
     if name_rows is not None:
         # A title is one cell over all columns, and not only their unit.
-        titles = takewhile(lambda row: {*row[1:]} == {LEFT} and not _UNIT.fullmatch(row[0]), head[:name_rows])
+        titles = takewhile(lambda row: {*row[1:]} == {MERGED} and not _UNIT.fullmatch(row[0]), head[:name_rows])
         first = len(list(titles))
         last = min(name_rows, len(head))
     if name_rows is None or 0 < last == first:
@@ -292,7 +292,7 @@ def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
         return True
     if len(cells) == 1 and row[0]:
         return False  # a heading among the rows
-    gaps = len(above[-1]) < len(row) or any(cell in ("", LEFT) for cell in above[-1][1:])
+    gaps = len(above[-1]) < len(row) or any(cell in ("", MERGED) for cell in above[-1][1:])
     key = "" if row[0] == above[-1][0] else row[0]  # the same text is one cell over both rows
     if not any(each[0] for each in above) and (gaps or not key or _UNIT.fullmatch(key)):
         return True
@@ -375,7 +375,7 @@ def _facts(row: Sequence[str], places: Sequence[tuple[int, int]]) -> Iterator[st
         yield plain(row)
         return
     for pair in places:
-        label, value = (row[place] if place < len(row) and row[place] != LEFT else "" for place in pair)
+        label, value = (row[place] if place < len(row) and row[place] != MERGED else "" for place in pair)
         if label or value:
             yield f"{label.rstrip(':')}: {value}" if label and value else label or value
 
@@ -393,7 +393,7 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
         cells = [*row, *[""] * (width - len(row))]
         filled = _texts(cells)
         for place in range(1, width):
-            if cells[place] == LEFT or (not cells[place] and place > 1 and number < len(top) - 1):
+            if cells[place] == MERGED or (not cells[place] and place > 1 and number < len(top) - 1):
                 cells[place] = cells[place - 1]
         everywhere = len(set(cells[1:])) == 1 and width > 2
         if len(top) > 1 and (everywhere or (len(filled) == 1 and (not cells[0] or _UNIT.fullmatch(filled[0])))):
@@ -410,7 +410,7 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
 
 
 def _texts(row: Sequence[str]) -> list[str]:
-    return [cell for cell in row if cell not in ("", LEFT)]
+    return [cell for cell in row if cell not in ("", MERGED)]
 
 
 def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:

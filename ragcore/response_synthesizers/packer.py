@@ -19,7 +19,7 @@ from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.context_window import fair_share
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, Prompt, Variable, Variables
-from ragcore.response_synthesizers.history_window import counted, head, recent
+from ragcore.response_synthesizers.history_window import head, recent, text_to_count
 from ragcore.schema import ChatMessage
 from ragcore.text.sentences import sentence_spans
 
@@ -170,9 +170,9 @@ class Packer:
                 break
         room = max(0, spare - self._count(answer) - min(need, max(spare // 2, SMALLEST_ROOM)))
         history = recent(history, room, self._count, per_message=MESSAGE_TOKENS)
-        room -= sum(self._count(counted(message)) + MESSAGE_TOKENS for message in history)
+        room -= sum(self._count(text_to_count(message)) + MESSAGE_TOKENS for message in history)
         talk = tuple(recent(talk, max(0, room), self._count, per_message=MESSAGE_TOKENS))
-        spent = sum(self._count(counted(message)) + MESSAGE_TOKENS for message in (*history, *talk))
+        spent = sum(self._count(text_to_count(message)) + MESSAGE_TOKENS for message in (*history, *talk))
         room = spare - spent - min(need, max(spare // 4, SMALLEST_ROOM))
         if self._count(answer) > room:
             answer = f"{head(answer, max(0, room - 2), self._llm.count_tokens)} …".strip()
@@ -192,7 +192,7 @@ class Packer:
 
     def _sent(self, call: LLMCall) -> int:
         schemas = sum(self._count(json.dumps(tool, ensure_ascii=False)) for tool in call.tools)
-        return schemas + sum(self._count(counted(message)) + MESSAGE_TOKENS for message in call.messages())
+        return schemas + sum(self._count(text_to_count(message)) + MESSAGE_TOKENS for message in call.messages())
 
     def _cost(self, passage: Passage) -> int:
         return self._count(f"{passage}\n\n")

@@ -49,7 +49,7 @@ def test_the_screens_are_in_the_browsers_language(browser: Browser, watch: Watch
             until(page, lambda page=page, code=code: shown_in(page, code))
 
 
-def test_what_the_library_says_of_a_file_is_in_the_readers_language(browser: Browser, watch: Watch, empty_app: App) -> None:
+def test_file_messages_use_the_reader_s_language(browser: Browser, watch: Watch, empty_app: App) -> None:
     watch.forgiven.append("status of 422")  # the file is refused, as it should be
     with tab(browser, watch, "de") as page:
         page.goto(empty_app.url)

@@ -74,7 +74,7 @@ def real(request: pytest.FixtureRequest, library: App) -> Iterator[App]:
 
 
 @pytest.mark.beside("test_a_citation_opens_the_page_with_its_lines_marked")
-def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, real: App) -> None:
+def test_first_question_is_answered_with_its_page(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     assert "$1000" in transcript(page)[-1].replace(",", "")
     chips = [int(chip.split()[0]) for chip in page.locator('[class*="st-key-chips_"] a').all_inner_texts()]
@@ -86,7 +86,7 @@ def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, 
     until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
 
 
-@pytest.mark.beside("test_four_ways_answer_from_the_same_passages_and_two_differ_by_word")
+@pytest.mark.beside("test_four_modes_share_passages_and_two_differ_by_word")
 def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
     columns = compare(page, real, "Refine", "Tree summarize", question=QUESTION)
     finished(page, 3)
@@ -95,7 +95,7 @@ def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
 
 
 @pytest.mark.beside("test_refine_is_a_strip_whose_calls_open_to_their_prompts")
-def test_the_price_is_said_before_and_the_film_shows_the_calls_after(page: Page, real: App) -> None:
+def test_price_comes_before_and_the_film_shows_the_calls_after(page: Page, real: App) -> None:
     page.goto(f"{real.url}/query")
     page.get_by_role("heading", name="Compare").wait_for()
     settled(page)

@@ -73,7 +73,7 @@ def expect(page: Page, words: str) -> None:
     field.press("Enter")
 
 
-def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page: Page, one_passage: App) -> None:
+def test_too_few_passages_is_diagnosed_and_one_button_fixes_it(page: Page, one_passage: App) -> None:
     app = one_passage
     ask_anew(page, app, "How many steps has the Herring Stair?")
     assert SECOND not in last_sources(app, page)
@@ -101,7 +101,7 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
     assert read_settings(app.home).answers.top_k == 3
 
 
-def test_what_was_expected_is_looked_for_and_what_is_nowhere_is_said_to_be(page: Page, app: App) -> None:
+def test_expected_text_is_searched_and_reported_if_absent(page: Page, app: App) -> None:
     ask_anew(page, app, "How many steps has the Herring Stair?")
     open_why(page)
     expect(page, "214 steps from Fish Street")

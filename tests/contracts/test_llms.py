@@ -191,7 +191,7 @@ def test_braces_in_documents_are_only_text(client: Client, server: ScriptedServe
     )
 
 
-def test_the_server_is_told_where_a_reply_begins_to_write_the_prompt_again(client: Client, server: ScriptedServer) -> None:
+def test_stop_sequences_for_prompt_marks_reach_the_server(client: Client, server: ScriptedServer) -> None:
     with closing(client.open(server)) as llm:
         llm.generate(CALL)
         llm.generate(LLMCall(GENERATION, {"query_str": "Hello"}))

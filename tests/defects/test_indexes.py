@@ -24,7 +24,7 @@ def test_d26_summaries_made_at_the_same_time_are_kept_whole() -> None:
     ]
 
 
-def test_d26_the_summaries_above_a_new_passage_are_written_anew_and_stored() -> None:
+def test_d26_summaries_above_a_new_passage_are_rewritten() -> None:
     index = made(document("d", *LINES[:11]))
     index.insert(document("new", "a line that is new"))
     assert "a line that is new" in "".join(summaries(index))

@@ -82,7 +82,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_cannot_be_read_stays_with_a_sentence_that_names_it(library: Library, name: str) -> None:
+def test_unreadable_file_stays_with_an_error_that_names_it(library: Library, name: str) -> None:
     content, told = FILES[name]
     row = given(library, name, content())
     assert row.stage is Stage.FAILED
@@ -100,7 +100,7 @@ def test_an_empty_file_is_refused_at_once(library: Library) -> None:
         library.intake.add(library.incoming / "given", "void.txt")
 
 
-def test_an_encrypted_file_asks_for_its_password_and_opens_with_it(library: Library, tmp_path: Path) -> None:
+def test_encrypted_file_asks_for_its_password_and_opens(library: Library, tmp_path: Path) -> None:
     content = make_pdf(tmp_path / "secret.pdf", ["The safe is behind the clock."], password="open sesame").read_bytes()
     row = given(library, "secret.pdf", content)
     assert row.problem is not None
@@ -156,7 +156,7 @@ def ask(library: Library) -> Iterator[Callable[[ScriptedServer], tuple[AnswerRun
 
 
 @pytest.mark.parametrize("name", LLM_FAULTS)
-def test_a_model_that_fails_is_said_to_what_came_is_kept_and_the_question_can_be_asked_again(
+def test_model_failure_keeps_the_partial_answer_and_allows_retry(
     library: Library, ask: Callable[[ScriptedServer], tuple[AnswerRuns, Message]], name: str
 ) -> None:
     fault, told, partial = LLM_FAULTS[name]

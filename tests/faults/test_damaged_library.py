@@ -89,7 +89,7 @@ def test_a_whole_library_says_nothing_and_opens_without_waiting(folder: Path) ->
         assert shown_on_screen(library) == ""
 
 
-def test_a_database_that_takes_too_long_to_check_is_left_as_it_is(tmp_path: Path) -> None:
+def test_database_too_slow_to_check_is_not_changed(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "a.db", "CREATE TABLE IF NOT EXISTS words (word TEXT)")
     with database.transaction() as db:
         db.execute(

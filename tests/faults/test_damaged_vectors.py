@@ -96,9 +96,7 @@ def test_files_are_added_replaced_and_deleted_meanwhile(damage: Callable[[Path],
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 100.0, 1e30], ids=str)
 @pytest.mark.parametrize("checksum", ["of these", "missing"])
-def test_vectors_that_are_none_are_not_searched_and_made_anew_whatever_the_checksum_says(
-    value: float, checksum: str, library: Library
-) -> None:
+def test_invalid_vectors_are_not_searched_and_are_embedded_again(value: float, checksum: str, library: Library) -> None:
     """As an embedder that failed on a graphics card wrote them, or a library without checksums has them."""
     (path,) = (library.folder / "vectors").iterdir()
     with library.database.transaction() as db:

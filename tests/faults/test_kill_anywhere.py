@@ -126,12 +126,12 @@ CHANGES = [
 ]
 
 
-def test_a_library_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
+def test_library_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
     rounds, least = (26, 200) if everything else (4, 30)
     _driven(tmp_path, seed=20, rounds=rounds, least=least)
 
 
-def test_a_library_on_a_server_whose_client_is_killed_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
+def test_server_library_with_a_killed_client_loses_nothing(tmp_path: Path, everything: bool) -> None:
     rounds, least = (3, 12) if everything else (1, 3)
     _driven(tmp_path, seed=21, rounds=rounds, least=least, address=postgres.fresh())
 

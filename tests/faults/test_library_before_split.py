@@ -158,7 +158,7 @@ def unpack(folder: Path) -> Path:
     return folder
 
 
-def test_a_library_made_before_the_split_holds_and_answers_the_same(tmp_path: Path) -> None:
+def test_library_from_before_the_split_answers_the_same(tmp_path: Path) -> None:
     expected = json.loads(EXPECTED.read_text("utf-8"))
     found = rounded(describe_all(unpack(tmp_path)))
     for part, values in expected["contents"].items():

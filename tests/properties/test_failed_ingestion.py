@@ -130,7 +130,7 @@ def run(
 
 @pytest.mark.parametrize("strategy", DocstoreStrategy)
 @pytest.mark.parametrize("where", ["reader", "splitter", "extractor", "embedder", "store", "store, late", "docstore"])
-def test_a_pipeline_that_fails_anywhere_leaves_its_stores_as_they_were(where: str, strategy: DocstoreStrategy) -> None:
+def test_failing_pipeline_leaves_its_stores_unchanged(where: str, strategy: DocstoreStrategy) -> None:
     store, docstore = BadStore(), BadDocstore()
     store.breaks = {"store": "before", "store, late": "after"}.get(where, "no more")  # type: ignore[assignment]
     docstore.breaks = where == "docstore"
@@ -247,7 +247,7 @@ def test_an_index_whose_store_refuses_a_document_has_what_it_had(change: str) ->
     assert held(store, in_order=False) == held(fresh, in_order=False) != before
 
 
-def test_an_index_that_cannot_be_made_leaves_nothing_of_itself_in_its_storage() -> None:
+def test_failed_index_leaves_nothing_in_its_storage() -> None:
     for kind in KINDS:
         context = StorageContext.from_defaults()
         with pytest.raises(BreakError):

@@ -164,7 +164,7 @@ class Shouting:
 
 @settings(max_examples=20)
 @given(edits, st.booleans())
-def test_a_step_may_edit_what_it_is_given_and_the_cache_gives_the_same_again(chosen: list[str], split_first: bool) -> None:
+def test_step_may_edit_its_input_and_the_cache_repeats_it(chosen: list[str], split_first: bool) -> None:
     steps = [SentenceSplitter(40, 0), Shouting()] if split_first else [Shouting(), SentenceSplitter(40, 0)]
     pipeline, source = IngestionPipeline([*steps, EMBEDDER]), document()
     before = picture(source)

@@ -95,7 +95,7 @@ def test_a_verbose_counter_logs_each_count(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.messages == ["2 tokens in, 3 out"]
 
 
-def test_the_counts_are_those_of_the_trace_and_what_a_server_says_goes_before_our_own() -> None:
+def test_token_counts_match_the_trace_and_prefer_the_server_s() -> None:
     counter = TokenCountingHandler()
     heard(counter)
     with span("all") as trace:
@@ -131,7 +131,7 @@ class Noting(BaseCallbackHandler):
         self.maps.append(trace_map)
 
 
-def test_a_handler_of_ones_own_hears_of_traces_and_of_what_it_does_not_ignore() -> None:
+def test_custom_handler_gets_traces_and_events_not_ignored() -> None:
     noting = Noting(CBEventType.LLM, CBEventType.SYNTHESIZE)
     heard(noting)
     with Settings.callback_manager.as_trace("mine"):

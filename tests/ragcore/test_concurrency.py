@@ -36,7 +36,7 @@ def test_a_failure_of_the_stream_comes_through_after_its_pieces() -> None:
     assert seen == [1]
 
 
-def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() -> None:
+def test_cancelled_reader_closes_the_stream_after_its_step() -> None:
     stepping, go_on, closed = threading.Event(), threading.Event(), threading.Event()
 
     def pieces() -> Generator[int, None, None]:
@@ -69,7 +69,7 @@ def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() ->
 
 
 @pytest.mark.parametrize("way", [*["left"] * 20, "closed", "cancelled"])
-def test_a_turn_whose_reader_has_gone_is_remembered_before_the_next(way: str) -> None:
+def test_turn_of_a_departed_reader_is_remembered_before_the_next(way: str) -> None:
     async def talk() -> list[str]:
         engine = SimpleChatEngine.from_defaults(ScriptedLLM(["one two three", "four"]))
         stream = await engine.astream_chat("first")
@@ -96,7 +96,7 @@ def test_a_turn_whose_reader_has_gone_is_remembered_before_the_next(way: str) ->
     assert (first, said.split()[0], second, answer) == ("first", "one", "second", "four")
 
 
-def test_a_loop_whose_stream_of_several_calls_is_left_does_not_wait_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loop_that_abandons_a_stream_does_not_wait_for_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_calls, "GRACE", 30.0)
     begun, let_go = threading.Event(), threading.Event()
 
@@ -140,7 +140,7 @@ class Engine(Base):
             return question.upper() if loud else question
 
 
-def test_the_twin_of_a_method_runs_its_override_in_a_thread_and_in_the_callers_trace() -> None:
+def test_async_twin_runs_an_override_in_a_thread_and_same_trace() -> None:
     async def ask() -> str:
         return await Engine().aanswer("why", loud=True)
 

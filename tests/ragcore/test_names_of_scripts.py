@@ -212,7 +212,7 @@ def test_a_document_store_is_kept_in_a_file(tmp_path: Path) -> None:
         SimpleDocumentStore.from_persist_path(path)
 
 
-def test_summaries_of_documents_are_written_by_a_synthesizer_of_ones_own() -> None:
+def test_custom_synthesizer_writes_document_summaries() -> None:
     class Title(TreeSummarize):
         def synthesize(self, query: str, nodes: Sequence[NodeWithScore]) -> Response:  # type: ignore[override]
             return Response(f"{query}: {nodes[0].text}")

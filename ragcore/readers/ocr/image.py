@@ -39,7 +39,7 @@ def read(path: Path, options: ReadOptions) -> Document:
             f"{options.name} is a picture, and no text was found in it.", hint="Add a larger or sharper picture of the text."
         )
     for error in report.errors():
-        options.left_out(error)
+        options.on_loss(error)
     return Document(text, metadata={"file_name": options.name}, pages=spans if len(pages) > 1 else ())
 
 

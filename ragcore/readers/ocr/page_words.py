@@ -17,7 +17,7 @@ STEPS = 10_000  # per width and per height of a page, to which positions are rou
 
 @dataclass(frozen=True, slots=True)
 class PageWords:
-    """`words`: text, left, top, right and bottom, in STEPS of the page after it was turned `turn` degrees clockwise."""
+    """`words`: text, x0, top, x1 and bottom, in STEPS of the page after it was turned `turn` degrees clockwise."""
 
     turn: int
     words: Sequence[tuple[str, int, int, int, int]]
@@ -27,7 +27,7 @@ class PageWords:
         """The words of the lines that were read."""
         x, y = STEPS / max(page.width, 1), STEPS / max(page.height, 1)
         words = [
-            (word.text, round(word.left * x), round(word.top * y), round(word.right * x), round(word.bottom * y))
+            (word.text, round(word.x0 * x), round(word.top * y), round(word.x1 * x), round(word.bottom * y))
             for line in page.lines
             for word in line.words
         ]
@@ -42,9 +42,7 @@ class PageWords:
         turn, words = data
         if turn not in (0, 90, 180, 270):
             raise ValueError(f"a page cannot be turned by {turn!r} degrees")
-        return cls(
-            turn, [(str(text), int(left), int(top), int(right), int(bottom)) for text, left, top, right, bottom in words]
-        )
+        return cls(turn, [(str(text), int(x0), int(top), int(x1), int(bottom)) for text, x0, top, x1, bottom in words])
 
     def to_bytes(self) -> bytes:
         """Compressed: about 5 KB for a full page."""
@@ -64,5 +62,5 @@ class PageWords:
 
 
 def _percent(corners: Corners) -> Box:
-    left, top, right, bottom = (round(min(max(100 * side / STEPS, 0.0), 100.0), 2) for side in corners)
-    return Box(left, top, round(right - left, 2), round(bottom - top, 2))
+    x0, top, x1, bottom = (round(min(max(100 * side / STEPS, 0.0), 100.0), 2) for side in corners)
+    return Box(x0, top, round(x1 - x0, 2), round(bottom - top, 2))

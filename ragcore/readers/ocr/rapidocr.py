@@ -99,8 +99,8 @@ def _straighten(lines: Sequence[_Corners]) -> list[Box]:
 
 def _slope(corners: _Corners) -> float:
     """In radians; 0 of a vertical line."""
-    (left, top), (right, bottom) = corners[0], corners[1]
-    slope = math.atan2(bottom - top, right - left)
+    (x0, top), (x1, bottom) = corners[0], corners[1]
+    slope = math.atan2(bottom - top, x1 - x0)
     return slope if abs(slope) < math.radians(20) and not _is_vertical(corners) else 0.0
 
 

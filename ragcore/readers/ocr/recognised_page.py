@@ -17,15 +17,15 @@ LIKE_TEXT = 0.5  # of all letters that are in such words, from which there is te
 
 
 class Word(NamedTuple):
-    """A word and its box in pixels from the top left corner of the picture. `confidence`: 0 to 1, comparable between engines.
+    """A word and its box in pixels of the picture; y grows downwards. `confidence`: 0 to 1, comparable between engines.
 
     `joined`: there is no space between it and the word before it, as in Chinese.
     """
 
     text: str
-    left: float
+    x0: float
     top: float
-    right: float
+    x1: float
     bottom: float
     confidence: float
     joined: bool = False
@@ -65,7 +65,7 @@ class Line:
         """Whether it is horizontal, as on an upright page."""
         if len(self.text) < 3:
             return True
-        width = max(word.right for word in self.words) - min(word.left for word in self.words)
+        width = max(word.x1 for word in self.words) - min(word.x0 for word in self.words)
         height = max(word.bottom for word in self.words) - min(word.top for word in self.words)
         return height <= 1.5 * width
 

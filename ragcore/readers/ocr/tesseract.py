@@ -134,8 +134,8 @@ def _lines(table: str) -> list[Line]:
 def _words(rows: Iterable[list[str]]) -> Iterator[Word]:
     before = ""
     for row in rows:
-        left, top, width, height = map(int, row[6:10])
+        x0, top, width, height = map(int, row[6:10])
         text, confidence = row[11].strip(), max(float(row[10]), 0.0) / 100
         joined = bool(_WIDE.match(before[-1:]) and _WIDE.match(text))
-        yield Word(text, left, top, left + width, top + height, confidence, joined)
+        yield Word(text, x0, top, x0 + width, top + height, confidence, joined)
         before = text

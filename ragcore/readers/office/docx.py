@@ -196,7 +196,7 @@ def _grid(rows: list[Element]) -> Iterator[list[str]]:
             else:
                 text = " ".join(" ".join(map(_box_text, _flat(cell))).split())
                 is_new = is_new or bool(text)
-            cells += [text, *[table_rows.LEFT] * (_span(properties, "gridSpan", 1) - 1)]
+            cells += [text, *[table_rows.MERGED] * (_span(properties, "gridSpan", 1) - 1)]
         if is_new or not any(cells):
             yield cells
         above = cells

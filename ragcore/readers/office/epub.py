@@ -47,7 +47,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     losses.report(options)
     if absent:
         missing = ", ".join(absent[:LISTED]) + (", …" if len(absent) > LISTED else "")
-        options.left_out(
+        options.on_loss(
             DamagedFileError(
                 f"Chapters of {options.name} are missing in the file: {missing}.",
                 hint="Download or copy the book again, or save it again in the program it comes from.",

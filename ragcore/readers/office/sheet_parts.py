@@ -47,10 +47,10 @@ _SHIFTED = re.compile(rb'<(?:\w+:)?vertAlign\s+val="(super|sub)script"')
 class Merge(NamedTuple):
     """Merged cells: the first and last column and row, from 1."""
 
-    left: int
-    top: int
-    right: int
-    bottom: int
+    min_col: int
+    min_row: int
+    max_col: int
+    max_row: int
 
 
 @dataclass(slots=True)
@@ -72,9 +72,9 @@ def sheet_layout(part: IO[bytes]) -> Layout:
         piece, end = rest + piece, 0
         for match in _MERGE.finditer(piece):
             end = match.end()
-            left, top, right, bottom = match.groups()
-            merge = Merge(_column(left), int(top), min(_column(right), MAX_COLUMNS), int(bottom))
-            rows, columns = range(merge.top, merge.bottom + 1), range(merge.left, merge.right + 1)
+            min_col, min_row, max_col, max_row = match.groups()
+            merge = Merge(_column(min_col), int(min_row), min(_column(max_col), MAX_COLUMNS), int(max_row))
+            rows, columns = range(merge.min_row, merge.max_row + 1), range(merge.min_col, merge.max_col + 1)
             merged += len(rows) * len(columns)
             if columns and merged <= MAX_MERGED:
                 for row in rows:
@@ -92,7 +92,7 @@ def sheet_layout(part: IO[bytes]) -> Layout:
 
 
 def _hide(layout: Layout, kind: bytes, attributes: bytes) -> None:
-    numbers = {name: int(found[1]) for name, pattern in _NUMBER.items() if (found := pattern.search(attributes))}
+    numbers = {name: int(match[1]) for name, pattern in _NUMBER.items() if (match := pattern.search(attributes))}
     if numbers.get(b"outlineLevel"):
         return  # folded, not hidden
     if kind == b"row":

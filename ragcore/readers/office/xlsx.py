@@ -124,19 +124,19 @@ def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, los
         cells = _cells(sheet, values, has_marks, losses)
         merges = layout.merges.get(number, ())
         for merge in merges:
-            cells += [""] * (merge.right - len(cells))
-            tops.setdefault(merge, cells[merge.left - 1] if number == merge.top else "")
-            cells[merge.left - 1 : merge.right] = [tops[merge], *[table_rows.LEFT] * (merge.right - merge.left)]
+            cells += [""] * (merge.max_col - len(cells))
+            tops.setdefault(merge, cells[merge.min_col - 1] if number == merge.min_row else "")
+            cells[merge.min_col - 1 : merge.max_col] = [tops[merge], *[table_rows.MERGED] * (merge.max_col - merge.min_col)]
         if number in layout.hidden_rows:
             losses.hidden += any(cells)
             continue
         again = sum(bool(tops[merge]) for merge in merges if merge in seen)
-        is_new = sum(cell not in ("", table_rows.LEFT) for cell in cells) > again
+        is_new = sum(cell not in ("", table_rows.MERGED) for cell in cells) > again
         seen.update(merges)
         if layout.hidden_columns:
             losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in layout.hidden_columns)
             cells = [cell for place, cell in enumerate(cells, 1) if place not in layout.hidden_columns]
-        yield number, (cells if is_new else [table_rows.LEFT]) if any(cells) else []
+        yield number, (cells if is_new else [table_rows.MERGED]) if any(cells) else []
 
 
 def _stored_rows(sheet: Any) -> Iterator[tuple[int, list[dict[str, Any]]]]:

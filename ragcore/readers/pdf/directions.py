@@ -17,7 +17,7 @@ NO_DIRECTION = -1
 FEW, MANY = 8, 60  # characters of a page whose direction is compared: many only where one of the few does not run to the right
 TALL = 2.0  # widths of a piece of text: one that is taller may have another direction
 
-Corners = tuple[float, float, float, float]  # left, bottom, right, top
+Corners = tuple[float, float, float, float]  # x0, bottom, x1, top in points; y grows upwards
 BoxOf = Callable[[int], Corners | None]
 
 
@@ -27,13 +27,13 @@ def rotate(corners: Corners, direction: int) -> Corners:
     >>> rotate((10, 20, 12, 50), 1)
     (20, -12, 50, -10)
     """
-    left, bottom, right, top = corners
+    x0, bottom, x1, top = corners
     if direction == 1:
-        return bottom, -right, top, -left
+        return bottom, -x1, top, -x0
     if direction == 2:
-        return -right, -top, -left, -bottom
+        return -x1, -top, -x0, -bottom
     if direction == 3:
-        return -top, left, -bottom, right
+        return -top, x0, -bottom, x1
     return corners
 
 
@@ -88,9 +88,9 @@ def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -
 
 def place_in(text: pdfium.PdfTextPage, piece: Corners) -> int:
     """A character in the rectangle; negative for none."""
-    left, bottom, right, top = piece
-    half = max(right - left, top - bottom) / 2
-    return int(pdfium.FPDFText_GetCharIndexAtPos(text, (left + right) / 2, (bottom + top) / 2, half, half))
+    x0, bottom, x1, top = piece
+    half = max(x1 - x0, top - bottom) / 2
+    return int(pdfium.FPDFText_GetCharIndexAtPos(text, (x0 + x1) / 2, (bottom + top) / 2, half, half))
 
 
 def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) -> BoxOf:
@@ -103,8 +103,8 @@ def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) ->
     def box_of(place: int) -> Corners | None:
         if not get_box(raw, place, box):
             return None
-        corners = left, bottom, right, top = box.left, box.bottom, box.right, box.top
-        if not (right > left and top > bottom):
+        corners = x0, bottom, x1, top = box.left, box.bottom, box.right, box.top
+        if not (x1 > x0 and top > bottom):
             return None
         way = ways[place] if ways else main
         return rotate(corners, way) if way > 0 else corners

@@ -142,18 +142,18 @@ def _make_legible(line: str) -> str:
 
 def text_pieces(text: pdfium.PdfTextPage) -> list[Corners]:
     """The rectangle around each piece of text that was drawn at once. They are quicker to get than those of all letters."""
-    left, top, right, bottom = (ctypes.c_double() for _ in range(4))
+    x0, top, x1, bottom = (ctypes.c_double() for _ in range(4))
     pieces = []
     raw = text.raw
     for number in range(pdfium.FPDFText_CountRects(raw, 0, -1)):
-        pdfium.FPDFText_GetRect(raw, number, left, top, right, bottom)
-        pieces.append((left.value, bottom.value, right.value, top.value))
+        pdfium.FPDFText_GetRect(raw, number, x0, top, x1, bottom)
+        pieces.append((x0.value, bottom.value, x1.value, top.value))
     return pieces
 
 
 def _may_fill(grid: Grid, pieces: list[Corners]) -> bool:
     """Whether at least two rows have text in at least two cells."""
-    cells = {cell for left, bottom, _, top in pieces if (cell := grid.cell(left + 1, (bottom + top) / 2))}
+    cells = {cell for x0, bottom, _, top in pieces if (cell := grid.cell(x0 + 1, (bottom + top) / 2))}
     return sum(count > 1 for count in Counter(row for row, _ in cells).values()) > 1
 
 
@@ -163,17 +163,17 @@ def _has_gaps(pieces: list[Corners]) -> bool:
     above: list[Span] = []  # gaps of the last line with gaps
     low = high = end = 0.0
     lines = 0
-    for left, bottom, right, top in pieces:
+    for x0, bottom, x1, top in pieces:
         if min(high, top) - max(low, bottom) > LEVEL * min(high - low, top - bottom):
-            if left - end > WIDE * max(high - low, top - bottom):
+            if x0 - end > WIDE * max(high - low, top - bottom):
                 if not below:
-                    lines = lines + 1 if any(start < left and end < stop for start, stop in above) else 1
-                below.append((end, left))
+                    lines = lines + 1 if any(start < x0 and end < stop for start, stop in above) else 1
+                below.append((end, x0))
                 if lines >= ROWS:
                     return True
         else:
             above, below = below or above, []
-        low, high, end = bottom, top, right
+        low, high, end = bottom, top, x1
     return False
 
 

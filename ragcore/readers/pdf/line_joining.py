@@ -108,7 +108,7 @@ def hyphen_words(pages: list[list[Line]]) -> frozenset[str]:
         for line, after in zip_longest(page, page[1:], fillvalue=Line(""))
         if BROKEN in line.text or line.text.endswith("-")
     )
-    cut = [f"{left}-{right}".lower() for end in ends for left, right in _CUT.findall(end)]
+    cut = [f"{start}-{rest}".lower() for end in ends for start, rest in _CUT.findall(end)]
     return frozenset(inside + cut if SELDOM * len(cut) < len(inside) else inside)
 
 

@@ -42,16 +42,16 @@ _IGNORED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\u2212\ufffe\x02\u200b\ufef
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle on a page in percent of its width and height, from the top left corner."""
+    """A rectangle on a page in percent of its width and height; y grows downwards."""
 
-    left: float
+    x0: float
     top: float
     width: float
     height: float
 
     @property
-    def right(self) -> float:
-        return self.left + self.width
+    def x1(self) -> float:
+        return self.x0 + self.width
 
     @property
     def bottom(self) -> float:
@@ -62,7 +62,7 @@ class Box:
         return self.top + self.height / 2
 
     def contains(self, x: float, y: float) -> bool:
-        return self.left <= x <= self.right and self.top <= y <= self.bottom
+        return self.x0 <= x <= self.x1 and self.top <= y <= self.bottom
 
 
 def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None, turn: int = 0) -> bytes:
@@ -243,10 +243,10 @@ def _line_letters(text: pdfium.PdfTextPage, line: Line) -> Iterator[tuple[str, S
 def _character_box(text: pdfium.PdfTextPage, place: int, way: int) -> Corners | None:
     """The box of a character before the page is rotated and cropped, rotated by its direction; None when it has no size."""
     try:
-        left, bottom, right, top = text.get_charbox(place, loose=True)
+        x0, bottom, x1, top = text.get_charbox(place, loose=True)
     except pdfium.PdfiumError:
         return None
-    return rotate((left, bottom, right, top), way) if right > left and top > bottom else None
+    return rotate((x0, bottom, x1, top), way) if x1 > x0 and top > bottom else None
 
 
 def lines_of(corners: Sequence[Corners]) -> list[Corners]:
@@ -261,12 +261,12 @@ def lines_of(corners: Sequence[Corners]) -> list[Corners]:
 
 
 def box_on_page(page: pdfium.PdfPage, corners: Corners) -> Box:
-    """The box on the visible page: rotated, cropped, from the top left corner."""
+    """The box on the visible page: rotated, cropped, y growing downwards."""
     x, y = ctypes.c_int(), ctypes.c_int()
     xs, ys = [], []
     for horizontal, vertical in (corners[:2], corners[2:]):
         pdfium.FPDF_PageToDevice(page, 0, 0, GRID, GRID, 0, horizontal, vertical, x, y)
         xs.append(min(max(100 * x.value / GRID, 0.0), 100.0))
         ys.append(min(max(100 * y.value / GRID, 0.0), 100.0))
-    left, top = min(xs), min(ys)
-    return Box(round(left, 3), round(top, 3), round(max(xs) - left, 3), round(max(ys) - top, 3))
+    x0, top = min(xs), min(ys)
+    return Box(round(x0, 3), round(top, 3), round(max(xs) - x0, 3), round(max(ys) - top, 3))

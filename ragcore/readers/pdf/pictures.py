@@ -60,7 +60,7 @@ class PagePictures:
             return []
         pieces = [(corners, box_on_page(page, corners)) for corners in text_pieces(text)]
         boxes = [box for box in boxes if not _has_text(box, pieces, text)]
-        return sorted(boxes, key=lambda box: (box.top, box.left)) if sum(map(_share, boxes)) >= COVERED else []
+        return sorted(boxes, key=lambda box: (box.top, box.x0)) if sum(map(_share, boxes)) >= COVERED else []
 
 
 def render_for_recognition(page: pdfium.PdfPage) -> Image:
@@ -76,10 +76,10 @@ def read_pictures(page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: Sequenc
     whole = render_for_recognition(page)
     typed = [box_on_page(page, corners) for corners in text_pieces(text)]
     for box in boxes:
-        left, right = (round(whole.width * side / 100) for side in (box.left, box.right))
+        x0, x1 = (round(whole.width * side / 100) for side in (box.x0, box.x1))
         top, bottom = (round(whole.height * side / 100) for side in (box.top, box.bottom))
-        recognised = recognition.recognise(whole.crop((left, top, right, bottom)), name)
-        placed = _remove_typed(typed, _place_on_page(recognised, left, top, whole.width, whole.height))
+        recognised = recognition.recognise(whole.crop((x0, top, x1, bottom)), name)
+        placed = _remove_typed(typed, _place_on_page(recognised, x0, top, whole.width, whole.height))
         if placed.is_like_text:
             yield ReadPicture(box, placed)
 
@@ -107,7 +107,7 @@ def _line_after(boxes: Sequence[Box | None], picture: Box) -> int:
     """The number of the line before which the words of a picture are inserted: the one after the closest line above its middle,
     or else the first below. Lines on its left and right count only where none is over or under it."""
     lines = [(box, number) for number, box in enumerate(boxes) if box]
-    over = [line for line in lines if line[0].left < picture.right and picture.left < line[0].right]
+    over = [line for line in lines if line[0].x0 < picture.x1 and picture.x0 < line[0].x1]
     middles = [(box.middle, number) for box, number in over or lines]
     above = [line for line in middles if line[0] < picture.middle]
     if above:
@@ -117,14 +117,14 @@ def _line_after(boxes: Sequence[Box | None], picture: Box) -> int:
 
 def _has_text(picture: Box, pieces: Sequence[tuple[Corners, Box]], text: pdfium.PdfTextPage) -> bool:
     """Whether so much text is on a picture that it is a background, or a scan with its text."""
-    upon = [(corners, box) for corners, box in pieces if picture.contains(box.left + box.width / 2, box.middle)]
+    upon = [(corners, box) for corners, box in pieces if picture.contains(box.x0 + box.width / 2, box.middle)]
     letters = sum(_letters(corners) for corners, box in upon if EDGE < box.middle < 100 - EDGE)
     return letters > UPON or sum(_letters(corners) for corners, _ in upon if _is_hidden(text, corners)) > HIDDEN
 
 
 def _letters(piece: Corners) -> float:
-    left, bottom, right, top = piece
-    shorter, longer = sorted((right - left, top - bottom))
+    x0, bottom, x1, top = piece
+    shorter, longer = sorted((x1 - x0, top - bottom))
     return longer / max(WIDTH * shorter, 1.0)
 
 
@@ -134,15 +134,15 @@ def _is_hidden(text: pdfium.PdfTextPage, piece: Corners) -> bool:
     return bool(drawn and pdfium.FPDFTextObj_GetTextRenderMode(drawn) == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
 
 
-def _place_on_page(part: RecognisedPage, left: int, top: int, width: int, height: int) -> RecognisedPage:
+def _place_on_page(part: RecognisedPage, x0: int, top: int, width: int, height: int) -> RecognisedPage:
     """What was recognised in a part of a page, which may have been turned for that, on the whole page as it is displayed."""
     turns = part.turn // 90
     across, down = [(0, 0), (0, part.width), (part.width, part.height), (part.height, 0)][turns]
 
     def move(word: Word) -> Word:
-        sides = rotate((word.left, word.top, word.right, word.bottom), turns)
-        moved = [side + (top + down if place % 2 else left + across) for place, side in enumerate(sides)]
-        return word._replace(left=moved[0], top=moved[1], right=moved[2], bottom=moved[3])
+        sides = rotate((word.x0, word.top, word.x1, word.bottom), turns)
+        moved = [side + (top + down if place % 2 else x0 + across) for place, side in enumerate(sides)]
+        return word._replace(x0=moved[0], top=moved[1], x1=moved[2], bottom=moved[3])
 
     lines = [replace(line, words=tuple(map(move, line.words))) for line in part.candidates]
     return RecognisedPage(lines, width, height)
@@ -152,7 +152,7 @@ def _remove_typed(typed: Sequence[Box], page: RecognisedPage) -> RecognisedPage:
     """Without the words at positions where the page has text, which contains them already."""
 
     def is_typed(word: Word) -> bool:
-        x, y = 50 * (word.left + word.right) / page.width, 50 * (word.top + word.bottom) / page.height
+        x, y = 50 * (word.x0 + word.x1) / page.width, 50 * (word.top + word.bottom) / page.height
         return any(box.contains(x, y) for box in typed)
 
     lines = [replace(line, words=tuple(word for word in line.words if not is_typed(word))) for line in page.candidates]
@@ -166,16 +166,16 @@ def _merge(boxes: Iterator[Box]) -> list[Box]:
         touching = [other for other in merged if _touch(box, other)]
         merged = [other for other in merged if other not in touching]
         for other in touching:
-            left, top = min(box.left, other.left), min(box.top, other.top)
-            box = Box(left, top, max(box.right, other.right) - left, max(box.bottom, other.bottom) - top)
+            x0, top = min(box.x0, other.x0), min(box.top, other.top)
+            box = Box(x0, top, max(box.x1, other.x1) - x0, max(box.bottom, other.bottom) - top)
         merged.append(box)
     return merged
 
 
 def _touch(one: Box, other: Box) -> bool:
     return (
-        one.left <= other.right + TOUCH
-        and other.left <= one.right + TOUCH
+        one.x0 <= other.x1 + TOUCH
+        and other.x0 <= one.x1 + TOUCH
         and one.top <= other.bottom + TOUCH
         and other.top <= one.bottom + TOUCH
     )

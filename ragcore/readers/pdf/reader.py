@@ -66,7 +66,7 @@ def read(path: Path, options: ReadOptions) -> Document:
             raise recognition.scan_without_engine(what)
         raise NoTextError(f"{what}, and no text was found in them.", hint=recognition.INSTALL_LANGUAGE)
     for each in errors:
-        options.left_out(each)
+        options.on_loss(each)
     files.report()
     return Document(text, metadata=metadata, pages=spans)
 

@@ -23,7 +23,7 @@ _Rule = tuple[float, float, float]  # position on the other axis, start, end
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """`xs` from left to right and `ys` from the bottom up, in points.
+    """`xs` from the smallest and `ys` from the bottom up, in points.
 
     `walls`: for each row, from the top, the borders of columns that have a rule there; border 1 is right of column 0.
     `floors`: for each column the borders of rows that have one; border 1 is below row 0.
@@ -49,13 +49,13 @@ class Grid:
             return None
         return self.height - 1 - row, column
 
-    def separates(self, right: float, left: float, y: float, space: float) -> bool:
-        """Whether a rule separates something that ends at `right` from something that begins at `left`. A rule of other rows
-        counts where they are farther apart than the `space` between words."""
+    def separates(self, end: float, start: float, y: float, space: float) -> bool:
+        """Whether a rule lies between x `end` of one word and x `start` of the next, at height `y`. A rule of other rows counts
+        where the words are farther apart than `space`."""
         if not self.ys[0] <= y < self.ys[-1]:
             return False
-        borders = range(bisect_right(self.xs, right - 0.5), bisect_right(self.xs, left + 0.5))
-        if not borders or left - right > space:
+        borders = range(bisect_right(self.xs, end - 0.5), bisect_right(self.xs, start + 0.5))
+        if not borders or start - end > space:
             return bool(borders)
         walls = self.walls[self.height - bisect_right(self.ys, y)]
         return any(border in (0, self.width) or border in walls for border in borders)
@@ -79,16 +79,16 @@ def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
     across: list[_Rule] = []
     down: list[_Rule] = []
     for stroke in _strokes(paths):
-        left, bottom, right, top = rotate(stroke, direction)
-        if top - bottom <= THIN and right - left >= LONG:
-            across.append(((top + bottom) / 2, left, right))
-        elif right - left <= THIN and top - bottom >= LONG:
-            down.append(((left + right) / 2, bottom, top))
+        x0, bottom, x1, top = rotate(stroke, direction)
+        if top - bottom <= THIN and x1 - x0 >= LONG:
+            across.append(((top + bottom) / 2, x0, x1))
+        elif x1 - x0 <= THIN and top - bottom >= LONG:
+            down.append(((x0 + x1) / 2, bottom, top))
         if len(across) + len(down) > MOST:
             return []
     out = []
     for rows, columns in _groups(_join_rules(across), _join_rules(down)):
-        xs = _merge_close([x for x, _, _ in columns] + [end for _, left, right in rows for end in (left, right)])
+        xs = _merge_close([x for x, _, _ in columns] + [end for _, x0, x1 in rows for end in (x0, x1)])
         ys = _merge_close([y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)])
         if len(xs) > 2 and len(ys) > 2:
             out.append(_grid(xs, ys, rows, columns))
@@ -103,8 +103,8 @@ def _grid(xs: list[float], ys: list[float], rows: list[_Rule], columns: list[_Ru
         for row in _intervals(ys, bottom, top):
             walls[len(ys) - 2 - row].add(_index(xs, x))
     floors: list[set[int]] = [set() for _ in xs[1:]]
-    for y, left, right in rows:
-        for column in _intervals(xs, left, right):
+    for y, x0, x1 in rows:
+        for column in _intervals(xs, x0, x1):
             floors[column].add(len(ys) - 1 - _index(ys, y))
     inner = range(1, len(xs) - 1)
     empty = sum(not row.intersection(inner) for row in walls)
@@ -170,12 +170,12 @@ def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
     for path in paths:
         if not pdfium.FPDFPageObj_GetBounds(path, *sides):
             continue
-        left, bottom, right, top = (side.value for side in sides)
-        across, up = right - left, top - bottom
+        x0, bottom, x1, top = (side.value for side in sides)
+        across, up = x1 - x0, top - bottom
         if across < LONG and up < LONG:
             continue
         if across <= THIN or up <= THIN:
-            yield left, bottom, right, top
+            yield x0, bottom, x1, top
         elif pdfium.FPDFPath_CountSegments(path) <= MOST_SEGMENTS:
             yield from _edges(path)
 

@@ -30,9 +30,9 @@ class Run:
     first: int
     last: int
     text: str
-    left: float
+    x0: float
     bottom: float
-    right: float
+    x1: float
     top: float
     turns: int = 0
 
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def center(self) -> float:
-        return (self.left + self.right) / 2
+        return (self.x0 + self.x1) / 2
 
     def is_level_with(self, other: Run) -> bool:
         return min(self.top, other.top) - max(self.bottom, other.bottom) > LEVEL * min(self.height, other.height)
@@ -55,8 +55,8 @@ class Run:
         """The same run of direction `own`, its rectangle rotated by `direction` instead."""
         if own == direction:
             return self
-        left, bottom, right, top = rotate((self.left, self.bottom, self.right, self.top), (direction - own) % 4)
-        return replace(self, left=left, bottom=bottom, right=right, top=top, turns=(own - direction) % 4)
+        x0, bottom, x1, top = rotate((self.x0, self.bottom, self.x1, self.top), (direction - own) % 4)
+        return replace(self, x0=x0, bottom=bottom, x1=x1, top=top, turns=(own - direction) % 4)
 
 
 def runs_of(

@@ -37,8 +37,8 @@ class _Glyph(NamedTuple):
 
     size: float
     baseline: float
-    left: float
-    right: float
+    x0: float
+    x1: float
 
 
 class ShiftedLetters:
@@ -59,9 +59,9 @@ class ShiftedLetters:
         `pieces`: the rectangles of pieces of text that may be shifted or stand next to a drop cap.
         """
         for piece in pieces:
-            left, bottom, right, top = rotate(piece, self._main)
-            inside = min(right - left, top - bottom) / 3
-            x, y, *_ = rotate((left + inside, (bottom + top) / 2, left + inside, (bottom + top) / 2), -self._main % 4)
+            x0, bottom, x1, top = rotate(piece, self._main)
+            inside = min(x1 - x0, top - bottom) / 3
+            x, y, *_ = rotate((x0 + inside, (bottom + top) / 2, x0 + inside, (bottom + top) / 2), -self._main % 4)
             place = pdfium.FPDFText_GetCharIndexAtPos(self._text, x, y, inside, inside)
             if place > 0 and place not in self._shifted:
                 for _ in range(FIRST):
@@ -93,7 +93,7 @@ class ShiftedLetters:
         near = self._glyph(max((at for at in self._shifted if before < at < place), default=before))
         if not glyph.size or glyph.size > SMALLER * base.size:
             return
-        if not ADJOINS[0] < (glyph.left - near.right) / base.size < ADJOINS[1] + apart:
+        if not ADJOINS[0] < (glyph.x0 - near.x1) / base.size < ADJOINS[1] + apart:
             return
         rise = (glyph.baseline - base.baseline) / base.size
         is_raised = RAISED[0] < rise < RAISED[1]
@@ -148,7 +148,7 @@ class ShiftedLetters:
             return
         one, other = self._glyph(before), self._glyph(after)
         level = after in self._shifted or abs(other.baseline - base.baseline) < SAME_LINE * base.size
-        gap = (other.left - one.right) / base.size
+        gap = (other.x0 - one.x1) / base.size
         if level and gap > ADJOINS[0]:
             self._readings.update(dict.fromkeys(between, ""))
             if gap > SPACE and not self._signs[after].isspace():
@@ -160,7 +160,7 @@ class ShiftedLetters:
 
     def _is_cap(self, cap: int, base: _Glyph, glyph: _Glyph) -> bool:
         alone = cap == 0 or self._signs[cap - 1].isspace()
-        adjoins = -0.3 < (glyph.left - base.right) / glyph.size < 1.2
+        adjoins = -0.3 < (glyph.x0 - base.x1) / glyph.size < 1.2
         return alone and adjoins and base.baseline - 0.2 * glyph.size < glyph.baseline < base.baseline + base.size
 
     def _join_cap(self, cap: int, place: int) -> None:
@@ -190,10 +190,10 @@ class ShiftedLetters:
         pdfium.FPDFText_GetMatrix(self._text, place, matrix)
         pdfium.FPDFText_GetCharOrigin(self._text, place, x, y)
         pdfium.FPDFText_GetLooseCharBox(self._text, place, box)
-        left, _, right, _ = rotate((box.left, box.bottom, box.right, box.top), self._main)
+        x0, _, x1, _ = rotate((box.left, box.bottom, box.right, box.top), self._main)
         _, baseline, _, _ = rotate((x.value, y.value, x.value, y.value), self._main)
         size = abs(pdfium.FPDFText_GetFontSize(self._text, place)) * (matrix.c**2 + matrix.d**2) ** 0.5
-        self._glyphs[place] = _Glyph(size, baseline, left, right)
+        self._glyphs[place] = _Glyph(size, baseline, x0, x1)
         return self._glyphs[place]
 
 
@@ -216,8 +216,8 @@ def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterato
 
 def _is_dash(before: Corners, piece: Corners) -> bool:
     """Whether it is a hyphen or a dash after words, which some programs draw by itself."""
-    left, bottom, right, top = before
+    x0, bottom, x1, top = before
     ink = top - bottom
-    if piece[3] - piece[1] >= FLAT * ink or right - left < WORDS * ink:
+    if piece[3] - piece[1] >= FLAT * ink or x1 - x0 < WORDS * ink:
         return False
     return ON_LINE[0] < ((piece[1] + piece[3]) / 2 - bottom) / ink < ON_LINE[1]

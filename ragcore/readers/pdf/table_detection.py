@@ -42,7 +42,7 @@ def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
     for grid in ruled:
         rows: list[list[list[Run]]] = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
         for run in runs:
-            if cell := grid.cell(run.center if run.turns else run.left + 0.3 * run.height, run.middle):
+            if cell := grid.cell(run.center if run.turns else run.x0 + 0.3 * run.height, run.middle):
                 rows[cell[0]][cell[1]].append(run)
         inside = [run for row in rows for cell in row for run in cell]
         if 2 * sum(run.turns != 0 for run in inside) > len(inside):
@@ -61,7 +61,7 @@ def _count_crossing(grid: Grid, row: Sequence[Cell]) -> int:
     count = 0
     for column, cell in enumerate(row):
         last = next((at for at in range(column + 1, len(row)) if row[at] is not None), len(row))
-        count += sum(run.right > grid.xs[last] + run.height for run in cell or ())
+        count += sum(run.x1 > grid.xs[last] + run.height for run in cell or ())
     return count if sum(map(bool, row)) > 1 else 0
 
 
@@ -152,7 +152,7 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
     """Runs that were drawn one after the other on the same line."""
     line: list[Run] = []
     for run in runs:
-        if line and not (line[-1].is_level_with(run) and run.left > line[-1].right):
+        if line and not (line[-1].is_level_with(run) and run.x0 > line[-1].x1):
             yield line
             line = []
         line.append(run)
@@ -206,13 +206,13 @@ def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, 
 
 def _widen(columns: list[Span], level: list[Run]) -> list[Span]:
     """The columns, wide enough for the row's runs; [] where two runs would be in one column."""
-    spans = sorted([*columns, *((run.left, run.right) for run in level)])
+    spans = sorted([*columns, *((run.x0, run.x1) for run in level)])
     merged = [spans[0]]
-    for left, right in spans[1:]:
-        if left < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
+    for x0, x1 in spans[1:]:
+        if x0 < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], x1))
         else:
-            merged.append((left, right))
+            merged.append((x0, x1))
     own = [column_at(merged, run) for run in level]
     if len(set(own)) < len(level) or (columns and len(merged) < len(columns)):
         return []
@@ -222,7 +222,7 @@ def _widen(columns: list[Span], level: list[Run]) -> list[Span]:
 def _is_wrapped(run: Run, above: list[Run], columns: list[Span]) -> bool:
     """Whether the run is the second line of a cell: close below, in one of the columns."""
     near = above[0].middle - run.middle < WRAPPED * min(run.height, above[0].height)
-    return near and any(left - 1 <= run.left and run.right <= right + 1 for left, right in columns)
+    return near and any(x0 - 1 <= run.x0 and run.x1 <= x1 + 1 for x0, x1 in columns)
 
 
 def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
@@ -251,8 +251,8 @@ def is_running_text(rows: Rows) -> bool:
         runs = [run for cell in column for run in cell or ()]
         if not runs:
             return False
-        width = max(run.right for run in runs) - min(run.left for run in runs)
-        full = sum(run.right - run.left > FULL * width for run in runs)
+        width = max(run.x1 for run in runs) - min(run.x0 for run in runs)
+        full = sum(run.x1 - run.x0 > FULL * width for run in runs)
         if 2 * full < len(runs) or sum(len(run.text) for run in runs) < WORDY * len(runs):
             return False
     return True
@@ -266,7 +266,7 @@ def is_list(rows: Rows) -> bool:
 
 def _cell_text(cell: Cell) -> str:
     if cell is None:
-        return table_rows.LEFT
+        return table_rows.MERGED
     return " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
 
 

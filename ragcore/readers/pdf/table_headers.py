@@ -52,8 +52,8 @@ def rows_above(
 
 def column_at(columns: Sequence[Span], run: Run) -> int:
     """The number of the column that the run begins in, -1 for none."""
-    number = bisect_right(columns, (run.left, math.inf)) - 1
-    return number if number >= 0 and run.left <= columns[number][1] else -1
+    number = bisect_right(columns, (run.x0, math.inf)) - 1
+    return number if number >= 0 and run.x0 <= columns[number][1] else -1
 
 
 def name_rows(rows: Rows) -> int | None:
@@ -94,14 +94,14 @@ def _rotated_names(rotated: Sequence[Run], columns: Sequence[Span], low: float, 
 
 def in_reading_order(runs: Sequence[Run]) -> list[Run]:
     """Rotated runs of one cell line by line; upright ones as they are."""
-    return sorted(runs, key=lambda run: {1: run.left, 3: -run.left}.get(run.turns, 0.0))
+    return sorted(runs, key=lambda run: {1: run.x0, 3: -run.x0}.get(run.turns, 0.0))
 
 
 def _assign(runs: Sequence[Run], columns: Sequence[Span]) -> list[Cell]:
     """Each run in the nearest column."""
     row: list[Cell] = [[] for _ in columns]
     for run in runs:
-        place = run.center if run.turns else run.left
+        place = run.center if run.turns else run.x0
         nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - place, place - columns[at][1]))
         cell = row[nearest]
         if cell is not None:
@@ -115,11 +115,11 @@ def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) ->
     first = 1 if len(level) == 1 else 0
     if (
         not -0.5 * height < level[0].bottom - low < (FAR - 1) * height
-        or level[0].left < columns[first][0] - height
-        or level[-1].right > columns[-1][1] + height
+        or level[0].x0 < columns[first][0] - height
+        or level[-1].x1 > columns[-1][1] + height
         or any(len(run.text) > LONGEST_NAME for run in level)
         or any(map(_is_figure, level))
-        or any(later.left <= run.right for run, later in pairwise(level))
+        or any(later.x0 <= run.x1 for run, later in pairwise(level))
     ):
         return None
     blocks = (
@@ -157,6 +157,6 @@ def _blocks(level: list[Run], columns: Sequence[Span]) -> list[range]:
 def _off_center(run: Run, columns: Sequence[Span], start: int, end: int) -> float:
     """Points between the middle of the run and that of the columns from `start` to before `end`; infinite where it reaches
     over other columns."""
-    if (start and run.left < columns[start - 1][1]) or (end < len(columns) and run.right > columns[end][0]):
+    if (start and run.x0 < columns[start - 1][1]) or (end < len(columns) and run.x1 > columns[end][0]):
         return math.inf
     return abs(run.center - (columns[start][0] + columns[end - 1][1]) / 2)

@@ -77,12 +77,12 @@ def ours(given: Any) -> Any:
     kept: list[Span] = []
 
     class Hearing(Listener):
-        def started(self, span: Span) -> None:
+        def on_start(self, span: Span) -> None:
             kept.append(span)
             if span.name in STAGES and not (span.parent is not None and span.parent.name == span.name):
                 heard[id(span)] = [span.name, "begun"]
 
-        def finished(self, span: Span) -> None:
+        def on_finish(self, span: Span) -> None:
             if id(span) in heard:
                 heard[id(span)].append("failed" if span.error else "ended")
 

@@ -45,9 +45,7 @@ def kept(library: Library, message_id: str) -> Message:
 
 
 @pytest.mark.parametrize("ask", [ASK, CHAT], ids=["alone", "in a chat"])
-def test_before_the_first_document_is_read_the_model_is_not_asked_and_the_same_question_is_answered_later(
-    library: Library, llm: ScriptedLLM, ask: Ask
-) -> None:
+def test_question_before_reading_calls_no_model_and_is_retried(library: Library, llm: ScriptedLLM, ask: Ask) -> None:
     queue(library, "a.txt")
     queue(library, "b.txt", filling="Rain. " * 12_000)  # too large to be read together with another
     runs = AnswerRuns(library)

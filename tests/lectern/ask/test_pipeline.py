@@ -43,7 +43,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
     opened.close()
 
 
-def test_a_greeting_is_answered_without_a_search_where_no_model_is_in_use(library: Library, tmp_path: Path) -> None:
+def test_greeting_is_answered_without_search_if_no_model_is_set(library: Library, tmp_path: Path) -> None:
     answer = library.answer(Ask("Hello!")).whole()
     assert (answer.response, answer.source_nodes, answer.trace) == (GREETED["en"], (), None)
     with_model = Library(tmp_path / "other", embedder=HashEmbedding(), llm=ScriptedLLM(["Hi. I am a model."]))
@@ -96,7 +96,7 @@ def test_a_cutoff_leaves_out_what_scores_less(library: Library) -> None:
     assert found(library, Ask(QUESTION, retrieval=Retrieval(cutoff=1.1))) == []
 
 
-def test_passages_far_weaker_than_the_best_are_left_out_unless_they_are_wanted(library: Library) -> None:
+def test_far_weaker_passages_are_excluded_by_default(library: Library) -> None:
     every = library.passages(Ask(QUESTION, top_k=5, retrieval=Retrieval(weaker=True)))
     kept = library.passages(Ask(QUESTION, top_k=5))
     assert len(every) == 5
@@ -114,6 +114,6 @@ def test_diverse_passages_do_not_say_the_same_twice(library: Library) -> None:
     assert len(kept) == 2
 
 
-def test_a_reranker_that_is_not_on_this_computer_is_said_so_by_name(library: Library) -> None:
+def test_missing_reranker_is_named_in_the_error(library: Library) -> None:
     with pytest.raises(ConfigError, match="'nobody/has-this' is not on this computer"):
         library.passages(Ask(QUESTION, retrieval=Retrieval(reranker="nobody/has-this")))

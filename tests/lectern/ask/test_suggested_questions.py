@@ -80,7 +80,7 @@ def found_for(library: Library, question: str) -> list[str | None]:
     return [hit.node.ref_doc_id for hit in library.retriever(NEAR).retrieve(question)]
 
 
-def test_each_question_finds_its_own_document_and_another_process_reads_them(open_library: Callable[..., Library]) -> None:
+def test_suggested_questions_retrieve_their_document_and_persist(open_library: Callable[..., Library]) -> None:
     library = open_library()
     assert library.suggestions.get() == Suggested()
     ids = take_in(library, *(name for name in TEXTS if name[:-4] not in ("ferry-2", "ferry-3")))
@@ -96,7 +96,7 @@ def test_each_question_finds_its_own_document_and_another_process_reads_them(ope
     assert open_library().suggestions.get() == suggested
 
 
-def test_those_of_a_deleted_document_go_at_once_and_new_ones_are_made(open_library: Callable[..., Library]) -> None:
+def test_questions_of_a_deleted_document_go_and_new_ones_come(open_library: Callable[..., Library]) -> None:
     library = open_library()
     ids = take_in(library, "tower.txt", "rules.txt")
     before = made(library).questions
@@ -124,7 +124,7 @@ def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: C
     library.suggestions.wait(60)
 
 
-def test_documents_that_nothing_can_be_asked_about_are_looked_at_once(open_library: Callable[..., Library]) -> None:
+def test_documents_without_questions_are_examined_once(open_library: Callable[..., Library]) -> None:
     library = open_library()
     path = library.incoming / "given"
     path.write_text("17 4 9.", "utf-8")
@@ -152,7 +152,7 @@ def test_a_model_is_asked_for_questions_in_the_persons_own_words(open_library: C
     assert "Be a child of ten." in str(llm.calls[0].messages)
 
 
-def test_a_question_whose_own_document_is_not_found_for_it_is_dropped(open_library: Callable[..., Library]) -> None:
+def test_question_that_misses_its_own_document_is_dropped(open_library: Callable[..., Library]) -> None:
     asked = "When does the Nessay Ferry leave the island?"
     library = open_library(ScriptedLLM([asked, "", "", ""]))
     ids = take_in(library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt")  # the model is asked about the newest first
@@ -187,14 +187,14 @@ def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
     assert not any("rest" in question for question in questions)
 
 
-def test_what_nobody_understands_without_the_text_is_not_suggested() -> None:
+def test_question_unclear_without_its_text_is_not_suggested() -> None:
     vague = (
         "The Office provides forms. Article A contains names. Article A is short. The reason was clear because the sun shone."
     )
     assert asked_of(vague) == []
 
 
-def test_a_document_that_answers_no_question_of_its_own_is_offered_as_a_summary_that_stays_with_it(
+def test_document_without_questions_offers_its_own_summary(
     open_library: Callable[..., Library],
 ) -> None:
     library = open_library()
@@ -230,7 +230,7 @@ def test_a_summary_is_wished_for_by_a_name_that_no_other_has(name: str, others: 
     assert summary_wish(name, others, "en") == wish
 
 
-def test_a_question_that_comes_of_a_table_or_is_no_question_is_left_out() -> None:
+def test_table_rows_and_non_questions_are_not_suggested() -> None:
     text = (
         "Hurricane: * Tammy; Date (Place): Oct 5-?\nThe place was hit.\n\nReally, have you ever seen a Nessay Ferry?\n"
         "It leaves at noon.\n\nOslo is the largest city in the U. S. by far.\n\nWhich Nessay Ferry • Oslo?\n\nIt sank."
@@ -239,7 +239,7 @@ def test_a_question_that_comes_of_a_table_or_is_no_question_is_left_out() -> Non
     assert not [question for question in asked_of(text) if any(sign in question for sign in odd)]
 
 
-def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_path: Path) -> None:
+def test_sample_has_its_own_questions_while_its_documents_exist(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
     library.intake.add_sample()
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)

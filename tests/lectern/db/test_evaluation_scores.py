@@ -52,12 +52,12 @@ def test_a_passage_must_lie_on_a_wanted_page() -> None:
     ("start", "end", "hit"),
     [(100, 200, 1), (150, 250, 1), (151, 251, 0), (140, 160, 1), (0, 1000, 1), (190, 210, 1), (191, 211, 0), (200, 300, 0)],
 )
-def test_half_of_the_shorter_of_passage_and_place_must_be_in_both(start: int, end: int, hit: int) -> None:
+def test_hit_needs_half_of_the_shorter_of_passage_and_place(start: int, end: int, hit: int) -> None:
     question = Question("Who?", wanted=(Wanted("a.txt", start=100, end=200),))
     assert scores(question, found("a.txt", start, end))["hit_rate"] == hit
 
 
-def test_without_a_document_a_passage_that_says_the_answer_is_right() -> None:
+def test_passage_with_the_answer_is_right_without_a_document() -> None:
     question = Question("Who?", answers=("Ada  Penrose", "A. P."))
     assert scores(question, found("x", text="Built by ada\npenrose."))["mrr"] == 1
     assert scores(question, found("x", text="Built by somebody."))["mrr"] == 0
@@ -106,7 +106,7 @@ def test_the_chance_of_a_difference_is_that_of_all_sign_patterns() -> None:
     assert (got.value, got.higher, got.lower) == (pytest.approx(sum(change) / 5), 3, 1)
 
 
-def test_of_many_questions_the_chance_is_nearly_that_of_all_patterns() -> None:
+def test_chance_of_many_questions_is_near_that_of_all_patterns() -> None:
     change = [1.0] * 12 + [-1.0] * 4
     got = difference([0.0] * 16, change)
     assert len(change) > EXACT_UP_TO

@@ -72,7 +72,7 @@ def ended(library: Library, run: EvalRun) -> EvalRun:
     return now()
 
 
-def test_a_set_made_without_a_model_asks_what_its_passages_answer(open_library: Callable[..., Library]) -> None:
+def test_question_set_without_a_model_asks_what_passages_answer(open_library: Callable[..., Library]) -> None:
     library = open_library(tower=TOWER, cellar=CELLAR)
     made = EvaluationJobs(library).make_set("Mine", 2)
     until(lambda: library.evaluations.sets()[0].state != "running")

@@ -102,7 +102,7 @@ def spoken(trace: Span) -> list[str]:
     broken=st.integers(0, 6),
     stop_after=st.sampled_from((0, 1, 7, 40, 10_000)),
 )
-def test_every_call_is_there_once_and_in_order_whatever_became_of_the_answer(
+def test_every_call_appears_once_in_order_for_any_outcome(
     mode: str, number: int, window: int, silent: frozenset[int], broken: int, stop_after: int
 ) -> None:
     trace = made(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
@@ -125,9 +125,7 @@ def test_every_call_is_there_once_and_in_order_whatever_became_of_the_answer(
     window=st.sampled_from((340, 420, 800, 8192)),
     silent=st.frozensets(st.integers(1, 6), max_size=2),
 )
-def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
-    mode: str, number: int, window: int, silent: frozenset[int]
-) -> None:
+def test_call_has_the_passages_and_replies_of_its_prompt(mode: str, number: int, window: int, silent: frozenset[int]) -> None:
     trace = made(mode, number, window, silent=silent)
     shown = build_call_graph(trace)
     for call in shown.calls:
@@ -144,7 +142,7 @@ def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
 
 @settings(deadline=None)
 @given(number=st.integers(2, 14), window=st.sampled_from((340, 420, 560)))
-def test_in_a_tree_every_summary_goes_into_a_later_call_and_the_last_is_the_answer(number: int, window: int) -> None:
+def test_tree_summaries_feed_later_calls_and_the_last_answers(number: int, window: int) -> None:
     shown = build_call_graph(made("tree_summarize", number, window))
     used = {source for call in shown.calls for source in call.inputs}
     assert used == {call.number for call in shown.calls[:-1]}
@@ -157,7 +155,7 @@ def test_in_a_tree_every_summary_goes_into_a_later_call_and_the_last_is_the_answ
         assert ("documents" in shows, "answer" in shows) == (call.level == 1, call.level > 1)
 
 
-def test_a_strip_says_what_each_call_changed_of_the_answer_before() -> None:
+def test_strip_shows_what_each_call_changed() -> None:
     replies = iter(
         ("The tower was built in 1871.", "The tower was built in 1872 by Ada.", "The tower was built in 1872 by Ada.")
     )

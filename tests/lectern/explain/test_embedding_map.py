@@ -111,9 +111,7 @@ def test_a_map_is_kept_as_it_was_made(library: Library, tmp_path: Path) -> None:
     assert read(tmp_path / "broken.npz") is None
 
 
-def test_passages_keep_their_places_when_a_few_come_and_all_are_laid_out_anew_when_many_do(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_map_keeps_places_for_few_new_passages_and_redraws_many(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     before = look(library)
     take_in(library, "The boat is in the harbour, says the harbour master.", "more.txt")
     monkeypatch.setattr(surveying, "project", lambda vectors: pytest.fail("all were laid out anew"))
@@ -135,7 +133,7 @@ def test_passages_keep_their_places_when_a_few_come_and_all_are_laid_out_anew_wh
     assert any((anew.points[anew.rows[id_]] != point).any() for id_, point in zip(after.ids, after.points, strict=True))
 
 
-def test_a_survey_is_made_by_a_process_of_its_own_and_known_to_be_old_once_a_document_changes(library: Library) -> None:
+def test_survey_runs_in_its_own_process_and_expires_on_change(library: Library) -> None:
     surveys = Surveys(library, library.folder)
     about, exact = surveys.tokens()
     assert not exact

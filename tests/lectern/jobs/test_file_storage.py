@@ -96,9 +96,7 @@ def test_a_deleted_file_is_nowhere(here: ServerBytes, there: ServerBytes, databa
     assert chunks(database) == 1
 
 
-def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
-    here: ServerBytes, database: Database, tmp_path: Path
-) -> None:
+def test_sweep_removes_unowned_files_and_unread_copies(here: ServerBytes, database: Database, tmp_path: Path) -> None:
     place(here, tmp_path, b"kept")
     place(here, tmp_path, b"left by a crash", "files/f2/abc.pdf")
     place(here, tmp_path, b"a version before", "files/f1/old.pdf")
@@ -117,7 +115,7 @@ def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
     assert not unread.exists()
 
 
-def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(
+def test_copy_unread_for_a_day_goes_when_another_file_is_read(
     here: ServerBytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place(here, tmp_path, b"one")
@@ -135,7 +133,7 @@ def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(
     assert here.local(PATH).read_bytes() == b"one"
 
 
-def test_a_copy_that_is_forgotten_at_the_moment_it_is_asked_for_is_fetched_anew(
+def test_copy_swept_while_requested_is_fetched_again(
     here: ServerBytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place(here, tmp_path, b"one")

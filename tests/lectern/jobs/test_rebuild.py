@@ -86,7 +86,7 @@ def test_what_will_change_is_said_first_and_is_about_right(library: Library) -> 
         library.rebuilds.plan(chunk_size=16, chunk_overlap=16)
 
 
-def test_how_long_it_takes_goes_by_the_last_files_and_how_often_their_texts_are_in_passages(library: Library) -> None:
+def test_rebuild_estimate_uses_recent_files_and_overlap(library: Library) -> None:
     add(library, "등대지기는 저녁에 계단을 올라가 항구 위의 등불을 켰다.\n\n" * 2000, "lamp.txt")
     run(library)
     texts = [library.store.document(stored.id_).text for stored in library.store.documents()]
@@ -105,7 +105,7 @@ def test_how_long_it_takes_goes_by_the_last_files_and_how_often_their_texts_are_
     assert told[0] == pytest.approx(seconds, rel=0.3)
 
 
-def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library: Library) -> None:
+def test_chosen_splitter_stays_with_the_index_for_new_files(library: Library) -> None:
     add(library, "# One\n\nA short one.\n\n# Two\n\nA short two.\n", "headings.md")
     run(library)
     headings = next(file for file in library.files.all() if file.name == "headings.md")
@@ -206,7 +206,7 @@ def drafts(library: Library) -> int:
         return int(db.execute("SELECT count(*) FROM drafts").fetchone()[0])
 
 
-def test_the_time_left_counts_what_is_done_of_the_document_at_hand(library: Library) -> None:
+def test_remaining_time_counts_progress_within_the_document(library: Library) -> None:
     add(library, paragraphs(1500, "mast"), "long.txt")
     run(library)
     with library.database.transaction() as db:
@@ -248,7 +248,7 @@ def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> 
     assert drafts(library) == 0
 
 
-def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(library: Library) -> None:
+def test_changes_during_a_rebuild_end_up_in_the_new_index(library: Library) -> None:
     ids = {file.name: file.id for file in library.files.all()}
     acted: list[bool] = []
 
@@ -274,7 +274,7 @@ def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(l
     assert "teapot" in library.store.document(ids["kettle.txt"]).text
 
 
-def test_another_embedder_embeds_the_questions_from_the_switch_on(library: Library) -> None:
+def test_new_embedder_embeds_questions_after_the_switch(library: Library) -> None:
     library.rebuilds.start(embed_model="hashing")
 
     class Never(HashEmbedding):
@@ -292,7 +292,7 @@ def test_another_embedder_embeds_the_questions_from_the_switch_on(library: Libra
     assert library.files.get(file.id).ready  # type: ignore[union-attr]
 
 
-def test_a_file_embedded_for_an_index_that_was_replaced_meanwhile_is_read_again(library: Library) -> None:
+def test_file_embedded_for_a_replaced_index_is_read_again(library: Library) -> None:
     class Late(HashEmbedding):
         name = "late"
         switched = False
@@ -314,7 +314,7 @@ def test_a_file_embedded_for_an_index_that_was_replaced_meanwhile_is_read_again(
     is_made_with(library, 16, embed_model="hashing")
 
 
-def test_an_embedder_that_cannot_be_used_is_said_and_the_old_index_stays(library: Library) -> None:
+def test_failing_embedder_is_reported_and_the_old_index_stays(library: Library) -> None:
     class Broken(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             raise EmbeddingError("It is out of order.", hint="Mend it.")
@@ -343,9 +343,7 @@ def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch:
     assert sizes[2] == pytest.approx(sizes[0], rel=0.15)
 
 
-def test_an_application_that_has_answered_from_the_old_index_lets_go_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_application_releases_the_old_index_after_the_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
     application, worker = (Library(tmp_path / "library", embedder=HashEmbedding()) for _ in range(2))
     for word in ("kettle", "barrel"):

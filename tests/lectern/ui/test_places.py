@@ -50,7 +50,7 @@ def test_going_back_right_after_a_reload_is_followed(browser: AppTest) -> None:
     assert "d" not in browser.query_params
 
 
-def test_a_press_from_a_browser_that_has_not_got_the_newest_address_closes_nothing(browser: AppTest) -> None:
+def test_click_from_an_outdated_address_closes_nothing(browser: AppTest) -> None:
     browser.run().button[0].click().run()
     assert browser.query_params["d"] == "a"
     go_back(browser)  # which looks the same

@@ -56,7 +56,7 @@ def history(agent: Agent) -> list[tuple[str, str]]:
     return [(m.role.value, m.content) for m in agent.chat_history if m.content and m.role in (USER, ASSISTANT)]
 
 
-def test_it_answers_with_what_tools_give_and_lists_all_results_in_order(kind: Kind) -> None:
+def test_it_answers_from_tools_and_lists_results_in_order(kind: Kind) -> None:
     agent, llm = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("It is 7."))
     answer = agent.chat("1 + 2 + 4?")
     assert (str(answer), answer.end, len(llm.calls)) == ("It is 7.", End.ANSWERED, 3)
@@ -145,7 +145,7 @@ def test_when_the_rounds_are_used_up_it_answers_from_what_it_has(kind: Kind, rou
         assert contents(llm)[-1] == ("user", f"Observation: {rounds}\n\n{REACT_FINISH}")
 
 
-def test_a_model_that_acts_even_then_leaves_the_last_result_as_the_answer(kind: Kind) -> None:
+def test_last_result_is_the_answer_if_the_model_never_answers(kind: Kind) -> None:
     wants = kind.act("add", {"a": 1, "b": 2})
     agent, _ = kind.made(wants, kind.act("fail", {"why": "x"}), wants, max_iterations=2)
     answer = agent.chat("Add up")
@@ -154,7 +154,7 @@ def test_a_model_that_acts_even_then_leaves_the_last_result_as_the_answer(kind: 
     assert str(nothing.chat("Add up")) == "I could not find an answer with the tools I have."
 
 
-def test_a_result_is_the_answer_where_a_tool_says_so_and_was_called_alone(kind: Kind) -> None:
+def test_return_direct_result_answers_if_its_tool_ran_alone(kind: Kind) -> None:
     agent, llm = kind.made(kind.act("read_aloud", {"text": "hush"}))
     answer = agent.chat("Read")
     assert (str(answer), answer.end, len(llm.calls)) == ("HUSH", End.RETURNED, 1)
@@ -199,7 +199,7 @@ def test_in_an_event_loop_it_does_the_same(kind: Kind) -> None:
     assert asyncio.run(talk()) == ["It is three.", "3", "Bye.", "Well."]
 
 
-def test_a_query_has_a_conversation_of_its_own_so_an_agent_may_be_a_tool_of_another(kind: Kind) -> None:
+def test_each_query_is_its_own_conversation_so_agents_can_nest(kind: Kind) -> None:
     inner, llm = kind.made(kind.said("Hello."), kind.act("add", {"a": 1, "b": 2}), kind.said("It is 3."))
     inner.chat("Hi")
     outer, _ = kind.made(
@@ -234,7 +234,7 @@ def test_a_stream_left_early_keeps_the_conversation_whole(kind: Kind, pieces: in
         assert agent.chat_history[-1].additional_kwargs == {STOPPED: True}
 
 
-def test_a_model_that_fails_in_a_later_round_leaves_nothing_behind(kind: Kind) -> None:
+def test_model_failure_in_a_later_round_leaves_nothing_behind(kind: Kind) -> None:
     agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), LLMServerError("gone"))
     with pytest.raises(LLMServerError):
         agent.chat("1 + 2?")
@@ -331,7 +331,7 @@ def test_system_prompt_context_and_prefix_reach_the_model(kind: Kind) -> None:
     assert history(agent) == [("user", "Hi"), ("assistant", "Aye.")]
 
 
-def test_the_caller_s_history_is_not_edited_and_an_empty_one_is_empty(kind: Kind) -> None:
+def test_history_of_the_caller_is_unchanged_and_may_be_empty(kind: Kind) -> None:
     agent, llm = kind.made(kind.said("One."), kind.said("Two."))
     given = [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")]
     agent.chat("First", given)
@@ -340,7 +340,7 @@ def test_the_caller_s_history_is_not_edited_and_an_empty_one_is_empty(kind: Kind
     assert (contents(llm), history(agent)) == ([("user", "Second")], [("user", "Second"), ("assistant", "Two.")])
 
 
-def test_a_result_longer_than_the_window_is_shortened_and_the_message_stays(kind: Kind) -> None:
+def test_long_result_is_shortened_to_the_window_with_the_message(kind: Kind) -> None:
     @tool
     def read() -> str:
         """Read."""
@@ -406,7 +406,7 @@ def test_two_threads_may_use_one_agent() -> None:
     assert all(b.content == f"done {a.content}" for a, b in zip(talk_of_all[::2], talk_of_all[1::2], strict=True))
 
 
-def test_a_model_that_cannot_call_functions_is_refused_with_what_to_do() -> None:
+def test_model_without_function_calls_is_refused_with_a_hint() -> None:
     with pytest.raises(ConfigError, match="cannot call functions") as refused:
         OpenAIAgent.from_tools([add], ScriptedLLM())
     assert "ReActAgent" in refused.value.hint
@@ -414,7 +414,7 @@ def test_a_model_that_cannot_call_functions_is_refused_with_what_to_do() -> None
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from(["add", "fail", "nothing", "prose", "junk"]), max_size=6), st.integers(1, 5))
-def test_whatever_the_model_does_it_ends_with_an_answer_within_the_rounds(replies: list[str], rounds: int) -> None:
+def test_any_model_reply_ends_in_an_answer_within_the_rounds(replies: list[str], rounds: int) -> None:
     script = {
         "add": act("add", {"a": 1, "b": 2}),
         "fail": act("fail", {"why": "x"}),

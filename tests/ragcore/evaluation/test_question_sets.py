@@ -86,7 +86,7 @@ def test_the_line_that_is_wrong_is_named(asked: list[str], data: st.DataObject) 
         read_set(out.getvalue().encode(), "set.csv")
 
 
-def test_the_columns_may_be_named_in_other_words_and_cells_hold_several() -> None:
+def test_columns_may_have_other_names_and_cells_hold_several() -> None:
     table = "Query;Answer;File;Page;Kind\nWho built it?;Ada | Ada Penrose;a.pdf | b.pdf;3, 4;fact\n"
     read = read_set(table.encode("utf-8-sig"), "set.csv")
     (question,) = read.questions
@@ -103,7 +103,7 @@ def test_of_two_columns_for_one_thing_the_filled_one_counts(columns: str, cells:
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
-def test_a_line_of_json_goes_on_behind_what_is_a_line_break_only_in_a_text(mark: str) -> None:
+def test_json_line_ends_only_at_a_line_feed(mark: str) -> None:
     row = json.dumps({"question": f"Who{mark}built it?"}, ensure_ascii=False)
     (question,) = read_set(f"{row}\r\n".encode(), "set.jsonl").questions
     assert question.text == "Who built it?"
@@ -140,13 +140,13 @@ def test_what_cannot_be_used_is_told(text: str, name: str, told: str) -> None:
         read_set(text.encode(), name)
 
 
-def test_a_document_may_be_an_object_and_what_it_does_not_say_is_that_of_the_question() -> None:
+def test_document_may_be_an_object_that_inherits_from_question() -> None:
     row = {"question": "Who?", "page": 3, "documents": [{"file": "a.pdf", "pages": [1, 2]}, {"file": "b.pdf"}]}
     (question,) = read_set(json.dumps(row).encode(), "set.jsonl").questions
     assert question.wanted == (Wanted("a.pdf", ("1", "2")), Wanted("b.pdf", ("3",)))
 
 
-def test_of_many_wrong_lines_the_first_are_told_and_the_others_counted() -> None:
+def test_first_of_many_wrong_lines_are_named_and_others_counted() -> None:
     with pytest.raises(QuestionSetError, match="and 2 more lines are wrong") as refused:
         read_set(b'{"a": 1}\n' * 5, "set.jsonl")
     assert refused.value.lines == (1, 2, 3, 4, 5)

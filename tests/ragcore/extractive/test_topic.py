@@ -55,11 +55,11 @@ def test_the_name_of_the_only_document_tells_nothing() -> None:
         ("Who built the tower?", "Who built the tower?"),
     ],
 )
-def test_what_is_asked_of_the_author_is_asked_as_the_author_would(question: str, own: str) -> None:
+def test_question_about_the_author_is_searched_in_first_person(question: str, own: str) -> None:
     assert in_first_person(question) == own
 
 
-def test_a_file_called_summary_is_not_meant_by_every_wish_for_one() -> None:
+def test_file_called_summary_does_not_match_every_summary_wish() -> None:
     names = ["Summary.pdf", "Lease.pdf"]
     assert quoted_names("Give me a summary of all my documents", names) == set()
     assert quoted_names("Summarise Summary.pdf", names) == {"Summary.pdf"}

@@ -79,7 +79,7 @@ def known(index: LengthIndex) -> tuple[list[str], dict[str, int]]:
     return [node.text for node in index.nodes.nodes()], index.entries()
 
 
-def test_passages_and_what_is_known_of_them_come_and_go_with_their_document(context: StorageContext) -> None:
+def test_passages_and_their_records_follow_their_document(context: StorageContext) -> None:
     index = made(context, A, B)
     assert known(index) == (["one", "three", "seven"], {"a0": 3, "a1": 5, "b0": 5})
     assert index.insert(Document("eleven", "a")) == 1
@@ -92,7 +92,7 @@ def test_passages_and_what_is_known_of_them_come_and_go_with_their_document(cont
     assert index.as_retriever().retrieve("?")[0].text == "eleven"
 
 
-def test_documents_are_refreshed_by_hash_also_those_without_passages(context: StorageContext) -> None:
+def test_refresh_compares_hashes_even_without_passages(context: StorageContext) -> None:
     index = made(context, A, Document("", "empty"))
     assert index.refresh_ref_docs([A, B, Document("", "empty")]) == [False, True, False]
     assert index.refresh_ref_docs([Document("one three", "a"), B]) == [True, False]
@@ -112,7 +112,7 @@ def test_what_fails_changes_nothing(context: StorageContext) -> None:
     assert len(context.index_store.all()) == 1
 
 
-def test_nodes_are_added_to_their_document_and_loose_ones_are_documents(context: StorageContext) -> None:
+def test_nodes_join_their_document_and_loose_ones_become_one(context: StorageContext) -> None:
     index = made(context, A)
     assert index.insert_nodes([TextNode("fourteen", "new", ref_doc_id="a"), TextNode("two", "alone")]) == 4
     assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {"a": ("a0", "a1", "new"), "alone": ("alone",)}
@@ -156,7 +156,7 @@ class SlowIndex(LengthIndex):
         super()._keep(lengths)
 
 
-def test_threads_that_replace_one_document_leave_one_version_of_it(context: StorageContext) -> None:
+def test_threads_replacing_one_document_leave_one_version(context: StorageContext) -> None:
     index = SlowIndex([], storage_context=context, transformations=[by_word], embed_model=HashEmbedding(8))
     versions = [Document("one three five", "d"), Document("two", "d")]
     with ThreadPoolExecutor(2) as pool:

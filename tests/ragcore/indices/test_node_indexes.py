@@ -109,9 +109,7 @@ def test_documents_and_nodes_are_added_replaced_and_deleted(kind: type[NodeIndex
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_index_that_was_changed_is_the_one_made_of_the_same_documents_at_once(
-    kind: type[NodeIndex], context: StorageContext
-) -> None:
+def test_changed_index_equals_one_built_from_the_same_documents(kind: type[NodeIndex], context: StorageContext) -> None:
     index = made(kind, [BIRDS, SEA], context)
     index.insert(document("pets", "something else", "and more", "and even more"))
     index.delete_ref_doc("birds")
@@ -147,7 +145,7 @@ def test_deleting_what_is_not_there_is_an_error(kind: type[NodeIndex]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_loaded_index_finds_the_same_without_asking_the_model_anew(
+def test_loaded_index_retrieves_the_same_without_model_calls(
     kind: type[NodeIndex], context: StorageContext, tmp_path: Path
 ) -> None:
     index = made(kind, [PETS, SEA], context)
@@ -192,7 +190,7 @@ def test_two_indexes_of_one_context_do_not_meet(kind: type[NodeIndex], context: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_empty_index_finds_nothing_and_takes_its_first_document(kind: type[NodeIndex]) -> None:
+def test_empty_index_returns_nothing_and_accepts_a_document(kind: type[NodeIndex]) -> None:
     index = made(kind, [])
     assert answers(index) == [[]] * len(answers(index))
     index.insert(PETS)

@@ -29,7 +29,7 @@ class Shouting(CustomLLM):
             yield CompletionResponse(prompt[:end].upper())
 
 
-def test_messages_are_lines_with_their_roles_and_one_text_is_itself() -> None:
+def test_messages_become_lines_with_roles_and_one_text_stays() -> None:
     llm = Shouting()
     assert llm.chat(HELLO).message.content == "SYSTEM: BE KIND.\nUSER: HELLO\nASSISTANT: "
     assert llm.chat(HELLO[1:]).message.content == "USER: HELLO\nASSISTANT: "

@@ -104,7 +104,7 @@ def test_words_are_shown_as_soon_as_they_are_no_prompt() -> None:
     ]
 
 
-def test_a_reply_that_is_nothing_but_the_prompt_is_no_answer_unless_there_is_an_earlier_one() -> None:
+def test_reply_of_only_the_prompt_is_an_error_except_in_refine() -> None:
     variables: dict[str, Variable] = {"context_str": (), "query_str": "Why?"}
     with (
         ScriptedServer(lambda messages: RULE) as server,

@@ -28,7 +28,7 @@ def places(text: str) -> list[tuple[str, str]]:
     return [(node.text, str(node.metadata["header_path"])) for node in MarkdownNodeParser()([Document(text)])]
 
 
-def test_each_heading_opens_a_section_that_names_the_headings_above_it() -> None:
+def test_each_heading_opens_a_section_named_by_those_above() -> None:
     # The same as llama-index-core 0.14.25 makes of it.
     assert places(TEXT) == [
         ("Before any heading.", "/"),

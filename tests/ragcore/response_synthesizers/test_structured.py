@@ -52,7 +52,7 @@ def test_when_no_call_finds_it_that_is_said(mode: str) -> None:
     assert len(llm.calls) == (2 if mode == "refine" else 1)
 
 
-def test_a_filtered_answer_is_streamed_as_the_words_of_the_answer() -> None:
+def test_filtered_answer_streams_as_the_words_of_the_answer() -> None:
     stream = filtered(found_in(1, 2)).stream("What?", nodes("a", "b"))
     assert "".join(stream) == stream.text == "from [2]"
 
@@ -106,7 +106,7 @@ def test_an_answer_can_have_the_form_of_a_model(mode: str) -> None:
     assert all('"born"' in call.messages[-1].content for call in llm.calls)
 
 
-def test_an_engine_s_answer_has_the_form_too_also_behind_a_router_and_in_a_stream() -> None:
+def test_engine_answer_has_the_form_behind_a_router_and_streamed() -> None:
     def engine() -> RetrieverQueryEngine:
         synthesizer = get_response_synthesizer(word_llm(lambda call: 'Here: {"name": "Ann"}'), output_cls=Person)
         return RetrieverQueryEngine(ListRetriever(nodes("a")), synthesizer)
@@ -122,7 +122,7 @@ def test_an_engine_s_answer_has_the_form_too_also_behind_a_router_and_in_a_strea
 
 
 @pytest.mark.parametrize(("reply", "says"), [("It was Ann.", "no JSON"), ('{"born": 1815}', "name: Field required")])
-def test_an_answer_of_another_form_is_an_error_that_says_what_is_wrong(reply: str, says: str) -> None:
+def test_answer_of_another_form_is_an_error_that_says_why(reply: str, says: str) -> None:
     synthesizer = get_response_synthesizer(word_llm([reply]), output_cls=Person)
     with pytest.raises(LLMProtocolError, match=f"Person.*{says}") as caught:
         synthesizer.synthesize("Who?", nodes("a"))

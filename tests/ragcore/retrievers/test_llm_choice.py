@@ -10,7 +10,7 @@ from ragcore.retrievers.llm_choice import chosen
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM
 
 
-def test_texts_are_asked_about_in_batches_and_the_best_of_all_come_first() -> None:
+def test_texts_are_judged_in_batches_and_the_best_come_first() -> None:
     replies = iter(
         ["Doc: 2, Relevance: 5\nDoc: 1, Relevance: 2", "Doc: 2, Relevance: 8", "Doc: 1, Relevance: 5\nDoc: 2, Relevance: 9"]
     )
@@ -26,7 +26,7 @@ def test_texts_are_asked_about_in_batches_and_the_best_of_all_come_first() -> No
         chosen(llm, "Q?", ["a"], 0)
 
 
-def test_a_reply_that_names_nothing_is_told_apart_from_one_that_says_nothing_helps() -> None:
+def test_unreadable_reply_differs_from_one_that_chooses_nothing() -> None:
     with span("root") as root:
         assert chosen(ScriptedLLM(["I like all of them.", ""]), "Q?", ["a", "b"], 1, workers=1) == []
     assert [step.facts.get("unreadable", False) for step in root.named("choose")] == [True, False]

@@ -40,7 +40,7 @@ def test_the_selected_retriever_is_asked() -> None:
     assert found(RouterRetriever.from_defaults(TOOLS, selector=selector).retrieve("q")) == [("c", 0.8)]
 
 
-def test_what_several_find_is_merged_by_id_in_the_order_of_selection() -> None:
+def test_results_of_several_merge_by_id_in_selection_order() -> None:
     selector = LLMMultiSelector(ScriptedLLM(["[3, 1]"]), embed_model=HashEmbedding())
     hits = RouterRetriever(selector, TOOLS).retrieve("q")
     assert found(hits) == [("b", 0.7), ("d", 0.6), ("a", 0.9)]

@@ -49,7 +49,7 @@ def test_a_folder_of_another_file_system_is_written_and_opened(files: MemoryFile
     assert found(again, index.index_id, "Do dogs bark?") == found(index.storage_context, index.index_id, "Do dogs bark?")
 
 
-def test_what_is_changed_is_there_once_it_is_persisted_and_nothing_old_stays(files: MemoryFileSystem) -> None:
+def test_persisting_writes_changes_and_removes_the_old(files: MemoryFileSystem) -> None:
     index = index_of("cats purr", "dogs bark")
     index.storage_context.persist("one", fs=files)
     files.pipe("one/notes.txt", b"mine")
@@ -112,7 +112,7 @@ def test_plain_values_give_the_same_indexes_again() -> None:
     assert context.to_dict() == saved
 
 
-def test_vectors_of_a_store_in_memory_that_was_given_are_among_the_values() -> None:
+def test_values_include_vectors_of_a_memory_store_argument() -> None:
     context = StorageContext.from_defaults(vector_store=MemoryStore())
     index = VectorStoreIndex([TextNode("cats purr", "c")], storage_context=context, embed_model=EMBEDDER)
     assert found(StorageContext.from_dict(context.to_dict()), index.index_id, "cats")[0][0] == "cats purr"

@@ -72,9 +72,7 @@ def waiting(database: PostgresDatabase) -> int:
 
 
 @pytest.mark.usefixtures("small")
-def test_many_passages_are_found_by_the_vector_index_and_new_ones_at_once(
-    database: PostgresDatabase, store: PostgresStore
-) -> None:
+def test_vector_index_finds_many_passages_and_new_ones_at_once(database: PostgresDatabase, store: PostgresStore) -> None:
     put(store, range(100))
     assert waiting(database) == 100
     put(store, range(100, 200))
@@ -97,9 +95,7 @@ def test_many_passages_are_found_by_the_vector_index_and_new_ones_at_once(
 
 
 @pytest.mark.usefixtures("small")
-def test_the_vector_index_finds_as_many_as_are_asked_for_under_a_filter(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vector_index_returns_top_k_under_a_filter(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "HNSW_CANDIDATES", 40)  # of which a fifth is in the first of these scopes
     put(store, range(600))
     store.compact()
@@ -112,7 +108,7 @@ def test_the_vector_index_finds_as_many_as_are_asked_for_under_a_filter(
 
 
 @pytest.mark.usefixtures("small")
-def test_what_was_deleted_or_replaced_is_not_found_by_the_vector_index(store: PostgresStore) -> None:
+def test_vector_index_omits_deleted_and_replaced_passages(store: PostgresStore) -> None:
     put(store, range(400))
     store.compact()
     for i in range(0, 400, 20):
@@ -188,7 +184,7 @@ def tables_of_vectors(database: PostgresDatabase) -> int:
         return len(tables.fetchall())
 
 
-def test_what_is_still_read_is_given_up_without_waiting_and_goes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_in_use_is_dropped_at_once_and_cleared_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragcore.sql.postgres.SESSION", {"lock_timeout": "100ms"})
     address = postgres.fresh()
     database, other = PostgresDatabase(address, SCHEMA), PostgresDatabase(address, SCHEMA)
@@ -208,7 +204,7 @@ def test_what_is_still_read_is_given_up_without_waiting_and_goes_later(monkeypat
     other.close()
 
 
-def test_vectors_that_are_too_wide_for_the_server_are_refused_in_words(store: PostgresStore) -> None:
+def test_vectors_too_wide_for_the_server_are_refused_in_words(store: PostgresStore) -> None:
     widest = np.ones((1, 16_000), np.float32)
     with pytest.raises(StoreError, match="has room for vectors of 16,000 numbers, but was given 16,001") as caught:
         put(store, range(1), np.ones((1, 16_001), np.float32))
@@ -217,7 +213,7 @@ def test_vectors_that_are_too_wide_for_the_server_are_refused_in_words(store: Po
     assert found(store, widest[0]) == [0]
 
 
-def test_the_bytes_are_those_of_the_tables_and_go_when_the_index_does(store: PostgresStore) -> None:
+def test_bytes_on_disk_cover_the_tables_and_fall_with_a_drop(store: PostgresStore) -> None:
     before = store.bytes_on_disk()
     put(store, range(600))
     full = store.bytes_on_disk()
@@ -227,7 +223,7 @@ def test_the_bytes_are_those_of_the_tables_and_go_when_the_index_does(store: Pos
     assert full - store.bytes_on_disk() > 600 * 24 * 4
 
 
-def test_giving_room_back_leaves_vectors_in_an_hnsw_index_to_the_server(
+def test_reclaim_does_not_vacuum_vectors_in_an_hnsw_index(
     database: PostgresDatabase, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vacuumed = "SELECT vacuum_count FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ?"
@@ -255,7 +251,7 @@ def test_a_keyword_index_of_other_rules_is_made_anew(store: PostgresStore, monke
     assert [hit.node.id_ for hit in store.keyword_search("13", 5)] == ["13"]
 
 
-def test_others_write_while_a_keyword_index_of_other_rules_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_write_while_a_keyword_index_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragcore.sql.postgres.SESSION", {"lock_timeout": "100ms"})
     address = postgres.fresh()
     store, other, fresh = (PostgresStore(PostgresDatabase(each, SCHEMA)) for each in (address, address, postgres.fresh()))
@@ -283,7 +279,7 @@ def test_others_write_while_a_keyword_index_of_other_rules_is_made_anew(monkeypa
         each._database.close()
 
 
-def test_machines_of_which_each_has_other_rules_do_not_undo_each_others_words_for_ever(
+def test_machines_with_different_rules_do_not_reindex_forever(
     database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked(store: PostgresStore, rules: str) -> str:
@@ -297,9 +293,7 @@ def test_machines_of_which_each_has_other_rules_do_not_undo_each_others_words_fo
     assert [asked(each, rules) for each, rules in 3 * [(one, "these"), (other, "those")]] == ["these"] + 5 * ["those"]
 
 
-def test_words_of_an_index_that_is_given_up_just_then_are_not_found(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keywords_of_an_index_dropped_meanwhile_match_nothing(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, range(10))
     given_up: list[bool] = []
 

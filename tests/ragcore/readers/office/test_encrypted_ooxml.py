@@ -59,9 +59,7 @@ def test_nothing_unlocked_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there can a file without a name be opened again")
-def test_what_is_unlocked_has_no_name_on_the_disk_which_a_process_that_is_killed_would_leave(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unlocked_file_has_no_name_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = locked(tmp_path, ".docx")
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -111,7 +109,7 @@ def locked_odt(folder: Path, password: str) -> Path:
     return path
 
 
-def test_a_locked_opendocument_text_asks_for_its_password_and_opens_with_it(tmp_path: Path) -> None:
+def test_locked_opendocument_text_opens_with_its_password(tmp_path: Path) -> None:
     path = locked_odt(tmp_path, "Überfahrt 7")
     with pytest.raises(EncryptedFileError, match=r"locked\.odt is protected with a password"):
         read_file(path, ReadOptions(path.name))
