@@ -9,10 +9,11 @@ A twin has the same parameters as its method (by ParamSpec), so that a type chec
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import wraps
+from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ragcore.observe import Span, finish, start, within
@@ -169,6 +170,18 @@ async def run_jobs(
         return result
 
     return list(await asyncio.gather(*(done(number, job) for number, job in enumerate(jobs, 1))))
+
+
+async def batch_gather(tasks: Sequence[Coroutine[Any, Any, T]], batch_size: int = 10, verbose: bool = False) -> list[T]:
+    """As `run_jobs`, where a batch begins when the one before it has ended."""
+    return [result for batch in iter_batch(tasks, batch_size) for result in await run_jobs(batch, verbose, batch_size)]
+
+
+def iter_batch(iterable: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of `size`, the last of which may be shorter."""
+    items = iter(iterable)
+    while batch := list(islice(items, size)):
+        yield batch
 
 
 def run_async_tasks(tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4) -> list[T]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +180,29 @@ class ThinkingBlock:
     block_type: ClassVar[str] = "thinking"
 
 
-Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | VideoBlock | ToolCallBlock | ThinkingBlock
+@dataclass(frozen=True, slots=True)
+class CacheControl:
+    """How long a server may reuse what stands before a CachePoint: `ttl` is a time such as "5m"."""
+
+    type: str
+    ttl: str = "5m"
+
+
+@dataclass(frozen=True, slots=True)
+class CachePoint:
+    """The end of the part of a prompt that stays the same. It is not sent: ragcore's servers find that part themselves."""
+
+    cache_control: CacheControl
+    block_type: ClassVar[str] = "cache"
+
+
+Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | VideoBlock | ToolCallBlock | ThinkingBlock | CachePoint
 ContentBlock = Block
+
+
+def load_image_urls(image_urls: Sequence[str]) -> list[ImageBlock]:
+    """An image for each URL, which is loaded by the server of the model."""
+    return [ImageBlock(url=url) for url in image_urls]
 
 
 def text_of(blocks: Iterable[Block]) -> str:

@@ -14,8 +14,10 @@ Text: Ada wrote notes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from textwrap import fill
 
+from ragcore.prompts.prompt import Prompt
 from ragcore.schema import MetadataMode, NodeWithScore, Response
 
 
@@ -79,6 +81,13 @@ def display_response(
         display_source_node(hit, source_length, show_source_metadata)
     if show_metadata:
         _show(f"**`Metadata`** {response.metadata}")
+
+
+def display_prompt_dict(prompts_dict: Mapping[str, Prompt]) -> None:
+    """The templates of a part, as its `get_prompts` returns them."""
+    for name, prompt in prompts_dict.items():
+        _show(f"**Prompt Key**: {name}<br>**Text:** <br>")
+        _write(prompt.get_template())
 
 
 def _cut(text: str, length: int) -> str:

@@ -99,6 +99,7 @@ class BaseExtractor(Fields, PromptMixin, ABC):
         return [next(replies) if text else "" for text in texts]
 
     acall = awaitable(__call__)
+    aextract = awaitable(extract)
 
 
 class TitleExtractor(BaseExtractor):
@@ -210,6 +211,20 @@ class SummaryExtractor(BaseExtractor):
                 all_three = {"self": own, "prev": before, "next": after}
                 entries.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
         return entries
+
+
+class PydanticProgramExtractor(BaseExtractor):
+    """The fields of the object that a program makes of each passage. The text of a passage is its argument `input_key`."""
+
+    works_on = "node"
+    program: Any
+    input_key: str = "input"
+
+    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
+        def fields(node: Item) -> Entries:
+            return self.program(**{self.input_key: text}).model_dump(mode="json") if (text := self.sees(node)) else {}
+
+        return in_order(fields, nodes, workers=self.num_workers)
 
 
 def _run_aextract(self: Any, nodes: Sequence[Item]) -> list[Entries]:

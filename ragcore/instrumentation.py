@@ -12,7 +12,7 @@ span are the attributes of the event.
 >>> from ragcore.llms import ScriptedLLM
 >>> _ = ScriptedLLM(["Hello."]).complete("Good morning")
 >>> heard
-['LLMChatStartEvent', 'LLMChatEndEvent']
+['LLMCompletionStartEvent', 'LLMCompletionEndEvent']
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ except ImportError as error:
 
 __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 _STAGES = {  # the names of spans and of their events
-    "llm": "LLMChat",
     "embed": "Embedding",
     "retrieve": "Retrieval",
     "query": "Query",
@@ -43,13 +42,17 @@ _STAGES = {  # the names of spans and of their events
 }
 
 
+_CALLS = {"chat": ["LLMChat"], "generation": ["LLMCompletion"]}  # of a model, by their prompts
+_PREDICTION = ["LLMPredict", "LLMChat"]  # a call with any other prompt
+
+
 class _Stage(BaseEvent):
     model_config = ConfigDict(extra="allow")
 
 
 _EVENTS = {
     f"{name}{end}Event": create_model(f"{name}{end}Event", __base__=_Stage)
-    for name in _STAGES.values()
+    for name in (*_STAGES.values(), *_PREDICTION, "LLMCompletion")
     for end in ("Start", "End")
 }
 globals().update(_EVENTS)
@@ -64,8 +67,10 @@ class _Forwarder(Listener):
 
 
 def _tell(step: Span, end: str) -> None:
-    if step.name in _STAGES:
-        get_dispatcher("ragcore").event(_EVENTS[f"{_STAGES[step.name]}{end}Event"](**step.facts))
+    stage = _STAGES.get(step.name)
+    names = _CALLS.get(step.facts["prompt"], _PREDICTION) if step.name == "llm" else [stage] if stage else []
+    for name in names if end == "Start" else reversed(names):
+        get_dispatcher("ragcore").event(_EVENTS[f"{name}{end}Event"](**step.facts))
 
 
 add_listener(_Forwarder())

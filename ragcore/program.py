@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Generic, Self
 
@@ -10,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import from_json
 
 from ragcore.concurrency import awaitable
+from ragcore.content_blocks import ImageBlock, TextBlock
 from ragcore.llms.base import LLM
+from ragcore.llms.structured import StructuredLLM
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.output_parsers import PydanticOutputParser
 from ragcore.prompts.prompt import Prompt
@@ -107,6 +110,36 @@ class FunctionCallingProgram(LLMTextCompletionProgram[Form]):
         )
         output = [source.raw_output for source in response.sources]
         return output if self.allow_parallel_tool_calls else output[0]
+
+
+class MultiModalLLMCompletionProgram(LLMTextCompletionProgram[Form]):
+    """The object that a model which sees makes of images and a text. The images of a call replace `image_documents`.
+
+    >>> from ragcore.content_blocks import ImageBlock
+    >>> from ragcore.llms import ScriptedLLM
+    >>> class Receipt(BaseModel):
+    ...     total: float
+    >>> llm = ScriptedLLM(['{"total": 4.5}'])
+    >>> program = MultiModalLLMCompletionProgram.from_defaults(None, Receipt, "Read the receipt.", multi_modal_llm=llm)
+    >>> program(image_documents=[ImageBlock(image=b"...")]).total
+    4.5
+    """
+
+    images: Sequence[ImageBlock] = ()
+
+    @classmethod
+    def from_defaults(
+        cls, *args: Any, multi_modal_llm: LLM | None = None, image_documents: Sequence[ImageBlock] = (), **options: Any
+    ) -> Self:
+        """See LLMTextCompletionProgram; `multi_modal_llm` is its `llm`."""
+        program = super().from_defaults(*args, **{**options, "llm": multi_modal_llm})
+        program.images = image_documents
+        return program
+
+    def __call__(self, image_documents: Sequence[ImageBlock] | None = None, **values: Any) -> Any:
+        images = self.images if image_documents is None else image_documents
+        messages = [ChatMessage(each.role, [TextBlock(each.content), *images]) for each in self.prompt.render(values)]
+        return StructuredLLM(self.llm, self.output_cls).chat(messages).raw
 
 
 def create_flexible_model(model: type[BaseModel]) -> type[BaseModel]:

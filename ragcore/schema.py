@@ -62,7 +62,10 @@ class QueryBundle:
         return (self.query_str,) if self.query_str else ()
 
 
-def as_bundle(query: str | QueryBundle) -> QueryBundle:
+QueryType: TypeAlias = str | QueryBundle
+
+
+def as_bundle(query: QueryType) -> QueryBundle:
     if not isinstance(query, str | QueryBundle):
         raise TypeError(f"a question is a text or a QueryBundle, not {query!r}")
     return QueryBundle(query) if isinstance(query, str) else query
@@ -231,11 +234,24 @@ class StreamingResponse:
         return self.text
 
 
+PydanticResponse = Response
+AsyncStreamingResponse = StreamingResponse
+RESPONSE_TYPE: TypeAlias = Response | StreamingResponse
+
+
 def _instance_schema(cls: type, source: type, handler: object) -> Any:
     """A pydantic model accepts an instance unchanged: events of a workflow contain passages and messages."""
     from pydantic_core import core_schema
 
     return core_schema.is_instance_schema(source)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "BaseComponent":  # imported when it is used, as pydantic takes time
+        from ragcore.base_component import BaseComponent
+
+        return BaseComponent
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 for _kind in (Document, TextNode, NodeWithScore, QueryBundle, ChatMessage, ChatResponse, CompletionResponse, Response):

@@ -6,10 +6,13 @@ existing objects. The application passes its services explicitly.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.observe import add_listener
@@ -233,3 +236,29 @@ def set_global_handler(eval_mode: str) -> None:
     if eval_mode != "simple":
         raise ValueError(f"there is no handler {eval_mode!r} here, only 'simple'; docs/reference says how traces go to others")
     Settings.callback_manager.add_handler(SimpleLLMHandler())
+
+
+class TokenCounter:
+    """Counts tokens as `tokenizer` makes them, by default that of `get_tokenizer`.
+
+    >>> TokenCounter().get_string_tokens("One two three")
+    3
+    """
+
+    def __init__(self, tokenizer: Callable[[str], Sized] | None = None) -> None:
+        self.tokenizer = tokenizer or get_tokenizer()
+
+    def get_string_tokens(self, string: str) -> int:
+        return len(self.tokenizer(string))
+
+
+globals_helper = SimpleNamespace(tokenizer=lambda text: get_tokenizer()(text))
+
+
+def get_cache_dir() -> str:
+    """The folder for caches that scripts share with LlamaIndex, which exists: LLAMA_INDEX_CACHE_DIR, or that of the system."""
+    import platformdirs
+
+    folder = os.environ.get("LLAMA_INDEX_CACHE_DIR") or platformdirs.user_cache_dir("llama_index")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return folder

@@ -243,7 +243,7 @@ def summary_request(name: str, others: Collection[str], language: str) -> str:
     """Asks for a summary of the document of this name, without its ending if the name is unambiguous among
     the `others`; "" if it is ambiguous even with its ending. `language`: as `language_of` gives it.
 
-    >>> summary_wish("Lease.pdf", ["Letter.pdf"], "en")
+    >>> summary_request("Lease.pdf", ["Letter.pdf"], "en")
     'Summarise Lease'
     """
     for form in (PurePath(name).stem, name):

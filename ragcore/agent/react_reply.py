@@ -195,7 +195,7 @@ _INPUT = re.compile(r"action[ \t_]+input[*_`]*[ \t]*[:\uff1a][*_`]*", re.IGNOREC
 _INLINE_ANSWER = re.compile(
     r"[*_`]*(?:\b(?:Final )?Answer|(?<=[.!?]\s)(?i:(?:final )?answer))[*_`]*[ \t]*[:\uff1a][*_`]*"  # "no answer: ..." is prose
 )
-_BEFORE_JSON = re.compile(r"\s*(?:`+[ \t]*\w*\s*)?(?=\{)")
+_BEFORE_JSON = re.compile(r"\s*(?:`+[ \t]*\w*\s*)?(?:\w+\()?(?=\{)")
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
 _CLOSED = re.compile(r"\n[ \t]*```\s*\Z")
 _CLOSING = re.compile(r"\n[ \t]*`{0,3}\s*\Z")

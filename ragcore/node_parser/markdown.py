@@ -21,8 +21,8 @@ class MarkdownNodeParser(NodeParser):
     >>> node.text, node.metadata["header_path"]
     ('## Fares\\nAdults pay 4.50.', '/Ferries/')
 
-    Its metadata has the headings above its own as `header_path`, and all headings by level as `Header_1`, `Header_2`, ...
-    A # in a fenced block of code (CommonMark 0.31, section 4.5) is not a heading. Underlined headings count as text.
+    Its metadata has the headings above its own as `header_path`. A # in a fenced block of code (CommonMark 0.31,
+    section 4.5) is not a heading. Underlined headings count as text.
     """
 
     def __init__(
@@ -45,11 +45,7 @@ class MarkdownNodeParser(NodeParser):
 
     def _place(self, path: dict[int, str]) -> dict[str, Scalar]:
         separator = self.header_path_separator
-        above = list(path.values())[:-1]
-        return {
-            "header_path": separator + "".join(title + separator for title in above),
-            **{f"Header_{level}": title for level, title in path.items()},
-        }
+        return {"header_path": separator + "".join(title + separator for title in list(path.values())[:-1])}
 
 
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:

@@ -60,6 +60,9 @@ class LLMRerank(BaseNodePostprocessor):
         return sorted(ranked, key=lambda hit: -hit.get_score())[: max(self._top_n, 0)]
 
 
+StructuredLLMRerank = LLMRerank
+
+
 class RankGPTRerank(BaseNodePostprocessor):
     """The first `top_n` in the order of a model (Sun et al. 2023, "Is ChatGPT Good at Search?", https://arxiv.org/abs/2304.09542).
 

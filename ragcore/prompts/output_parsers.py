@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Generic
+from typing import Any, Generic
 
 from ragcore.prompts.structured_output import Form, parse_form
 from ragcore.prompts.templates import BaseOutputParser
@@ -24,4 +24,18 @@ class PydanticOutputParser(BaseOutputParser, Generic[Form]):
         return f"{query}\n\nReply with JSON and nothing else. It must be valid by this JSON schema:\n{schema}"
 
 
-__all__ = ["BaseOutputParser", "PydanticOutputParser"]
+class LangchainOutputParser(BaseOutputParser):
+    """A parser of LangChain, or any object with `parse(text)` and `get_format_instructions()`."""
+
+    def __init__(self, output_parser: Any) -> None:
+        self.output_parser = output_parser
+
+    def parse(self, output: str) -> Any:
+        """Raises what the parser raises."""
+        return self.output_parser.parse(output)
+
+    def format(self, query: str) -> str:
+        return f"{query}\n\n{self.output_parser.get_format_instructions()}"
+
+
+__all__ = ["BaseOutputParser", "LangchainOutputParser", "PydanticOutputParser"]

@@ -15,6 +15,8 @@ from ragcore.schema import Document, Metadata, TextNode
 from ragcore.storage.atomic_file import replace_file
 from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
+
 
 @dataclass(frozen=True, slots=True)
 class RefDocInfo:

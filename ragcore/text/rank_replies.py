@@ -25,6 +25,14 @@ def parse_scores(reply: str, count: int) -> list[tuple[int, float]]:
     return list(ranked.items())
 
 
+def default_parse_choice_select_answer_fn(answer: str, num_choices: int) -> tuple[list[int], list[float]]:
+    """The numbers of the passages, from 1, and their relevances, in the order of the answer."""
+    pairs = ((int(place) - 1, float(relevance)) for place, relevance in _PAIR.findall(answer))
+    ranked = parse_scores(answer, num_choices) or [pair for pair in pairs if 0 <= pair[0] < num_choices]
+    return [place + 1 for place, _ in ranked], [relevance for _, relevance in ranked]
+
+
+_PAIR = re.compile(r"^[^\d\n]*:\s*(\d+)[^\d\n]*:\s*(\d+)", re.MULTILINE)  # "any_name: 2, other_name: 8"
 _DOC = r"\b(?:doc|document|passage)\b\W*"
 _BETWEEN = r"[^\w\n]{0,15}"
 _VALUE = r"(?:(?<=[\s:=])-)?\d+(?:\.\d+)?"  # a dash after a space or a colon is a sign, any other divides

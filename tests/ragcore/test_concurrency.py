@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ragcore.chat_engine import SimpleChatEngine
-from ragcore.concurrency import awaitable, awaitable_stream, in_threads
+from ragcore.concurrency import awaitable, awaitable_stream, batch_gather, in_threads, iter_batch
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
@@ -178,3 +178,19 @@ def test_the_loop_goes_on_while_a_method_waits() -> None:
         return await asking
 
     assert asyncio.run(both()) == "done"
+
+
+def test_a_batch_of_coroutines_begins_when_the_one_before_has_ended() -> None:
+    running: list[int] = []
+    most: list[int] = []
+
+    async def job(number: int) -> int:
+        running.append(number)
+        most.append(len(running))
+        await asyncio.sleep(0)
+        running.remove(number)
+        return 2 * number
+
+    assert asyncio.run(batch_gather([job(number) for number in range(5)], batch_size=2)) == [0, 2, 4, 6, 8]
+    assert max(most) == 2
+    assert list(iter_batch("abcde", 2)) == [["a", "b"], ["c", "d"], ["e"]]

@@ -39,17 +39,10 @@ def test_each_heading_opens_a_section_named_by_those_above() -> None:
     ]
 
 
-def test_headings_by_rank_join_the_document_s_metadata() -> None:
+def test_the_headings_above_a_section_join_the_metadata_of_its_document() -> None:
     nodes = MarkdownNodeParser()([Document(TEXT, metadata={"file_name": "a.md"})])
     assert dict(nodes[0].metadata) == {"file_name": "a.md", "header_path": "/"}
-    assert dict(nodes[3].metadata) == {
-        "file_name": "a.md",
-        "header_path": "/Railway/Tickets/",
-        "Header_1": "Railway",
-        "Header_2": "Tickets",
-        "Header_3": "C#",
-    }
-    assert dict(nodes[4].metadata) == {"file_name": "a.md", "header_path": "/", "Header_1": "Harbour"}
+    assert dict(nodes[3].metadata) == {"file_name": "a.md", "header_path": "/Railway/Tickets/"}
 
 
 def test_a_skipped_rank_is_not_in_the_path() -> None:
