@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from pytest_rerunfailures import StatusDB
 
 from tests.chroma import end_server
 from tests.sampling import sample
@@ -49,6 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
     examples = settings().max_examples if config.getoption("--all") else settings().max_examples // 4
     settings.register_profile("lectern", settings(), max_examples=examples, deadline=None)
     settings.load_profile("lectern")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A process that runs tests would ask the one that hands them out, byte by byte, how often each has crashed before: three
+    milliseconds of both, for a number that is 0, as a crashed test is not tried again where files are handed out whole."""
+    if hasattr(session.config, "workerinput"):
+        session.config.failures_db.sock.close()  # type: ignore[attr-defined]
+        session.config.failures_db = StatusDB()  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
