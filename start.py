@@ -51,6 +51,8 @@ def test(python: str, arguments: list[str]) -> int:
     """Run the tests named, or all: those in the browser, whose driver leaves its event loop running, beside the others; then
     those with a real language model, which needs the whole processor."""
     pytest = [python, "-m", "pytest", *arguments]
+    # Some images of containers set it; hundreds of processes would compile the application, each for itself.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if arguments not in ([], ["--all"]):
         return subprocess.call(pytest, cwd=HERE)
     # A file's tests share what was made for them; in the order in which files are taken no long one is left for the end.
