@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = kept
     items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
+
+
+def pytest_collection_finish() -> None:
+    """Every `AppTest` would look through all installed packages for components of Streamlit's, which takes most of its time."""
+    if "streamlit.testing.v1" in sys.modules:
+        from streamlit.components.v2 import manifest_scanner
+
+        manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
