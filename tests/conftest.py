@@ -3,6 +3,7 @@ that are kept in memory where there is room."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -20,6 +21,8 @@ from tests.sampling import sample
 HERE = Path(__file__).parent
 MEMORY = Path("/dev/shm")  # of Linux: a disk would be waited for at each commit of each library
 ROOM = 4_000_000_000  # bytes, several times what the files of all tests take
+
+gc.disable()  # until all tests are collected, as nothing of what that makes ever goes
 
 if not os.environ.keys() & {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
@@ -85,8 +88,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Every `AppTest` would look through all installed packages for components of Streamlit's, which takes most of its time."""
-    if "streamlit.testing.v1" in sys.modules:
+    gc.freeze()
+    gc.enable()
+    if "streamlit.testing.v1" in sys.modules:  # each `AppTest` would look for components in all installed packages
         from streamlit.components.v2 import manifest_scanner
 
         manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
