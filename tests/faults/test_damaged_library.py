@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -29,15 +30,22 @@ def main_module() -> Iterator[None]:
     sys.modules["__main__"] = main
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    with closing(Library(tmp_path, embedder=HashEmbedding())) as library:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    with closing(Library(folder, embedder=HashEmbedding())) as library:
         add(library, paragraphs(300, "kettle"), "kettle.txt")
         while worker_of(library).run_once():
             pass
         for number in range(50):
             library.conversations.create(title=f"Conversation {number} " * 20)
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the whole library, to damage."""
+    return shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
 
 
 def overwrite_page(database: Path, table: str, data: bytes) -> None:
@@ -68,7 +76,9 @@ def read_screen(library: Library) -> str:
 
 
 @pytest.mark.parametrize("table", ["conversations", "passages", "files"])
-@pytest.mark.parametrize("data", [b"\xff" * 4096, b"\0" * 4096, b"\x0d\x00\x00\xff\xff\x00\x10" + b"words " * 700], ids=str)
+@pytest.mark.parametrize(
+    "data", [b"\xff" * 4096, b"\0" * 4096, b"\x0d\x00\x00\xff\xff\x00\x10" + b"words " * 700], ids=["ones", "zeros", "words"]
+)
 def test_a_damaged_page_is_said_at_the_start(table: str, data: bytes, folder: Path) -> None:
     overwrite_page(folder / "library.db", table, data)
     with closing(Library(folder, embedder=HashEmbedding())) as library:
