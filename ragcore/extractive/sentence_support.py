@@ -64,9 +64,9 @@ SUPPORTED, WEAK = 1.97, -2.36
 and the thresholds are two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
 docs/quality.md."""
 
-QUOTED = 20.0  # log odds of a sentence that is in the passage word for word
-MOST_SENTENCES = 400  # of all passages of an answer; those with most of its words are compared
-LONGEST_HEADING = 80  # characters
+QUOTED_LOG_ODDS = 20.0  # log odds of a sentence that is in the passage word for word
+MAX_SENTENCES = 400  # of all passages of an answer; those with most of its words are compared
+MAX_HEADING_CHARS = 80  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class SentenceCheck:
         quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
         agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
         if agreeing or (not quoting and row in passage.row):
-            return QUOTED, (agreeing or [claim])[0]
+            return QUOTED_LOG_ODDS, (agreeing or [claim])[0]
         measured, nearest = self._measure(claim, passage)
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
@@ -162,7 +162,7 @@ class SentenceCheck:
     def _read(self, passages: Sequence[str], statements: Sequence[str]) -> list[_Passage]:
         """The passages. Their sentences and the statements are embedded here, in one call."""
         relevant = frozenset(word for text in statements for word in content_words(text))
-        known = [_read(text, relevant, MOST_SENTENCES // len(passages) or 1) for text in passages]
+        known = [_read(text, relevant, MAX_SENTENCES // len(passages) or 1) for text in passages]
         sentences = [sentence for passage in known for sentence in passage.sentences]
         if sentences and statements:
             self.reader.vectors.embed([*sentences, *statements])
@@ -201,7 +201,7 @@ def claims_nothing(text: str, after: str) -> bool:
         return True
     if points_at_passage(text) or _says_not_found(text):
         return True
-    return len(text) <= LONGEST_HEADING and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
+    return len(text) <= MAX_HEADING_CHARS and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
 
 
 def points_at_passage(text: str) -> bool:
