@@ -94,17 +94,12 @@ class SentenceCheck:
 
     def check(self, answer: str, passages: Sequence[str]) -> list[CheckedSentence]:
         """Each sentence of the answer in order; [n] in it cites `passages[n - 1]`. Without passages every claim is absent."""
-        sentences = [
-            # A list item is not a heading, so the text after it does not matter.
-            (
-                CheckedSentence(start, end, text),
-                cited,
-                claims_nothing(text, "" if LISTED.match(answer, start) else answer[end:]),
-            )
-            for start, end, text, cited in claims(answer)
-        ]
-        known = self._read(passages, [sentence.text for sentence, _, nothing in sentences if not nothing])
-        return [sentence if nothing else self._judge(sentence, cited, known) for sentence, cited, nothing in sentences]
+        sentences: list[tuple[CheckedSentence, Sequence[int], bool]] = []
+        for start, end, text, cited in claims(answer):
+            after = "" if LISTED.match(answer, start) else answer[end:]  # a list item is not a heading
+            sentences.append((CheckedSentence(start, end, text), cited, not claims_nothing(text, after)))
+        known = self._read(passages, [sentence.text for sentence, _, is_claim in sentences if is_claim])
+        return [self._judge(sentence, cited, known) if is_claim else sentence for sentence, cited, is_claim in sentences]
 
     def odds(self, claim: str, passages: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,): the log odds that each passage supports it."""
