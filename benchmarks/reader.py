@@ -197,7 +197,7 @@ def print_table(name: str, asked: Sequence[Case], embedder: Embedder) -> None:
 
 
 def fit_weights(data: Path, embedder: Embedder, sets: Sequence[str]) -> None:
-    features.EMBEDDED = TO_FIT
+    features.MAX_EMBEDDED = TO_FIT
     vectors = Reader(embedder).vectors
     cases, measured, rights = [], [], []
     for name in sets:

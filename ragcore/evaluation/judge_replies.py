@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:[.,]\d+)?)(?:\s*(?:/|out of|of)\s*(\d+
 _LEADING = re.compile(rf"\W*(?>{_NUMBER.pattern})(?![^\S\n]+(?!points?\b|because\b|since\b|as\b)\w)")
 _GRADE = re.compile(r"\b(?:score|grade|rating)\b\D{0,12}" + _NUMBER.pattern, re.IGNORECASE)
 
-HIGHEST = 5.0
+MAX_GRADE = 5.0
 
 
 def parse_yes_no(reply: str) -> bool | None:
@@ -39,9 +39,9 @@ def parse_grade(reply: str) -> float | None:
     match = _LEADING.match(text) or _GRADE.search(text) or _NUMBER.search(text.partition("\n")[0])
     if match is None:
         return None
-    highest = float(match.group(2) or HIGHEST)
-    number = float(match.group(1).replace(",", ".")) * HIGHEST / (highest or HIGHEST)
-    return number if 1 <= number <= HIGHEST else None
+    highest = float(match.group(2) or MAX_GRADE)
+    number = float(match.group(1).replace(",", ".")) * MAX_GRADE / (highest or MAX_GRADE)
+    return number if 1 <= number <= MAX_GRADE else None
 
 
 def parse_preference(reply: str) -> float | None:

@@ -19,8 +19,8 @@ from ragcore.text.key_phrases import is_distinctive, keywords
 from ragcore.text.keywords import content_words
 
 DISTINCTIVE = 3  # words of a passage in a question about it
-MOST_TRIED = 12  # keywords of a passage
-LEAST_WORDS = 2  # content words in a question
+MAX_TRIED = 12  # keywords of a passage
+MIN_WORDS = 2  # content words in a question
 
 _ABOUT = {
     "en": "What is said about {}?",
@@ -42,14 +42,14 @@ def generate_questions_by_rule(nodes: Iterable[TextNode]) -> Iterator[Question]:
     """At most one question per passage: first the questions about a sentence, then those about words."""
     others = []
     for node in nodes:
-        questions = (each for each in questions_of_sentences(node.text) if len(content_words(each)) >= LEAST_WORDS)
+        questions = (each for each in questions_of_sentences(node.text) if len(content_words(each)) >= MIN_WORDS)
         question = next(questions, None)
         if question is None:
             others.append(node)
         else:
             yield Question(question, expected=(_source_of(node),))
     for node in others:
-        words = [word for word in keywords(node.text, MOST_TRIED) if is_distinctive(word)][:DISTINCTIVE]
+        words = [word for word in keywords(node.text, MAX_TRIED) if is_distinctive(word)][:DISTINCTIVE]
         if len(words) == DISTINCTIVE:
             yield Question(_ABOUT[language_of(node.text)].format(", ".join(words)), expected=(_source_of(node),))
 

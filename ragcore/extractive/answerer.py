@@ -44,8 +44,8 @@ Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
 NO_MODEL = fixed_replies.NO_MODEL["en"]
 
-TRIED = 4  # candidates for each requested question
-MOST_KEYWORDS = 10  # by default
+CANDIDATES_PER_QUESTION = 4  # candidates for each requested question
+MAX_KEYWORDS = 10  # by default
 
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
@@ -143,7 +143,7 @@ class ExtractiveLLM(LLM):
             case Task.DIRECTION:
                 return choices.direction(query, "\n\n".join(passage.text for passage in passages))
             case Task.KEYWORDS:
-                most = _number(variables, "max_keywords", MOST_KEYWORDS)
+                most = _number(variables, "max_keywords", MAX_KEYWORDS)
                 return f"KEYWORDS: {', '.join(keywords(as_text(variables['text']), most))}"
             case Task.TITLE:
                 return self._title(passages, of_parts=call.prompt.name == wording.TITLE_OF_DOCUMENT.name)
@@ -204,7 +204,7 @@ class ExtractiveLLM(LLM):
         return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())] if titles else ""
 
     def _questions(self, passages: Sequence[Passage], most: int) -> str:
-        tried = islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most)
+        tried = islice(questions_in("\n\n".join(passage.text for passage in passages)), CANDIDATES_PER_QUESTION * most)
         answered = (question for question in tried if self.read(question, passages).outcome == "answer")
         return "\n".join(islice(answered, most))
 

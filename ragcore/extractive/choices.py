@@ -12,7 +12,7 @@ import numpy as np
 from ragcore.extractive.reader import Reader
 from ragcore.prompts.prompt import Choice, Passage, ToolCard
 from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import LEANS, Quote
+from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -58,7 +58,7 @@ def direction(query: str, passage: str) -> str:
     if match := _BEFORE_OR_AFTER.search(query):
         return "previous" if match["before"] else "next"
     text = passage.strip()
-    if LEANS.match(text) or text[:1].islower():
+    if DEPENDS_ON_PREVIOUS.match(text) or text[:1].islower():
         return "previous"
     return "next" if text and not _SENTENCE_END.search(text) else "none"
 

@@ -17,9 +17,9 @@ from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import content_words, words
 from ragcore.text.language import language_of
 
-ENOUGH = 6  # content words; a message of so many does not depend on others
-NAMED = 2  # content words before a pronoun; with so many, it may refer to them
-FEW = 4  # words; a message of so many with one content word is no sentence
+SELF_CONTAINED = 6  # content words; a message of so many does not depend on others
+MIN_BEFORE_PRONOUN = 2  # content words before a pronoun; with so many, it may refer to them
+FRAGMENT_WORDS = 4  # words; a message of so many with one content word is no sentence
 MAX_TOPIC = 8  # words in brackets
 UNSPACED = ("zh", "ja")
 
@@ -83,15 +83,15 @@ def depends_on_context(question: str) -> bool:
 def _dependence(question: str) -> Literal["goes on", "points", "scrap", ""]:
     """The way in which the question depends on earlier messages. "IT" is no pronoun, except in a text in capitals."""
     own, language = _size(question), language_of(question)
-    if own >= ENOUGH:
+    if own >= SELF_CONTAINED:
         return ""
     for opening, pointing in [_PATTERNS[language]] if language in _PATTERNS else _PATTERNS.values():
         if opening.match(question):
             return "goes on"
         pronoun = next((each for each in pointing.finditer(question) if question.isupper() or not each[0].isupper()), None)
-        if pronoun and (own <= NAMED or _size(question[: pronoun.start()]) < NAMED):
+        if pronoun and (own <= MIN_BEFORE_PRONOUN or _size(question[: pronoun.start()]) < MIN_BEFORE_PRONOUN):
             return "points"
-    return "scrap" if own == 0 or (own == 1 and len(words(question)) <= FEW) else ""
+    return "scrap" if own == 0 or (own == 1 and len(words(question)) <= FRAGMENT_WORDS) else ""
 
 
 def _size(text: str) -> float:

@@ -19,9 +19,9 @@ from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import quotes_in
 
 SHORT_ANSWER = 6  # words; such an answer with a number or a name need not repeat words of the question
-TIED = 0.1  # difference of two scores, 0 to 1; below it neither answer is better
-MOST_RIGHT_WITH_ANOTHER_NUMBER = 0.25  # largest score, 0 to 1, of an answer with a wrong number, or a wrong "not"
-BRIEF = 60  # words
+TIE_MARGIN = 0.1  # difference of two scores, 0 to 1; below it neither answer is better
+MAX_SCORE_IF_DIFFERENT = 0.25  # largest score, 0 to 1, of an answer with a wrong number, or a wrong "not"
+BRIEF_WORDS = 60  # words
 
 
 class Judge:
@@ -59,7 +59,7 @@ class Judge:
     def judge_guidelines(self, guidelines: str, query: str, response: str) -> str:
         """Checks whether it answers, and the length, numbers and citations that guidelines may require."""
         text = MARKS.sub("", response)
-        if re.search(r"\b(?:brief|short|concise|succinct)", guidelines, re.IGNORECASE) and len(text.split()) > BRIEF:
+        if re.search(r"\b(?:brief|short|concise|succinct)", guidelines, re.IGNORECASE) and len(text.split()) > BRIEF_WORDS:
             return f"NO It has {len(text.split())} words."
         if re.search(r"\b(?:number|statistic|figure|quantit)", guidelines, re.IGNORECASE) and not figures_in(text):
             return "NO It has no number."
@@ -77,7 +77,7 @@ class Judge:
         """ "A", "B" or "TIE" with a reason."""
         one, two = (self._correctness(query, text, reference) for text in (response, second))
         goal = "the right answer" if reference.strip() else "the question"
-        if abs(one - two) < TIED:
+        if abs(one - two) < TIE_MARGIN:
             return f"TIE Both are equally near to {goal}."
         return f"{'A' if one > two else 'B'} It is nearer to {goal}."
 
@@ -102,7 +102,7 @@ class Judge:
         coverage = len(expected & set(content_words(answer))) / max(len(expected), 1)
         score = float(coverage + self._reader.vectors.similarity(right, [answer])[0]) / 2
         differs = missing_figures(figures_in(right), readings_in(answer)) or is_negated(right) != is_negated(answer)
-        return min(score, MOST_RIGHT_WITH_ANOTHER_NUMBER) if differs else score
+        return min(score, MAX_SCORE_IF_DIFFERENT) if differs else score
 
 
 def _claims(response: str) -> str:

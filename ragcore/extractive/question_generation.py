@@ -15,8 +15,8 @@ from ragcore.text import language
 from ragcore.text.key_phrases import in_ordinary_case, is_distinctive, keywords
 from ragcore.text.quotable_sentences import quotes_in
 
-MOST_TOPICS = 12
-LONGEST = 15  # words of a question
+MAX_TOPICS = 12
+MAX_WORDS = 15  # words of a question
 
 _QUESTION = re.compile(r"[?？؟]$")
 _QUESTION_AT_START = re.compile(r"[^.!?？؟]{6,}[?？؟]")  # at the beginning of a quote with its short answer
@@ -50,7 +50,7 @@ def questions_of_sentences(text: str, whole: str = "") -> Iterator[str]:
 def _unique(questions: Iterable[str]) -> Iterator[str]:
     seen: set[str] = set()
     for question in questions:
-        if question not in seen and len(question.split()) <= LONGEST:
+        if question not in seen and len(question.split()) <= MAX_WORDS:
             seen.add(question)
             yield question
 
@@ -59,7 +59,7 @@ def topics_in(text: str) -> Iterator[str]:
     """The headings of the text that are no questions, then its keywords, the best first."""
     leads = dict.fromkeys(quote.lead for quote in quotes_in(text, number=0) if quote.lead)
     headings = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
-    yield from (in_ordinary_case(topic, text) for topic in [*headings, *keywords(text, MOST_TOPICS)] if is_distinctive(topic))
+    yield from (in_ordinary_case(topic, text) for topic in [*headings, *keywords(text, MAX_TOPICS)] if is_distinctive(topic))
 
 
 def language_of(text: str) -> str:

@@ -25,7 +25,7 @@ from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
 from ragcore.text.keywords import content_words
 from ragcore.text.language import language_of
-from ragcore.text.quotable_sentences import LEANS, Quote, distinct, introduces_list, quotes_in, with_lists
+from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote, distinct, introduces_list, quotes_in, with_lists
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,8 +35,8 @@ ANSWER_MARGIN = 4.0  # maximum difference of log odds between the best sentence 
 ITEM_MARGIN = 2.0  # the same if the best one is a row or a list item, because its neighbours are similar
 NEXT_TO = (0, 1, -1)  # steps from one of the best two sentences to its quoted neighbours
 AROUND = (0, 1, -1, 2, -2)  # the same for further sentences
-SECTION = 400  # characters below one heading, up to which all of it is quoted
-CLOSEST = 1200  # characters of closest passages, without headings and introductions of lists
+MAX_SECTION = 400  # characters below one heading, up to which all of it is quoted
+MAX_CLOSEST = 1200  # characters of closest passages, without headings and introductions of lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: f
 
 
 def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """Up to CLOSEST characters: the rows of the best two sentences and their neighbours, of the beginnings of
+    """Up to MAX_CLOSEST characters: the rows of the best two sentences and their neighbours, of the beginnings of
     other passages, and of further sentences, two by two, with those around them. By passage, best first."""
     order = _best_first(log_odds, quotes)
     closest = {quotes[row].passage for row in order[:2]}
@@ -144,7 +144,7 @@ def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     chars = 0
     for at in dict.fromkeys([*_around(order[:2], NEXT_TO, quotes), *beginnings.values(), *further]):
         length = len(quotes[at].text)
-        if not chosen or chars + length <= CLOSEST:
+        if not chosen or chars + length <= MAX_CLOSEST:
             chosen.append(at)
             chars += length
     return _by_passage(chosen, quotes)
@@ -176,7 +176,7 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
     with words or a number of the question that the sentence below it lacks."""
     chosen: dict[int, None] = {}
     for row in rows:
-        leans = _follows(row, quotes) and LEANS.match(quotes[row].text)
+        leans = _follows(row, quotes) and DEPENDS_ON_PREVIOUS.match(quotes[row].text)
         chosen |= dict.fromkeys([row - 1, row] if leans else _item(row, quotes))
         if row + 1 < len(quotes) and _follows(row + 1, quotes):
             after = quotes[row + 1]
@@ -215,11 +215,11 @@ def _needs_heading(question: str, quote: Quote) -> bool:
 
 def _section(question: str, row: int, quotes: Sequence[Quote]) -> list[int]:
     """The rows below the heading of this one, if only the heading has a word of the question: any of them may
-    answer. [] if they have more than SECTION characters."""
+    answer. [] if they have more than MAX_SECTION characters."""
     if not _needs_heading(question, quotes[row]):
         return []
     rows = [at for at, quote in enumerate(quotes) if (quote.passage, quote.lead) == (quotes[row].passage, quotes[row].lead)]
-    return rows if sum(len(quotes[at].text) for at in rows) <= SECTION else []
+    return rows if sum(len(quotes[at].text) for at in rows) <= MAX_SECTION else []
 
 
 def _item(row: int, quotes: Sequence[Quote]) -> list[int]:

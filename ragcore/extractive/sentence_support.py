@@ -64,9 +64,9 @@ SUPPORTED, WEAK = 1.97, -2.36
 and the thresholds are two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
 docs/quality.md."""
 
-QUOTED = 20.0  # log odds of a sentence that is in the passage word for word
-MOST_SENTENCES = 400  # of all passages of an answer; those with most of its words are compared
-LONGEST_HEADING = 80  # characters
+QUOTED_LOG_ODDS = 20.0  # log odds of a sentence that is in the passage word for word
+MAX_SENTENCES = 400  # of all passages of an answer; those with most of its words are compared
+MAX_HEADING_CHARS = 80  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +94,12 @@ class SentenceCheck:
 
     def check(self, answer: str, passages: Sequence[str]) -> list[CheckedSentence]:
         """Each sentence of the answer in order; [n] in it cites `passages[n - 1]`. Without passages every claim is absent."""
-        sentences = [
-            # A list item is not a heading, so the text after it does not matter.
-            (
-                CheckedSentence(start, end, text),
-                cited,
-                claims_nothing(text, "" if LISTED.match(answer, start) else answer[end:]),
-            )
-            for start, end, text, cited in claims(answer)
-        ]
-        known = self._read(passages, [sentence.text for sentence, _, nothing in sentences if not nothing])
-        return [sentence if nothing else self._judge(sentence, cited, known) for sentence, cited, nothing in sentences]
+        sentences: list[tuple[CheckedSentence, Sequence[int], bool]] = []
+        for start, end, text, cited in claims(answer):
+            after = "" if LISTED.match(answer, start) else answer[end:]  # a list item is not a heading
+            sentences.append((CheckedSentence(start, end, text), cited, not claims_nothing(text, after)))
+        known = self._read(passages, [sentence.text for sentence, _, is_claim in sentences if is_claim])
+        return [self._judge(sentence, cited, known) if is_claim else sentence for sentence, cited, is_claim in sentences]
 
     def odds(self, claim: str, passages: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,): the log odds that each passage supports it."""
@@ -132,7 +127,7 @@ class SentenceCheck:
         quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
         agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
         if agreeing or (not quoting and row in passage.row):
-            return QUOTED, (agreeing or [claim])[0]
+            return QUOTED_LOG_ODDS, (agreeing or [claim])[0]
         measured, nearest = self._measure(claim, passage)
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
@@ -162,7 +157,7 @@ class SentenceCheck:
     def _read(self, passages: Sequence[str], statements: Sequence[str]) -> list[_Passage]:
         """The passages. Their sentences and the statements are embedded here, in one call."""
         relevant = frozenset(word for text in statements for word in content_words(text))
-        known = [_read(text, relevant, MOST_SENTENCES // len(passages) or 1) for text in passages]
+        known = [_read(text, relevant, MAX_SENTENCES // len(passages) or 1) for text in passages]
         sentences = [sentence for passage in known for sentence in passage.sentences]
         if sentences and statements:
             self.reader.vectors.embed([*sentences, *statements])
@@ -201,7 +196,7 @@ def claims_nothing(text: str, after: str) -> bool:
         return True
     if points_at_passage(text) or _says_not_found(text):
         return True
-    return len(text) <= LONGEST_HEADING and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
+    return len(text) <= MAX_HEADING_CHARS and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
 
 
 def points_at_passage(text: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from ragcore.extractive.summary_requests import topic_of
 from ragcore.text.keywords import content_words
 
-NAMED = 0.65  # least share of the idf of a name's words that a question must have to name the document
+MIN_SHARE = 0.65  # least share of the idf of a name's words that a question must have to name the document
 KINDS = (  # words for a document
     r"(?:documents?|texts?|passages?|articles?|papers?|essays?|files?|reports?|(?:hand)?books?|manuals?|guide(?:line)?s?"
     r"|leaflets?|brochures?|chapters?|slides?|presentations?|letters?|e-?mails?|notes?|minutes|contracts?|agreements?"
@@ -42,7 +42,7 @@ def find_named(question: str, documents: Iterable[str]) -> set[str]:
     def weight(of_name: set[str]) -> float:
         return sum(idf[word] for word in sorted(of_name))
 
-    return {name for name, own in words.items() if weight(own) > 0 and NAMED * weight(own) <= weight(own & in_question)}
+    return {name for name, own in words.items() if weight(own) > 0 and MIN_SHARE * weight(own) <= weight(own & in_question)}
 
 
 def find_titled(topic: str, documents: Iterable[str]) -> set[str]:

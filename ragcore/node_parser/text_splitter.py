@@ -14,7 +14,7 @@ from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
 logger = logging.getLogger(__name__)
 
-FEW = 50  # tokens: chunks with less room than this are mostly metadata
+MIN_ROOM = 50  # tokens: chunks with less room than this are mostly metadata
 
 
 class TokenSplitter(NodeParser):
@@ -93,7 +93,7 @@ class TokenSplitter(NodeParser):
         if self.include_metadata and source.metadata:
             heads = [metadata_text(source, mode) for mode in (MetadataMode.EMBED, MetadataMode.LLM)]
             room = self._room_beside(heads, f"The metadata of document {source.id_!r}")
-        if room < min(FEW, self.chunk_size):
+        if room < min(MIN_ROOM, self.chunk_size):
             logger.warning("metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size)
         return [Cut(start, end) for start, end in self.split_spans(source.text, chunk_size=room)]
 

@@ -22,19 +22,19 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise, takewhile
 
 MERGED = "\0"  # in place of a cell, where the cell before it spans several columns or the one above it several rows
-LONGEST_NAME = 60  # characters of a column's name in each row; the first line has the whole name
-LONGEST_LINE = 600  # characters, about a passage
+MAX_NAME = 60  # characters of a column's name in each row; the first line has the whole name
+MAX_LINE = 600  # characters, about a passage
 HEAD = 24  # rows in which the names of columns are searched
 NAME_ROWS = 4  # maximum number of rows with names of columns
 FACTS = 3  # minimum number of labels in a form
 SIDE_BY_SIDE = 500  # rows in which tables side by side are searched
-APART = 2  # empty rows that always separate two tables
-FAR = 3  # empty columns that always separate two tables
+SEPARATING_ROWS = 2  # empty rows that always separate two tables
+SEPARATING_COLUMNS = 3  # empty columns that always separate two tables
 # Cells may repeat this many characters by their spans, and SPANNED times the characters of the table. After that each cell
 # spans one column and one row.
-MOST_SPANNED = 1_000
+MAX_SPANNED = 1_000
 SPANNED = 10
-MOST_TEXT = 2 / 3  # of the values of a form may have no digits
+MAX_TEXT = 2 / 3  # of the values of a form may have no digits
 
 _NUMBER = re.compile(r"\W*\d[\d\s.,'’/:^-]*\W*[A-Za-z]{0,2}\W*")
 _PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019, 2019 (a)
@@ -79,7 +79,7 @@ class _Header:
         start = " ".join(filter(None, (key, self.common))) + divider if key or self.common else ""
         line = start + parts[0]
         for part in parts[1:]:
-            if len(line) + len(part) > LONGEST_LINE > 3 * len(start):
+            if len(line) + len(part) > MAX_LINE > 3 * len(start):
                 yield line
                 line = start + part
             else:
@@ -124,7 +124,7 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
     [['Fares', '\\x00'], ['\\x00'], ['Adult', 'up'], ['Adult', 'down']]
     """
     below: dict[int, tuple[int, str]] = {}  # by column: how many more rows a cell spans, and its text
-    room = MOST_SPANNED
+    room = MAX_SPANNED
     for row in rows:
         cells: list[str] = []
         begins = False
@@ -186,7 +186,7 @@ def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
         return []
     parts = [[list(row[run[0] : run[-1] + 1]) for row in rows] for run in runs]
     filled = [[number for number, row in enumerate(part) if _texts(row)] for part in parts]
-    far = min(after[0] - before[-1] - 1 for before, after in pairwise(runs)) >= FAR
+    far = min(after[0] - before[-1] - 1 for before, after in pairwise(runs)) >= SEPARATING_COLUMNS
     heads = [[row for row in part if _texts(row)][:HEAD] for part in parts]
     alike = bool(heads[0][0][0]) and len({head[0][0] for head in heads}) == 1
     if not (far or alike) and len({(each[0], each[-1]) for each in filled}) == 1:
@@ -202,8 +202,8 @@ def _continues(head: Sequence[Sequence[str]], above: _Above, gap: int) -> bool:
     kinds = _kinds_of_columns(head)
     alike = [kind is None or (place < len(above.kinds) and kind == above.kinds[place]) for place, kind in enumerate(kinds)]
     if all(alike):
-        return gap < APART or True in kinds
-    return gap < APART and all(alike[1:]) and True in kinds[1:]
+        return gap < SEPARATING_ROWS or True in kinds
+    return gap < SEPARATING_ROWS and all(alike[1:]) and True in kinds[1:]
 
 
 def _kinds_of_columns(rows: Sequence[Sequence[str]]) -> list[bool | None]:
@@ -310,7 +310,7 @@ def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_
         return False
     if names_first or not top[0][0] or len(top) > 1:
         return len(filled) > 1
-    short = all(len(name) <= LONGEST_NAME for name in filled) and len(set(filled)) == len(filled)
+    short = all(len(name) <= MAX_NAME for name in filled) and len(set(filled)) == len(filled)
     return any(_mostly(_NUMBER, cells) for cells in columns) or (len(filled) == len(names) > 2 and short)
 
 
@@ -357,13 +357,13 @@ def _find_facts(
         return places if len(places) == 1 < len(families) and 2 * max(counts.values()) <= len(values[0]) else []
     if {_kind(rows[0][value]) for _, value in places} == {"text"} and len(set(chain(*kinds)) - {"text"}) < 2:
         return []
-    if any(each["text"] > MOST_TEXT * each.total() or len(each) < len(places) for each in kinds):
+    if any(each["text"] > MAX_TEXT * each.total() or len(each) < len(places) for each in kinds):
         return []
     return [] if top and any(2 * max(each.values()) > each.total() for each in kinds) else places
 
 
 def _kind(value: str) -> str:
-    start = value[:LONGEST_NAME]
+    start = value[:MAX_NAME]
     if not any(map(str.isdigit, start)):
         return "text"
     return next((kind.pattern for kind in _KINDS if kind.fullmatch(start)), "")
@@ -420,5 +420,5 @@ def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:
 def _short(name: str) -> str:
     """The name as it stands in each row: without the separators of cells, and shortened in the middle if it is long."""
     name = name.rstrip(":").replace("; ", ", ").replace(": ", ", ")
-    half = LONGEST_NAME // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"
+    half = MAX_NAME // 2
+    return name if len(name) <= MAX_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"

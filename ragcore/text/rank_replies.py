@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-MOST = 10.0
+MAX_RELEVANCE = 10.0
 
 
 def parse_ranking(reply: str, count: int) -> list[tuple[int, float]]:
@@ -12,7 +12,7 @@ def parse_ranking(reply: str, count: int) -> list[tuple[int, float]]:
 
     Numbers above `count` are ignored. A relevance is cut to 0 to 10, and a missing one counts as 1.
     """
-    return [(place, min(max(relevance, 0.0), MOST)) for place, relevance in parse_scores(reply, count)]
+    return [(place, min(max(relevance, 0.0), MAX_RELEVANCE)) for place, relevance in parse_scores(reply, count)]
 
 
 def parse_scores(reply: str, count: int) -> list[tuple[int, float]]:

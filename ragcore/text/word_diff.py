@@ -16,8 +16,8 @@ Kind: TypeAlias = Literal["same", "removed", "added"]
 _WORD = re.compile(
     r"\s*(?:\[\d+\]|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|[^\w\s])|\s+"
 )
-_ISLAND = 2  # words in common between two differences, up to which these are one
-_LONG = 3000  # words; in longer texts the most frequent words do not begin a match, which would take minutes
+_MAX_ISLAND = 2  # words in common between two differences, up to which these are one
+_LONG_TEXT = 3000  # words; in longer texts the most frequent words do not begin a match, which would take minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,10 @@ def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind,
 
 def _in_common(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
     """(place in each, number of words) of each common stretch; the last is empty."""
-    matcher = SequenceMatcher(None, before, after, autojunk=max(len(before), len(after)) > _LONG)
+    matcher = SequenceMatcher(None, before, after, autojunk=max(len(before), len(after)) > _LONG_TEXT)
     end = (len(before), len(after))
     return [
         (place, other, length)
         for place, other, length in matcher.get_matching_blocks()
-        if length > _ISLAND or (place, other) == (0, 0) or (place + length, other + length) == end
+        if length > _MAX_ISLAND or (place, other) == (0, 0) or (place + length, other + length) == end
     ]

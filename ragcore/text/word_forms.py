@@ -32,9 +32,7 @@ synthesis syntheses, thesis theses, thief thieves, tooth teeth, vertebra vertebr
 wolf wolves, woman women
 """
 
-USUAL: dict[str, str] = {}
-"""The usual form of each irregular one, both in small letters."""
+_WORDS = [line.split() for line in f"{_VERBS},{_NOUNS}".split(",")]  # the usual form of a word, then its irregular forms
 
-for _line in f"{_VERBS},{_NOUNS}".split(","):
-    _usual, *_forms = _line.split()
-    USUAL.update(dict.fromkeys(_forms, _usual))
+USUAL = {form: usual for usual, *forms in _WORDS for form in forms}
+"""The usual form of each irregular one, both in small letters."""

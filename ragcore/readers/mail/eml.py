@@ -15,7 +15,7 @@ from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.mail.attachments import attached_texts, file_name, is_attached
 from ragcore.readers.mail.invitations import event_text
-from ragcore.readers.mail.message_parsing import LONGEST_PARSED, parse_message, parts_of, payload_of
+from ragcore.readers.mail.message_parsing import MAX_PARSED, parse_message, parts_of, payload_of
 from ragcore.readers.mail.quoted_replies import remove_quote_marks, write_headers
 from ragcore.readers.page_spans import join_pages
 from ragcore.readers.web.html_text import html_text
@@ -64,7 +64,7 @@ def header(message: EmailMessage, name: str) -> str:
         return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
         value = str(
-            message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
+            message.get(name, "") if len(raw) <= MAX_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
         )
     except (ValueError, IndexError, AttributeError, TypeError, LookupError, RecursionError, HeaderParseError):
         # The standard library's parser fails on some malformed addresses, which are then not decoded.

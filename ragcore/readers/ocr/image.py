@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif")
 PARSERS = ("PIL.ImageOps",)
 
-SMALL = 1000  # pixels of the longer side; smaller pictures are enlarged, as readable letters are at least 20 pixels high
+SMALL_SIDE = 1000  # pixels of the longer side; smaller pictures are enlarged, as readable letters are at least 20 pixels high
 ENLARGEMENT = 2.5
 MAX_SIDE = 2000  # pixels of the longer side of a rendered picture
 
@@ -106,6 +106,6 @@ def _upright(picture: Image, name: str) -> Image:
     upright = ImageOps.exif_transpose(picture)
     if "A" in upright.getbands() or upright.mode == "P":  # transparent pixels become white
         upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright.convert("RGBA"))
-    if max(upright.size) < SMALL:
+    if max(upright.size) < SMALL_SIDE:
         upright = upright.resize((round(upright.width * ENLARGEMENT), round(upright.height * ENLARGEMENT)))
     return upright

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.readers.encodings import clean
 from ragcore.readers.ocr.reading_order import Box, reading_order
-from ragcore.readers.ocr.recognised_page import FEWEST_UNREAD, UNREAD, Line, RecognisedPage, Word
+from ragcore.readers.ocr.recognised_page import MIN_CONFIDENCE, MIN_UNREAD, Line, RecognisedPage, Word
 from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LONGEST_SIDE = 2000  # pixels; a larger picture takes longer and is not read better
-GUESSED = 0.6  # score of a line with letters that the models do not know; other lines have nearly 1
-DENSE = 0.5  # characters per square of a line's box; lines of unknown letters have fewer
+MAX_SIDE = 2000  # pixels; a larger picture takes longer and is not read better
+KNOWN_SCORE = 0.6  # score of a line with letters that the models do not know; other lines have nearly 1
+KNOWN_DENSITY = 0.5  # characters per square of a line's box; lines of unknown letters have fewer
 _WIDE = "\u2e80-\u9fff\uff00-\uffef"
 _WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
@@ -56,7 +56,7 @@ def _engine() -> Any:
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
     # Without a path, rapidocr would download the model.
     models = {f"{part}.model_path": path for part, path in _models().items()}
-    settings = {"log_level": "critical", "text_score": 0.0, "max_side_len": LONGEST_SIDE}
+    settings = {"log_level": "critical", "text_score": 0.0, "max_side_len": MAX_SIDE}
     return RapidOCR(params={**threads, **models, **{f"Global.{name}": value for name, value in settings.items()}})
 
 
@@ -75,7 +75,7 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
         words = [word for box in row for word in _words(corners[box.line], output.txts[box.line], output.scores[box.line])]
         lines.append(Line(tuple(words), starts_paragraph, sum(_capacity(corners[box.line]) for box in row)))
     page = RecognisedPage(lines, picture.width, picture.height)
-    if page.confidence >= UNREAD or sum(line.letters for line in lines) >= FEWEST_UNREAD:
+    if page.confidence >= MIN_CONFIDENCE or sum(line.letters for line in lines) >= MIN_UNREAD:
         return page
     # The output has no lines without any known letter.
     detected = _engine()(pixels, use_cls=False, use_rec=False).boxes
@@ -137,6 +137,6 @@ def _capacity(corners: _Corners) -> int:
 
 def _confidence(corners: _Corners, text: str, score: float) -> float:
     """0 to 1, from the score and from the number of characters compared to the size of the line."""
-    density = min(sum(not sign.isspace() for sign in text) / max(DENSE * _capacity(corners), 1.0), 1.0)
+    density = min(sum(not sign.isspace() for sign in text) / max(KNOWN_DENSITY * _capacity(corners), 1.0), 1.0)
     known = reads(language_of(text))
-    return density * min(max((score - GUESSED) / (1 - GUESSED), 0.0), 1.0) if known else 0.0
+    return density * min(max((score - KNOWN_SCORE) / (1 - KNOWN_SCORE), 0.0), 1.0) if known else 0.0

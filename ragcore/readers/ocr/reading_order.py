@@ -7,11 +7,11 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
-CROSSING = 0.25  # maximum share of the lines that cross the gap between two columns, such as titles and footers
-FEWEST = 3  # minimum number of lines on each side of such a gap
-FILLED = 0.6  # of a column's width: a line of running text is longer, a cell of a table shorter
-LONG = 8  # line heights: a line of running text is longer, a cell of a table shorter
-SPACE = 0.8  # minimum line heights between two paragraphs
+MAX_CROSSING = 0.25  # maximum share of the lines that cross the gap between two columns, such as titles and footers
+MIN_LINES = 3  # minimum number of lines on each side of such a gap
+FULL_LINE = 0.6  # of a column's width: a line of running text is longer, a cell of a table shorter
+LONG_LINE = 8  # line heights: a line of running text is longer, a cell of a table shorter
+PARAGRAPH_SPACE = 0.8  # minimum line heights between two paragraphs
 
 
 class Box(NamedTuple):
@@ -54,7 +54,7 @@ def _split(boxes: Sequence[Box], gap: float) -> Iterator[list[Box]]:
 
 def _find_gap(boxes: Sequence[Box]) -> float | None:
     """The x between two columns of running text that the fewest lines cross; None if there is one column."""
-    best, fewest = None, CROSSING * len(boxes)
+    best, fewest = None, MAX_CROSSING * len(boxes)
     for x in sorted({box.x1 + 1 for box in boxes}):
         before = [box for box in boxes if box.x1 <= x]
         after = [box for box in boxes if box.x0 >= x]
@@ -68,7 +68,7 @@ def _find_gap(boxes: Sequence[Box]) -> float | None:
 
 def _is_running_text(boxes: Sequence[Box]) -> bool:
     """Whether the lines fill the width of their columns and are longer than the cells of a table."""
-    if len(boxes) < FEWEST:
+    if len(boxes) < MIN_LINES:
         return False
     columns: list[tuple[float, float]] = []
     for box in sorted(boxes):
@@ -78,7 +78,7 @@ def _is_running_text(boxes: Sequence[Box]) -> bool:
             columns.append((box.x0, box.x1))
     width = median(box.x1 - box.x0 for box in boxes)
     widest = max(x1 - x0 for x0, x1 in columns)
-    return width >= FILLED * widest and width >= LONG * median(box.height for box in boxes)
+    return width >= FULL_LINE * widest and width >= LONG_LINE * median(box.height for box in boxes)
 
 
 def _overlap(one: Sequence[Box], other: Sequence[Box]) -> bool:
@@ -98,5 +98,5 @@ def _rows(boxes: Sequence[Box]) -> list[tuple[Row, bool]]:
     starts = [True]
     for above, row in pairwise(rows):
         space = min(box.top for box in row) - max(box.bottom for box in above)
-        starts.append(space > SPACE * min(row[0].height, above[0].height))
+        starts.append(space > PARAGRAPH_SPACE * min(row[0].height, above[0].height))
     return [(sorted(row), start) for row, start in zip(rows, starts, strict=False)]

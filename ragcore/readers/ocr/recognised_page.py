@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-UNREAD = 0.4  # confidence; a line with less has no letters, or letters that the engine does not know
-TRUSTED = 0.7  # minimum confidence of a page; with less, other engines and turns are tried
-FEWEST_UNREAD = 15  # minimum letters of unread lines that are reported
-UNREAD_SHARE = 0.2  # minimum share of the letters of a page in unread lines that are reported
-SHORTEST = 3  # letters of a word; engines rarely read so many in a picture without text
-WIDE = "\u2e80"  # the first of the scripts without spaces between words
-LIKE_TEXT = 0.5  # minimum share of the letters in such words in a picture with text
+MIN_CONFIDENCE = 0.4  # confidence; a line with less has no letters, or letters that the engine does not know
+TRUSTED_CONFIDENCE = 0.7  # minimum confidence of a page; with less, other engines and turns are tried
+MIN_UNREAD = 15  # minimum letters of unread lines that are reported
+MIN_UNREAD_SHARE = 0.2  # minimum share of the letters of a page in unread lines that are reported
+MIN_WORD = 3  # letters of a word; engines rarely read so many in a picture without text
+FIRST_WIDE = "\u2e80"  # the first of the scripts without spaces between words
+MIN_TEXT_SHARE = 0.5  # minimum share of the letters in such words in a picture with text
 
 
 class Word(NamedTuple):
@@ -82,7 +82,7 @@ class RecognisedPage:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """The lines that were read. Lines without letters stay, such as the rules of a table."""
-        return tuple(line for line in self.candidates if line.confidence >= UNREAD or (not line.letters and line.words))
+        return tuple(line for line in self.candidates if line.confidence >= MIN_CONFIDENCE or (not line.letters and line.words))
 
     @cached_property
     def text(self) -> str:
@@ -108,9 +108,9 @@ class RecognisedPage:
         unread = sum(
             max(line.capacity, sum(word.letters for word in line.words if word.letters >= 3))
             for line in self.candidates
-            if line.confidence < UNREAD and (line.letters or line.capacity)
+            if line.confidence < MIN_CONFIDENCE and (line.letters or line.capacity)
         )
-        return unread >= max(FEWEST_UNREAD, UNREAD_SHARE * sum(line.letters for line in self.candidates))
+        return unread >= max(MIN_UNREAD, MIN_UNREAD_SHARE * sum(line.letters for line in self.candidates))
 
     @property
     def is_like_text(self) -> bool:
@@ -118,12 +118,12 @@ class RecognisedPage:
         letters = of_words = 0
         for line in self.candidates:
             words = [word for word in line.text.split() if _is_word(word)]
-            unread = line.capacity if line.confidence < UNREAD else 0
-            sure = len(words) > 1 or line.confidence >= TRUSTED
+            unread = line.capacity if line.confidence < MIN_CONFIDENCE else 0
+            sure = len(words) > 1 or line.confidence >= TRUSTED_CONFIDENCE
             letters += max(line.letters, unread)
             of_words += max(sum(map(len, words)) if sure else 0, unread)
-        return of_words >= max(FEWEST_UNREAD, LIKE_TEXT * letters)
+        return of_words >= max(MIN_UNREAD, MIN_TEXT_SHARE * letters)
 
 
 def _is_word(text: str) -> bool:
-    return sum(map(str.isalnum, text)) >= SHORTEST or text >= WIDE
+    return sum(map(str.isalnum, text)) >= MIN_WORD or text >= FIRST_WIDE

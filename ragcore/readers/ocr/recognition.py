@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from ragcore.errors import NoTextError
 from ragcore.readers.ocr import rapidocr, tesseract
-from ragcore.readers.ocr.recognised_page import TRUSTED, RecognisedPage
+from ragcore.readers.ocr.recognised_page import TRUSTED_CONFIDENCE, RecognisedPage
 from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 SKETCH_SIDE = 1200  # pixels of the longer side, at which the turns of a page are compared
-FEWEST_LETTERS = 4  # minimum letters of a page, read or not, to compare other turns
-CLEARER = 1.5  # times the evidence of the page; another turn with more is better
-BLANK = 40  # shades of 255 between the darkest and the lightest part of a blank page
+MIN_LETTERS = 4  # minimum letters of a page, read or not, to compare other turns
+BETTER_TURN = 1.5  # times the evidence of the page; another turn with more is better
+BLANK_CONTRAST = 40  # shades of 255 between the darkest and the lightest part of a blank page
 BLOCK = 8  # side of such a part in pixels
 LISTED = 12  # pages in a report
 
@@ -73,7 +73,7 @@ def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = N
         return pages[0]
     for engine in installed_engines() if engines is None else engines:
         page = _read_upright(engine, picture, name)
-        if page.confidence >= TRUSTED and engine.reads(language_of(page.text)):
+        if page.confidence >= TRUSTED_CONFIDENCE and engine.reads(language_of(page.text)):
             return page
         pages.append(page)
     return max(pages, key=lambda page: (page.confidence, page.unread))
@@ -81,16 +81,16 @@ def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = N
 
 def _read_upright(engine: Engine, picture: Image, name: str) -> RecognisedPage:
     page = engine.read_lines(picture, name)
-    if page.confidence >= TRUSTED or sum(line.letters for line in page.candidates) < FEWEST_LETTERS:
+    if page.confidence >= TRUSTED_CONFIDENCE or sum(line.letters for line in page.candidates) < MIN_LETTERS:
         return page
     sketch = picture.copy()
     sketch.thumbnail((SKETCH_SIDE, SKETCH_SIDE))
     turns = {turn: engine.read_lines(turn_picture(sketch, turn), name) for turn in (90, 180, 270)}
     turn = max(turns, key=lambda turn: turns[turn].evidence)
-    if turns[turn].evidence <= CLEARER * page.evidence or not turns[turn].text:
+    if turns[turn].evidence <= BETTER_TURN * page.evidence or not turns[turn].text:
         return page
     again = replace(engine.read_lines(turn_picture(picture, turn), name), turn=turn)
-    return again if again.confidence >= TRUSTED else page  # unknown letters may look like known ones upside down
+    return again if again.confidence >= TRUSTED_CONFIDENCE else page  # unknown letters may look like known ones upside down
 
 
 def turn_picture(picture: Image, turn: int) -> Image:
@@ -104,7 +104,7 @@ def turn_picture(picture: Image, turn: int) -> Image:
 def is_blank(picture: Image) -> bool:
     """Whether the picture is blank paper, such as the back of a scanned page."""
     darkest, lightest = cast(tuple[int, int], picture.convert("L").reduce(BLOCK).getextrema())
-    return lightest - darkest < BLANK
+    return lightest - darkest < BLANK_CONTRAST
 
 
 class RecognitionReport:

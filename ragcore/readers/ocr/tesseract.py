@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ragcore.errors import TooLargeError
 from ragcore.readers.encodings import clean
-from ragcore.readers.ocr.recognised_page import TRUSTED, UNREAD, Line, RecognisedPage, Word
+from ragcore.readers.ocr.recognised_page import MIN_CONFIDENCE, TRUSTED_CONFIDENCE, Line, RecognisedPage, Word
 from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     if not any(_WORD.search(line.text) for line in lines):
         lines = []  # only specks and rules
     page = RecognisedPage(lines, picture.width, picture.height)
-    if not UNREAD <= page.confidence < TRUSTED or language_of(page.text):
+    if not MIN_CONFIDENCE <= page.confidence < TRUSTED_CONFIDENCE or language_of(page.text):
         return page  # other pages may have letters that look like Latin ones
     script = _SCRIPT.search(_output(data.getvalue(), name, "--psm", "0"))
     if script and script[1] in _SCRIPTS and not set(_SCRIPTS[script[1]]) & set(languages()):

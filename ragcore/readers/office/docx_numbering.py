@@ -16,9 +16,9 @@ from ragcore.readers.office.package import Element
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 
 LEVELS = 9
-BASES = 20  # styles in a chain of styles that are based on each other
-LONGEST = 100  # characters around the numbers of a level
-LAST_LETTER = 780  # it has thirty letters
+MAX_BASES = 20  # styles in a chain of styles that are based on each other
+MAX_TEXT = 100  # characters around the numbers of a level
+MAX_LETTER = 780  # largest number in letters; it has thirty of them
 BULLET = "-"
 
 _FORMS = {"decimalZero": "01", "lowerRoman": "i", "upperRoman": "I"}
@@ -126,7 +126,7 @@ class Numbers:
 
     def _find_of_style(self, style: str) -> tuple[str, int, str]:
         """The list of a style's paragraphs, their depth, and the style that defines both, which may be a base of it."""
-        for _ in range(BASES):
+        for _ in range(MAX_BASES):
             element = self._styles.get(style)
             numbering = child(child(element, "pPr"), "numPr")
             if list_id := read_setting(numbering, "numId"):
@@ -141,7 +141,7 @@ def format_number(number: int, form: str) -> str:
     """A number in one of Word's forms (17.18.59), in digits for unusual forms."""
     if form == "none":
         return ""
-    if form.endswith("Letter") and 0 < number <= LAST_LETTER:
+    if form.endswith("Letter") and 0 < number <= MAX_LETTER:
         letters = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
         return letters.upper() if form.startswith("upper") else letters
     if form in _IN_HAN and 0 < number < 100:
@@ -155,7 +155,7 @@ def _level(element: Element) -> _Level:
     return _Level(
         whole(read_setting(element, "start"), 0),
         read_setting(element, "numFmt") or "decimal",
-        read_setting(element, "lvlText")[:LONGEST],
+        read_setting(element, "lvlText")[:MAX_TEXT],
         whole(read_setting(element, "lvlRestart"), _depth(element)),
         legal is not None and attribute(legal, "val") not in ("0", "false", "off"),
         read_setting(element, "pStyle"),

@@ -18,7 +18,7 @@ from ragcore.readers.web import mathml
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 
 MARK = "list-mark"  # the attribute of a list item with its number
-BASES = 20  # styles in a chain of styles that are based on each other
+MAX_BASES = 20  # styles in a chain of styles that are based on each other
 LEVELS = 10
 _CHART = "{urn:oasis:names:tc:opendocument:xmlns:chart:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -64,7 +64,7 @@ class Styles:
         """The effects of the element's style with those of the styles that it is based on."""
         family, name = "text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or ""
         effects = Effects()
-        for _ in range(BASES if name else 0):
+        for _ in range(MAX_BASES if name else 0):
             effects = effects.over(self.effects.get((family, name), Effects()))
             name = self.parents.get((family, name), "")
             if not name:

@@ -118,7 +118,7 @@ def _hidden_columns(sheet: Element) -> frozenset[int]:
 
 
 def _repeats(row: Element, cells: list[str]) -> int:
-    return min(_count(row, "number-rows-repeated"), MAX_ROWS if any(cells) else table_rows.APART)
+    return min(_count(row, "number-rows-repeated"), MAX_ROWS if any(cells) else table_rows.SEPARATING_ROWS)
 
 
 def _count(element: Element, name: str) -> int:

@@ -28,7 +28,7 @@ _STRICT = (
 )
 MAX_MERGED = 1_000_000  # merged cells; further ones are read as separate cells
 MAX_MARKED = 100_000_000  # bytes of a part in which letters may have marks
-LONGEST_TAG = 600  # bytes
+MAX_TAG = 600  # bytes
 PIECE = 1 << 20  # bytes that are searched at once
 
 _PLACEHOLDER = "[Threaded comment]"  # the text that old programs show instead of a thread
@@ -87,7 +87,7 @@ def sheet_layout(part: IO[bytes]) -> Layout:
             end = max(end, match.end())
             layout.unsolved += b't="str"' not in match[1]  # "" may be the value of a text
         layout.is_filtered = layout.is_filtered or b"filterColumn" in piece
-        rest = piece[max(end, len(piece) - LONGEST_TAG) :]  # a tag may continue in the next piece
+        rest = piece[max(end, len(piece) - MAX_TAG) :]  # a tag may continue in the next piece
     return layout
 
 

@@ -119,7 +119,7 @@ def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, los
             options.progress(count, 0)
         number = max(row, last + 1)
         missing = (each for each in range(last + 1, number) if each not in layout.merges)
-        yield from ((each, []) for each in islice(missing, table_rows.APART))
+        yield from ((each, []) for each in islice(missing, table_rows.SEPARATING_ROWS))
         last = number
         cells = _cells(sheet, values, has_marks, losses)
         merges = layout.merges.get(number, ())

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 from ragcore.readers.pdf import pdfium
 
-SLANT = 20  # degrees; text with more slant to the nearest quarter turn, such as a watermark, has no direction
+MAX_SLANT = 20  # degrees; text with more slant to the nearest quarter turn, such as a watermark, has no direction
 NO_DIRECTION = -1
-FEW, MANY = 8, 60  # characters of a page to sample: few at first, and many if one of the few does not run to the right
-TALL = 2.0  # ratio of height to width; a piece of text with a larger one may have another direction
+SMALL_SAMPLE, LARGE_SAMPLE = 8, 60  # characters of a page; the large one if some of the small one does not run to the right
+TALL_RATIO = 2.0  # ratio of height to width; a piece of text with a larger one may have another direction
 
 Corners = tuple[float, float, float, float]  # x0, bottom, x1, top in points; y grows upwards
 BoxOf = Callable[[int], Corners | None]
@@ -54,8 +54,8 @@ def text_page(page: pdfium.PdfPage) -> tuple[pdfium.PdfTextPage, int]:
     """
     text = page.get_textpage()
     main = 0
-    if any(direction not in (0, None) for direction in _sample(text, FEW)):
-        counts = Counter(each for each in _sample(text, MANY) if each is not None and each != NO_DIRECTION)
+    if any(direction not in (0, None) for direction in _sample(text, SMALL_SAMPLE)):
+        counts = Counter(each for each in _sample(text, LARGE_SAMPLE) if each is not None and each != NO_DIRECTION)
         main = max(counts, key=counts.__getitem__, default=0)
     rotation = page.get_rotation()
     if 90 * main == rotation:
@@ -76,7 +76,7 @@ def _sample(text: pdfium.PdfTextPage, size: int) -> list[int | None]:
 def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
     """The direction of each character; () if all have that of the page. `pieces` are the rectangles around its text."""
     x, y = (1, 0) if main % 2 else (0, 1)
-    tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL * (piece[x + 2] - piece[x])]
+    tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL_RATIO * (piece[x + 2] - piece[x])]
     if all((place := place_in(text, piece)) >= 0 and _direction(text, place) in (main, None) for piece in tall):
         return ()
     out: list[int] = []
@@ -127,4 +127,4 @@ def _direction(text: pdfium.PdfTextPage, place: int) -> int | None:
     sign = -1 if pdfium.FPDFText_GetFontSize(text, place) < 0 else 1
     degrees = math.degrees(math.atan2(sign * matrix.b, sign * matrix.a))
     quarters = round(degrees / 90)
-    return quarters % 4 if abs(degrees - 90 * quarters) <= SLANT else NO_DIRECTION
+    return quarters % 4 if abs(degrees - 90 * quarters) <= MAX_SLANT else NO_DIRECTION

@@ -26,9 +26,9 @@ from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, widths_near
 from ragcore.readers.pdf.ruled_tables import Grid, grids
 from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
-from ragcore.readers.pdf.table_detection import ROWS, find_aligned, in_grids, is_list, is_running_text, runs_in, table_lines
+from ragcore.readers.pdf.table_detection import MIN_ROWS, find_aligned, in_grids, is_list, is_running_text, runs_in, table_lines
 
-WIDE = 1.1  # of the height of the ink; a wider gap is certainly wider than GAP
+WIDE_GAP = 1.1  # of the height of the ink; a wider gap is certainly wider than GAP
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _FIGURE = re.compile(r"(?<!\S)[^\w\s]{0,2}\d[\d.,]*[^\w\s]{0,2}(?!\S)")
@@ -165,11 +165,11 @@ def _has_gaps(pieces: list[Corners]) -> bool:
     lines = 0
     for x0, bottom, x1, top in pieces:
         if min(high, top) - max(low, bottom) > LEVEL * min(high - low, top - bottom):
-            if x0 - end > WIDE * max(high - low, top - bottom):
+            if x0 - end > WIDE_GAP * max(high - low, top - bottom):
                 if not below:
                     lines = lines + 1 if any(start < x0 and end < stop for start, stop in above) else 1
                 below.append((end, x0))
-                if lines >= ROWS:
+                if lines >= MIN_ROWS:
                     return True
         else:
             above, below = below or above, []
@@ -182,7 +182,7 @@ def _has_figures(whole: str) -> bool:
     lines = 0
     for line in whole.split("\n"):
         lines = lines + 1 if _DIGIT.search(line) and len(_FIGURE.findall(line)) > 1 else 0
-        if lines >= ROWS:
+        if lines >= MIN_ROWS:
             return True
     return False
 

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-WRAPPED = 0.72  # of the widest line nearby; a longer line continues in the next one
-NEAR = 4  # lines before and after a line that determine the width of its column
-RUNNING = 4  # minimum number of pages that repeat a line, if it is a header or footer
-FEWEST = 3  # the same for a line that has the page number
-DEEP = 4  # maximum lines of a header or footer
-LONGEST_RUNNING = 100  # characters of a line in a header or footer
-NARROW = 28  # characters; shorter lines usually belong to a table or a list, not to a column of text
-SELDOM = 5  # hyphens inside lines per hyphen at a line's end; with more, the document does not divide words
-OTHER_SIZE = 1.06  # minimum ratio of letter sizes between a headline and the text
+WRAPPED_SHARE = 0.72  # of the widest line nearby; a longer line continues in the next one
+NEAR_LINES = 4  # lines before and after a line that determine the width of its column
+MIN_RUNNING_PAGES = 4  # minimum number of pages that repeat a line, if it is a header or footer
+MIN_NUMBERED_PAGES = 3  # the same for a line that has the page number
+MAX_RUNNING_LINES = 4  # maximum lines of a header or footer
+MAX_RUNNING = 100  # characters of a line in a header or footer
+MIN_COLUMN = 28  # characters; shorter lines usually belong to a table or a list, not to a column of text
+RARE_HYPHENS = 5  # hyphens inside lines per hyphen at a line's end; with more, the document does not divide words
+HEADLINE_RATIO = 1.06  # minimum ratio of letter sizes between a headline and the text
 
 BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
 _ITEM = re.compile(r"(?:[•‣▪◦●○■–*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d+\])\s")
@@ -48,7 +48,7 @@ def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
 
     No text is lost: a header stays on its first page, and on pages where its figures are not the page number.
     """
-    if len(pages) < FEWEST:
+    if len(pages) < MIN_NUMBERED_PAGES:
         return pages
     out = [[line for line in page if line.text.strip()] for page in pages]
     for edge in (1, -1):
@@ -61,7 +61,7 @@ def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
 def _drop_running(pages: list[list[Line]]) -> None:
     """Drop the repeated lines at the beginning of the pages."""
     stay = [0] * len(pages)  # number of lines to keep at the beginning of each page
-    for depth in range(DEEP):
+    for depth in range(MAX_RUNNING_LINES):
         texts = [
             page[first].text.strip() if first < len(page) and not page[first].row else ""
             for page, first in zip(pages, stay, strict=True)
@@ -70,7 +70,7 @@ def _drop_running(pages: list[list[Line]]) -> None:
         often = {
             key
             for key, count in Counter(keys).items()
-            if key and count >= max(FEWEST if _PAGE_NUMBER.search(key) else RUNNING, 0.4 * len(pages))
+            if key and count >= max(MIN_NUMBERED_PAGES if _PAGE_NUMBER.search(key) else MIN_RUNNING_PAGES, 0.4 * len(pages))
         }
         last: dict[str, int] = {}  # the last page with a line of this key
         for number, key in enumerate(keys):
@@ -87,7 +87,7 @@ def _drop_running(pages: list[list[Line]]) -> None:
 
 def _repeats(before: str, text: str, pages: int) -> bool:
     """Whether two similar lines are short and have equal figures, or figures that increase with the page number."""
-    if max(len(before), len(text)) > LONGEST_RUNNING:
+    if max(len(before), len(text)) > MAX_RUNNING:
         return False
     figures = zip(_DIGITS.findall(before), _DIGITS.findall(text), strict=True)
     return all(int(now) - int(then) in (0, pages) for then, now in figures)
@@ -108,7 +108,7 @@ def hyphen_words(pages: list[list[Line]]) -> frozenset[str]:
         if BROKEN in line.text or line.text.endswith("-")
     )
     cut = [f"{start}-{rest}".lower() for end in ends for start, rest in _CUT.findall(end)]
-    return frozenset(inside + cut if SELDOM * len(cut) < len(inside) else inside)
+    return frozenset(inside + cut if RARE_HYPHENS * len(cut) < len(inside) else inside)
 
 
 def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str:
@@ -142,12 +142,12 @@ def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str
 
 def widths_near(lengths: Sequence[int]) -> list[int]:
     """The width of the column at each line, in characters, from the lengths of the lines."""
-    return [max(lengths[max(place - NEAR, 0) : place + NEAR + 1]) for place in range(len(lengths))]
+    return [max(lengths[max(place - NEAR_LINES, 0) : place + NEAR_LINES + 1]) for place in range(len(lengths))]
 
 
 def fills(length: int, width: int) -> bool:
     """Whether a line is as long as running text in a column `width` characters wide."""
-    return length >= WRAPPED * width and width >= NARROW
+    return length >= WRAPPED_SHARE * width and width >= MIN_COLUMN
 
 
 def text_lines(text: str) -> list[Line]:
@@ -185,7 +185,7 @@ def _continues(line: Line, after: Line, width: int) -> bool:
         return True
     if not fills(len(line.text), width) or (line.strong and not after.strong):
         return False
-    if line.size and after.size and max(line.size, after.size) > OTHER_SIZE * min(line.size, after.size):
+    if line.size and after.size and max(line.size, after.size) > HEADLINE_RATIO * min(line.size, after.size):
         return False
     if len(_NUMBERS.findall(line.text)) > len(line.text.split()) / 3:  # a row of a table
         return False

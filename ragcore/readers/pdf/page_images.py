@@ -30,7 +30,7 @@ LOCK = threading.RLock()
 
 MAX_PIXELS = 16_000_000  # of a rendered page; larger pages, such as a plan on A0, are rendered at a lower scale
 MAX_SIDE = 12_000  # pixels; WebP allows 16383
-LEAST_PART = 12  # characters of a part of a quote; a shorter match counts only at the edge of a page
+MIN_PART = 12  # characters of a part of a quote; a shorter match counts only at the edge of a page
 GRID = 1 << 20  # steps per page in which PDFium computes boxes
 
 # FPDF_ERR_SUCCESS, FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
@@ -194,7 +194,7 @@ def _common_parts(quote: str, page: str) -> list[Match]:
 
     def long_parts(begin: int, end: int, page_start: int, page_end: int) -> Iterator[Match]:
         longest = matcher.find_longest_match(begin, end, page_start, page_end)
-        if longest.size >= LEAST_PART:
+        if longest.size >= MIN_PART:
             yield from long_parts(begin, longest.a, page_start, longest.b)
             yield longest
             yield from long_parts(longest.a + longest.size, end, longest.b + longest.size, page_end)

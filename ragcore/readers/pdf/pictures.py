@@ -20,15 +20,15 @@ from ragcore.readers.pdf.page_objects import PageObjects, PlacedImage, placed_im
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-COVERED = 0.3  # of the page; pictures that cover less are not read
-SMALLEST = 0.03  # of the page; smaller pictures are logos and icons
-FEWEST_PIXELS = 75_000  # of all pictures of a page together: a third of A5 at 75 dots per inch
-MOST = 500  # pictures of a page that are compared; a scan may consist of many strips
-UPON = 150  # letters on a picture; with more, it is a background or a scan whose text is in the file
-HIDDEN = 20  # invisible letters on a picture; with more, it is a scan whose text is in the file
-EDGE = 100 / 6  # percent of the page's height that headers and footers may take
-WIDTH = 0.5  # of a letter, as a share of its height
-TOUCH = 0.5  # percent of the page; pictures that are closer are parts of one picture
+MIN_COVERED = 0.3  # of the page; pictures that cover less are not read
+MIN_PICTURE = 0.03  # of the page; smaller pictures are logos and icons
+MIN_PIXELS = 75_000  # of all pictures of a page together: a third of A5 at 75 dots per inch
+MAX_PICTURES = 500  # pictures of a page that are compared; a scan may consist of many strips
+MAX_LETTERS = 150  # letters on a picture; with more, it is a background or a scan whose text is in the file
+MAX_HIDDEN = 20  # invisible letters on a picture; with more, it is a scan whose text is in the file
+MARGIN = 100 / 6  # percent of the page's height that headers and footers may take
+LETTER_WIDTH = 0.5  # of a letter, as a share of its height
+MAX_GAP = 0.5  # percent of the page; pictures that are closer are parts of one picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class PagePictures:
         the page."""
         if not (objects.images or objects.forms):
             return []
-        images = [image for image in islice(placed_images(objects), MOST) if image not in self._seen]
+        images = [image for image in islice(placed_images(objects), MAX_PICTURES) if image not in self._seen]
         self._seen.update(images)
-        if sum(image.pixels for image in images) < FEWEST_PIXELS:
+        if sum(image.pixels for image in images) < MIN_PIXELS:
             return []
-        boxes = [box for box in _merge(box_on_page(page, image.corners) for image in images) if _share(box) >= SMALLEST]
-        if sum(map(_share, boxes)) < COVERED:
+        boxes = [box for box in _merge(box_on_page(page, image.corners) for image in images) if _share(box) >= MIN_PICTURE]
+        if sum(map(_share, boxes)) < MIN_COVERED:
             return []
         pieces = [(corners, box_on_page(page, corners)) for corners in text_pieces(text)]
         boxes = [box for box in boxes if not _has_text(box, pieces, text)]
-        return sorted(boxes, key=lambda box: (box.top, box.x0)) if sum(map(_share, boxes)) >= COVERED else []
+        return sorted(boxes, key=lambda box: (box.top, box.x0)) if sum(map(_share, boxes)) >= MIN_COVERED else []
 
 
 def render_for_recognition(page: pdfium.PdfPage) -> Image:
@@ -118,14 +118,14 @@ def _line_after(boxes: Sequence[Box | None], picture: Box) -> int:
 def _has_text(picture: Box, pieces: Sequence[tuple[Corners, Box]], text: pdfium.PdfTextPage) -> bool:
     """Whether the picture has so much text on it that it is a background, or a scan whose text is in the file."""
     upon = [(corners, box) for corners, box in pieces if picture.contains(box.x0 + box.width / 2, box.middle)]
-    letters = sum(_letters(corners) for corners, box in upon if EDGE < box.middle < 100 - EDGE)
-    return letters > UPON or sum(_letters(corners) for corners, _ in upon if _is_hidden(text, corners)) > HIDDEN
+    letters = sum(_letters(corners) for corners, box in upon if MARGIN < box.middle < 100 - MARGIN)
+    return letters > MAX_LETTERS or sum(_letters(corners) for corners, _ in upon if _is_hidden(text, corners)) > MAX_HIDDEN
 
 
 def _letters(piece: Corners) -> float:
     x0, bottom, x1, top = piece
     shorter, longer = sorted((x1 - x0, top - bottom))
-    return longer / max(WIDTH * shorter, 1.0)
+    return longer / max(LETTER_WIDTH * shorter, 1.0)
 
 
 def _is_hidden(text: pdfium.PdfTextPage, piece: Corners) -> bool:
@@ -174,10 +174,10 @@ def _merge(boxes: Iterator[Box]) -> list[Box]:
 
 def _touch(one: Box, other: Box) -> bool:
     return (
-        one.x0 <= other.x1 + TOUCH
-        and other.x0 <= one.x1 + TOUCH
-        and one.top <= other.bottom + TOUCH
-        and other.top <= one.bottom + TOUCH
+        one.x0 <= other.x1 + MAX_GAP
+        and other.x0 <= one.x1 + MAX_GAP
+        and one.top <= other.bottom + MAX_GAP
+        and other.top <= one.bottom + MAX_GAP
     )
 
 

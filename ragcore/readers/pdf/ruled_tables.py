@@ -12,11 +12,11 @@ from typing import Any
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners, rotate
 
-THIN = 2.5  # points; a thinner rectangle is a rule
-LONG = 6.0  # points; a shorter rule is a dot
-NEAR = 3.0  # maximum points between the ends of rules that meet
-MOST = 3_000  # rules of a page; a page with more is a drawing
-MOST_SEGMENTS = 400  # of a path that may be a table
+MAX_THICKNESS = 2.5  # points; a thinner rectangle is a rule
+MIN_LENGTH = 6.0  # points; a shorter rule is a dot
+MAX_GAP = 3.0  # maximum points between the ends of rules that meet
+MAX_RULES = 3_000  # rules of a page; a page with more is a drawing
+MAX_SEGMENTS = 400  # of a path that may be a table
 
 _Rule = tuple[float, float, float]  # position on the other axis, start, end
 
@@ -80,11 +80,11 @@ def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
     down: list[_Rule] = []
     for stroke in _strokes(paths):
         x0, bottom, x1, top = rotate(stroke, direction)
-        if top - bottom <= THIN and x1 - x0 >= LONG:
+        if top - bottom <= MAX_THICKNESS and x1 - x0 >= MIN_LENGTH:
             across.append(((top + bottom) / 2, x0, x1))
-        elif x1 - x0 <= THIN and top - bottom >= LONG:
+        elif x1 - x0 <= MAX_THICKNESS and top - bottom >= MIN_LENGTH:
             down.append(((x0 + x1) / 2, bottom, top))
-        if len(across) + len(down) > MOST:
+        if len(across) + len(down) > MAX_RULES:
             return []
     out = []
     for rows, columns in _groups(_join_rules(across), _join_rules(down)):
@@ -128,7 +128,7 @@ def _join_rules(rules: list[_Rule]) -> list[_Rule]:
     """Join rules that are drawn piece by piece, such as along each cell."""
     out: list[_Rule] = []
     for position, start, end in sorted((round(position), start, end) for position, start, end in rules):
-        if out and out[-1][0] == position and start <= out[-1][2] + NEAR:
+        if out and out[-1][0] == position and start <= out[-1][2] + MAX_GAP:
             out[-1] = (position, out[-1][1], max(out[-1][2], end))
         else:
             out.append((position, start, end))
@@ -152,14 +152,14 @@ def _groups(across: list[_Rule], down: list[_Rule]) -> Iterator[tuple[list[_Rule
 
 
 def _meet(row: _Rule, column: _Rule) -> bool:
-    return row[1] - NEAR <= column[0] <= row[2] + NEAR and column[1] - NEAR <= row[0] <= column[2] + NEAR
+    return row[1] - MAX_GAP <= column[0] <= row[2] + MAX_GAP and column[1] - MAX_GAP <= row[0] <= column[2] + MAX_GAP
 
 
 def _merge_close(values: list[float]) -> list[float]:
     """The values in order, the lowest of several that are nearly equal."""
     out: list[float] = []
     for value in sorted(values):
-        if not out or value - out[-1] > NEAR:
+        if not out or value - out[-1] > MAX_GAP:
             out.append(value)
     return out
 
@@ -172,11 +172,11 @@ def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
             continue
         x0, bottom, x1, top = (side.value for side in sides)
         across, up = x1 - x0, top - bottom
-        if across < LONG and up < LONG:
+        if across < MIN_LENGTH and up < MIN_LENGTH:
             continue
-        if across <= THIN or up <= THIN:
+        if across <= MAX_THICKNESS or up <= MAX_THICKNESS:
             yield x0, bottom, x1, top
-        elif pdfium.FPDFPath_CountSegments(path) <= MOST_SEGMENTS:
+        elif pdfium.FPDFPath_CountSegments(path) <= MAX_SEGMENTS:
             yield from _edges(path)
 
 
@@ -202,7 +202,7 @@ def _edges(path: Any) -> list[Corners]:
             ends.insert(0, before)
         for end in ends:
             edge = min(end[0], point[0]), min(end[1], point[1]), max(end[0], point[0]), max(end[1], point[1])
-            if edge[2] - edge[0] > THIN and edge[3] - edge[1] > THIN:
+            if edge[2] - edge[0] > MAX_THICKNESS and edge[3] - edge[1] > MAX_THICKNESS:
                 return []
             edges.append(edge)
         before = point

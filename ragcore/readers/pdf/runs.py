@@ -12,7 +12,7 @@ from ragcore.readers.pdf.ruled_tables import Grid
 LEVEL = 0.5  # of the smaller letter's height; two letters on one line overlap by more
 GAP = 0.9  # of a line's height; wider than between the words of justified text
 SPACE = 0.4  # of a line's height; the space between words that are not justified
-BROAD = 0.75  # of a line's height; wider than most letters
+BROAD_LETTER = 0.75  # of a line's height; wider than most letters
 
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?")  # a hyphen at a line's end is one of these two
 
@@ -98,7 +98,7 @@ def _words(signs: str, box_of: BoxOf, ways: Sequence[int]) -> Iterator[tuple[int
             and last
             and ways[start] == ways[end - 1]
             and is_level(first, last)
-            and last[2] - first[0] < BROAD * (first[3] - first[1]) * (end - start)
+            and last[2] - first[0] < BROAD_LETTER * (first[3] - first[1]) * (end - start)
         ):
             yield start, end - 1, union(first, last)
         else:  # the word continues on another line or in another column

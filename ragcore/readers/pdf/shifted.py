@@ -12,19 +12,19 @@ from ragcore.readers import typography
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners, rotate
 
-SMALLER = 0.9  # of the size of the letters before; smaller letters may be raised or lowered
-RAISED = (0.12, 1.0)  # height of raised letters above the line, as a share of that size
-LOWERED = (-0.6, -0.05)
-ADJOINS = (-0.3, 0.35)  # gap from the letter before, as a share of that size
-SPACE = 0.22  # gap between words, as a share of that size
+MAX_SIZE = 0.9  # of the size of the letters before; smaller letters may be raised or lowered
+RAISED_BY = (0.12, 1.0)  # height of raised letters above the line, as a share of that size
+LOWERED_BY = (-0.6, -0.05)
+ADJOINING_GAP = (-0.3, 0.35)  # gap from the letter before, as a share of that size
+WORD_SPACE = 0.22  # gap between words, as a share of that size
 SAME_LINE = 0.1  # maximum difference of the heights of letters on one line, as a share of that size
-LONGEST = 30  # letters that are raised or lowered together
-TALLER = 1.3  # times the height of the ink before; shifted letters are not taller
-FLAT = 0.25  # of the height of the ink before; a dash is lower
-ON_LINE = (0.25, 0.65)  # of that height; the middle of a dash that is not shifted is in this range
-WORDS = 4  # ratio of width to height; ink with a larger one has words, and is not itself a shifted letter
-FIRST = 2  # characters to search backwards for the first one of a piece of text
-CAP = 1.7  # times the size of the text; a drop cap is larger
+MAX_LETTERS = 30  # letters that are raised or lowered together
+MAX_INK = 1.3  # times the height of the ink before; shifted letters are not taller
+DASH_HEIGHT = 0.25  # of the height of the ink before; a dash is lower
+DASH_ON_LINE = (0.25, 0.65)  # of that height; the middle of a dash that is not shifted is in this range
+WORDS_RATIO = 4  # ratio of width to height; ink with a larger one has words, and is not itself a shifted letter
+SEARCHED_LETTERS = 2  # characters to search backwards for the first one of a piece of text
+CAP_SIZE = 1.7  # times the size of the text; a drop cap is larger
 
 _SLASHES = "/\u2044\u2215"
 _ALONE = re.compile("[AEIOUYÀÁÈÉÍÓ]")  # letters that are a word in one of the languages
@@ -64,7 +64,7 @@ class ShiftedLetters:
             x, y, *_ = rotate((x0 + inside, (bottom + top) / 2, x0 + inside, (bottom + top) / 2), -self._main % 4)
             place = pdfium.FPDFText_GetCharIndexAtPos(self._text, x, y, inside, inside)
             if place > 0 and place not in self._shifted:
-                for _ in range(FIRST):
+                for _ in range(SEARCHED_LETTERS):
                     place -= self._continues(place - 1, place)
                 self._compare(place)
         return self._readings
@@ -87,17 +87,17 @@ class ShiftedLetters:
         if before < 0:
             return
         base, glyph = self._glyph(before), self._glyph(place)
-        if base.size > CAP * glyph.size and self._signs[before].isupper() and self._is_cap(before, base, glyph):
+        if base.size > CAP_SIZE * glyph.size and self._signs[before].isupper() and self._is_cap(before, base, glyph):
             self._join_cap(before, place)
             return
         near = self._glyph(max((at for at in self._shifted if before < at < place), default=before))
-        if not glyph.size or glyph.size > SMALLER * base.size:
+        if not glyph.size or glyph.size > MAX_SIZE * base.size:
             return
-        if not ADJOINS[0] < (glyph.x0 - near.x1) / base.size < ADJOINS[1] + apart:
+        if not ADJOINING_GAP[0] < (glyph.x0 - near.x1) / base.size < ADJOINING_GAP[1] + apart:
             return
         rise = (glyph.baseline - base.baseline) / base.size
-        is_raised = RAISED[0] < rise < RAISED[1]
-        if (is_raised or LOWERED[0] < rise < LOWERED[1]) and (not apart or self._is_numerator(place)):
+        is_raised = RAISED_BY[0] < rise < RAISED_BY[1]
+        if (is_raised or LOWERED_BY[0] < rise < LOWERED_BY[1]) and (not apart or self._is_numerator(place)):
             self._mark(typography.RAISED if is_raised else typography.LOWERED, place, base)
 
     def _is_numerator(self, place: int) -> bool:
@@ -117,14 +117,14 @@ class ShiftedLetters:
 
     def _mark(self, kind: str, place: int, base: _Glyph) -> None:
         last = self._last_of(place)
-        if last - place >= LONGEST:
+        if last - place >= MAX_LETTERS:
             return
         before = next(at for at in range(place - 1, -1, -1) if not self._is_generated(at))
         after = self._mark_letters(kind, before, place, last, base)
         if after is None or kind != typography.RAISED or self._signs[after] not in _SLASHES:
             return
         below = self._next(after)  # the denominator
-        if below is not None and self._glyph(below).size <= SMALLER * base.size and self._signs[below].isdigit():
+        if below is not None and self._glyph(below).size <= MAX_SIZE * base.size and self._signs[below].isdigit():
             self._mark_letters(typography.LOWERED, after, below, self._last_of(below), base)
 
     def _mark_letters(self, kind: str, before: int, first: int, last: int, base: _Glyph) -> int | None:
@@ -149,9 +149,9 @@ class ShiftedLetters:
         one, other = self._glyph(before), self._glyph(after)
         level = after in self._shifted or abs(other.baseline - base.baseline) < SAME_LINE * base.size
         gap = (other.x0 - one.x1) / base.size
-        if level and gap > ADJOINS[0]:
+        if level and gap > ADJOINING_GAP[0]:
             self._readings.update(dict.fromkeys(between, ""))
-            if gap > SPACE and not self._signs[after].isspace():
+            if gap > WORD_SPACE and not self._signs[after].isspace():
                 self._readings[after - 1] = " "
 
     def _next(self, place: int) -> int | None:
@@ -204,7 +204,7 @@ def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterato
     """
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
-        if other[3] - other[1] > TALLER * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet
+        if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet
             continue
         gap = other[0] - one[2]
         if -0.3 * height < gap < 0.4 * height and min(one[3], other[3]) > max(one[1], other[1]) - height:
@@ -218,6 +218,6 @@ def _is_dash(before: Corners, piece: Corners) -> bool:
     """Whether the piece is a hyphen or dash after words, which some programs draw separately."""
     x0, bottom, x1, top = before
     ink = top - bottom
-    if piece[3] - piece[1] >= FLAT * ink or x1 - x0 < WORDS * ink:
+    if piece[3] - piece[1] >= DASH_HEIGHT * ink or x1 - x0 < WORDS_RATIO * ink:
         return False
-    return ON_LINE[0] < ((piece[1] + piece[3]) / 2 - bottom) / ink < ON_LINE[1]
+    return DASH_ON_LINE[0] < ((piece[1] + piece[3]) / 2 - bottom) / ink < DASH_ON_LINE[1]

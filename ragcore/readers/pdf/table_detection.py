@@ -21,17 +21,17 @@ from ragcore.readers.pdf.table_headers import (
     rows_above,
 )
 
-ROWS = 3  # minimum number of rows with the same columns in a table without rules
-APART = 3.0  # maximum line heights from one row to the next
-WRAPPED = 1.5  # maximum line heights to the second line of a cell
-FILLED = 0.4  # minimum share of the cells of a table that have text
-MISPLACED = 0.1  # maximum share of the runs in a grid that cross its rules
-EVEN = 0.8  # share of the lines in a row of a grid with text in all cells; with more, each line is a row
-FULL = 0.72  # of its column's width; an ordinary line of running text is longer
-WORDY = 24  # characters; an ordinary line of running text in a column has more
-NEXT = 50  # rows in which the row of a line is searched
-NEW_TABLE = 1.6  # times the usual distance of rows; a row that is farther below begins another table
-COLUMN_LINES = 6  # minimum number of lines side by side in columns of running text
+MIN_ROWS = 3  # minimum number of rows with the same columns in a table without rules
+MAX_ROW_STEP = 3.0  # maximum line heights from one row to the next
+MAX_WRAP_STEP = 1.5  # maximum line heights to the second line of a cell
+MIN_FILLED = 0.4  # minimum share of the cells of a table that have text
+MAX_CROSSING = 0.1  # maximum share of the runs in a grid that cross its rules
+EVEN_LINES = 0.8  # share of the lines in a row of a grid with text in all cells; with more, each line is a row
+FULL_LINE = 0.72  # of its column's width; an ordinary line of running text is longer
+WORDY_LINE = 24  # characters; an ordinary line of running text in a column has more
+SEARCHED_ROWS = 50  # rows in which the row of a line is searched
+NEW_TABLE_STEP = 1.6  # times the usual distance of rows; a row that is farther below begins another table
+MIN_COLUMN_LINES = 6  # minimum number of lines side by side in columns of running text
 
 
 # Tables with rules
@@ -52,7 +52,7 @@ def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
         filled = [part for row in rows if any(row) for part in _split_row([*row])]
         cells = sum(bool(cell) for row in filled for cell in row)
         several = sum(sum(map(bool, row)) > 1 for row in filled)
-        if several > 1 and cells >= FILLED * grid.width * len(filled) and outside <= MISPLACED * len(inside):
+        if several > 1 and cells >= MIN_FILLED * grid.width * len(filled) and outside <= MAX_CROSSING * len(inside):
             yield [part for row in spanned if any(row) for part in _split_row(row)]
 
 
@@ -123,7 +123,7 @@ def _split_row(row: list[Cell]) -> Rows:
     if (
         filled < 2
         or len(levels) < 2
-        or sum(len({column for column, _ in level}) == filled for level in levels) < EVEN * len(levels)
+        or sum(len({column for column, _ in level}) == filled for level in levels) < EVEN_LINES * len(levels)
     ):
         return [row]
     if not any(cell and len(cell) > 1 and all(FIGURE.fullmatch(run.text) for run in cell) for cell in row):
@@ -162,14 +162,14 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
 
 def _table(levels: list[list[Run]], at: int, rotated: list[Run]) -> tuple[int, int, list[Span]]:
     """The first row, the end and the columns of the table that begins at `at` or shortly below; no columns if there is none."""
-    end, columns = _shared_columns(levels, at, ROWS)
+    end, columns = _shared_columns(levels, at, MIN_ROWS)
     if not columns and rotated:
-        end, columns = _shared_columns(levels, at, ROWS - 1)
+        end, columns = _shared_columns(levels, at, MIN_ROWS - 1)
         if columns and not rows_above([], levels[at], columns, rotated):
             return at, at, []
     begin = _below_groups(levels[at:end], columns) + at
     if begin > at:  # names of groups, which stand between the columns, would look like columns
-        last, narrower = _shared_columns(levels, begin, ROWS - 1)
+        last, narrower = _shared_columns(levels, begin, MIN_ROWS - 1)
         if last == end and narrower:
             return begin, end, narrower
     return at, end, columns
@@ -191,7 +191,7 @@ def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, 
     rows, end = 0, at
     for number in range(at, len(levels)):
         level = levels[number]
-        below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < APART * level[0].height
+        below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < MAX_ROW_STEP * level[0].height
         wider = _extend_columns(columns, level) if below else []
         if not wider or (len(level) == 1 and number == at):
             break
@@ -221,7 +221,7 @@ def _extend_columns(columns: list[Span], level: list[Run]) -> list[Span]:
 
 def _is_wrapped(run: Run, above: list[Run], columns: list[Span]) -> bool:
     """Whether the run is the second line of a cell: close below, in one of the columns."""
-    near = above[0].middle - run.middle < WRAPPED * min(run.height, above[0].height)
+    near = above[0].middle - run.middle < MAX_WRAP_STEP * min(run.height, above[0].height)
     return near and any(x0 - 1 <= run.x0 and run.x1 <= x1 + 1 for x0, x1 in columns)
 
 
@@ -233,7 +233,7 @@ def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
     for level in levels:
         if len(level) > 1:
             number = sum(map(any, rows))
-            if number and steps[number - 1] > NEW_TABLE * median(steps) and may_be_names(level):
+            if number and steps[number - 1] > NEW_TABLE_STEP * median(steps) and may_be_names(level):
                 rows.append([[] for _ in columns])
             rows.append([[] for _ in columns])
         for run in level:
@@ -245,15 +245,15 @@ def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
 
 def is_running_text(rows: Rows) -> bool:
     """Whether the rows are the lines of two or three columns of text."""
-    if len(rows) < COLUMN_LINES or len(rows[0]) > 3:
+    if len(rows) < MIN_COLUMN_LINES or len(rows[0]) > 3:
         return False
     for column in zip(*rows, strict=True):
         runs = [run for cell in column for run in cell or ()]
         if not runs:
             return False
         width = max(run.x1 for run in runs) - min(run.x0 for run in runs)
-        full = sum(run.x1 - run.x0 > FULL * width for run in runs)
-        if 2 * full < len(runs) or sum(len(run.text) for run in runs) < WORDY * len(runs):
+        full = sum(run.x1 - run.x0 > FULL_LINE * width for run in runs)
+        if 2 * full < len(runs) or sum(len(run.text) for run in runs) < WORDY_LINE * len(runs):
             return False
     return True
 
@@ -287,7 +287,7 @@ def _match_rows(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[s
     """Each line with the row that has most cells in it, or the next of several. Rows stay in order."""
     row = -1
     for line in lines:
-        near = range(max(row, 0), min(row + 1 + NEXT, len(rows)))
+        near = range(max(row, 0), min(row + 1 + SEARCHED_ROWS, len(rows)))
         shares = {later: _share(line, rows[later]) for later in near}
         best = max(shares.values())
         row = next((later for later in near if later > row and shares[later] == best), row)

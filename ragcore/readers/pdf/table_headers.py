@@ -13,13 +13,13 @@ from ragcore.readers.pdf.runs import Run, Span
 Cell = list[Run] | None  # None: the cell before it also spans this column
 Rows = list[list[Cell]]
 
-HEAD_ROWS = 3  # maximum rows of names above the first row of the table
-FAR = 2.2  # maximum line heights from a row of names to the next
-CLOSE = 0.3  # maximum line heights between the lines of one name
-HANGING = 6.0  # maximum line heights from the table up to the start of rotated names
-LONGEST_NAME = 60  # characters of a column's name
-OFF_CENTER = 1.5  # maximum line heights between the middle of a group's name and the middle of its columns
-UNCOVERED = 0.5  # cost of a column without a group in a row with several groups, in line heights off centre
+MAX_HEAD_ROWS = 3  # maximum rows of names above the first row of the table
+MAX_NAME_STEP = 2.2  # maximum line heights from a row of names to the next
+MAX_LINE_GAP = 0.3  # maximum line heights between the lines of one name
+MAX_HANGING = 6.0  # maximum line heights from the table up to the start of rotated names
+MAX_NAME = 60  # characters of a column's name
+MAX_OFF_CENTER = 1.5  # maximum line heights between the middle of a group's name and the middle of its columns
+UNCOVERED_COST = 0.5  # cost of a column without a group in a row with several groups, in line heights off centre
 
 FIGURE = re.compile(r"\W*\d[\d\s.,'’/:()^–-]*\W*[A-Za-z]{0,2}\W*")
 _YEAR = re.compile(r"\W*(?:19|20)\d\d(?:\s*[-–/]\s*\d{2,4})?\W*")
@@ -40,7 +40,7 @@ def rows_above(
             names = [*remaining.pop(), *names]
         rows.append(_assign(names, columns))
         low = high
-    while remaining and len(rows) < HEAD_ROWS:
+    while remaining and len(rows) < MAX_HEAD_ROWS:
         level = remaining.pop()
         groups = _groups(level, columns, low, len(above) - len(remaining) <= own)
         if groups is None:
@@ -58,7 +58,7 @@ def column_at(columns: Sequence[Span], run: Run) -> int:
 
 def name_rows(rows: Rows) -> int | None:
     """The number of rows with names at the top, if some names span several columns but not all; None for other tables."""
-    for number, row in enumerate(rows[: HEAD_ROWS + 1]):
+    for number, row in enumerate(rows[: MAX_HEAD_ROWS + 1]):
         if any(cell and any(_is_figure(run) for run in cell) for cell in row):
             return None
         if None not in row:
@@ -85,7 +85,7 @@ def _rotated_names(rotated: Sequence[Run], columns: Sequence[Span], low: float, 
         if run.turns in (1, 3) and columns[0][0] - height < run.center < columns[-1][1] + height and run.top > low
     ]
     nearest = min((run.bottom for run in over), default=math.inf)
-    if not low - height < nearest < low + HANGING * height:
+    if not low - height < nearest < low + MAX_HANGING * height:
         return []
     high = max(run.top for run in over if run.bottom < nearest + height)
     names = [run for run in over if run.bottom < high]
@@ -114,10 +114,10 @@ def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) ->
     height = level[0].height
     first = 1 if len(level) == 1 else 0
     if (
-        not -0.5 * height < level[0].bottom - low < (FAR - 1) * height
+        not -0.5 * height < level[0].bottom - low < (MAX_NAME_STEP - 1) * height
         or level[0].x0 < columns[first][0] - height
         or level[-1].x1 > columns[-1][1] + height
-        or any(len(run.text) > LONGEST_NAME for run in level)
+        or any(len(run.text) > MAX_NAME for run in level)
         or any(map(_is_figure, level))
         or any(later.x0 <= run.x1 for run, later in pairwise(level))
     ):
@@ -125,7 +125,7 @@ def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) ->
     blocks = (
         [range(at, at + 1) for at in range(len(columns))] if own and len(level) == len(columns) else _blocks(level, columns)
     )
-    apart = level[0].bottom - low > CLOSE * height and not own
+    apart = level[0].bottom - low > MAX_LINE_GAP * height and not own
     if not blocks or (len(level) == 1 and not blocks[0][0]) or (apart and all(len(block) == 1 for block in blocks)):
         return None
     row: list[Cell] = [[] for _ in columns]
@@ -138,7 +138,7 @@ def _groups(level: list[Run], columns: Sequence[Span], low: float, own: bool) ->
 def _blocks(level: list[Run], columns: Sequence[Span]) -> list[range]:
     """The columns over which each run of the line is centred; [] if they are unclear."""
     height = level[0].height
-    cost = UNCOVERED * height if len(level) > 1 else 0.0
+    cost = UNCOVERED_COST * height if len(level) > 1 else 0.0
     best: dict[int, tuple[float, list[range]]] = {0: (0.0, [])}  # by the number of columns used
     for run in level:
         after: dict[int, tuple[float, list[range]]] = {}
@@ -147,7 +147,7 @@ def _blocks(level: list[Run], columns: Sequence[Span]) -> list[range]:
                 for end in range(start + 1, len(columns) + 1):
                     off = _off_center(run, columns, start, end)
                     price = total + off + cost * (start - max(used, 1) if start > used else 0)
-                    if off <= OFF_CENTER * height and price < after.get(end, (math.inf, []))[0]:
+                    if off <= MAX_OFF_CENTER * height and price < after.get(end, (math.inf, []))[0]:
                         after[end] = (price, [*blocks, range(start, end)])
         best = after
     ends = [(total + cost * (len(columns) - used), blocks) for used, (total, blocks) in best.items()]

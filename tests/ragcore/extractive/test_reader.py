@@ -9,7 +9,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive import features
 from ragcore.extractive.languages.quantities import lacks_number
-from ragcore.extractive.reader import CLOSEST, Reader, candidates, choose, choose_closest, in_context
+from ragcore.extractive.reader import MAX_CLOSEST, Reader, candidates, choose, choose_closest, in_context
 from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.prompts.prompt import Passage
 from tests.multilingual import needs_multilingual_e5
@@ -131,8 +131,8 @@ def test_closest_passages_include_neighbours_within_the_room() -> None:
     quotes = candidates([Passage(" ".join(letters), 1)])
     rows = choose_closest(np.array([-2.0] + [-np.inf] * 10 + [-2.5]), quotes)
     assert {0, 11, 1, 10} <= set(rows)
-    assert sum(len(quotes[row].text) for row in rows) <= CLOSEST
-    assert choose_closest(np.array([-2.0]), candidates([Passage("It is " + "very " * CLOSEST + "long.", 1)])) == [0]
+    assert sum(len(quotes[row].text) for row in rows) <= MAX_CLOSEST
+    assert choose_closest(np.array([-2.0]), candidates([Passage("It is " + "very " * MAX_CLOSEST + "long.", 1)])) == [0]
 
 
 def test_foreign_question_never_claims_that_nothing_matches() -> None:
@@ -174,7 +174,7 @@ def test_more_short_sentences_than_long_ones_are_measured() -> None:
         return len(features.measure("Which lamp is red?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding()))[0])
 
     assert measured("Lamp {} is red.") > 2 * measured("Lamp {} " + "and the one beside it " * 5 + "is red.")
-    assert measured("Lamp {} " + "and the one beside it " * 60 + "is red.") == features.FEWEST
+    assert measured("Lamp {} " + "and the one beside it " * 60 + "is red.") == features.MIN_EMBEDDED
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.csv import MOST_STRAY
+from ragcore.readers.csv import MAX_STRAY
 from ragcore.readers.registry import read_file
 
 
@@ -42,6 +42,6 @@ def test_unclosed_quotation_mark_affects_no_other_row(tmp_path: Path) -> None:
 
 
 def test_file_of_only_open_quotation_marks_loses_no_line(tmp_path: Path) -> None:
-    text = "Item,Note\n" + "".join(f'{number},"word{number}\n' for number in range(3 * MOST_STRAY))
+    text = "Item,Note\n" + "".join(f'{number},"word{number}\n' for number in range(3 * MAX_STRAY))
     found = "\n".join(rows(tmp_path / "a.csv", text))
-    assert all(f"word{number}" in found for number in range(3 * MOST_STRAY))
+    assert all(f"word{number}" in found for number in range(3 * MAX_STRAY))

@@ -274,7 +274,7 @@ def test_every_line_of_a_wide_row_begins_with_its_first_cell() -> None:
     names = ["Country", *(f"Indicator number {n}" for n in range(80))]
     (*_,) = found = list(table_rows.lines([names, ["Chad", *(str(n) for n in range(80))]]))[1:]
     assert len(found) > 2
-    assert all(line.startswith("Country: Chad; Indicator number ") and len(line) <= table_rows.LONGEST_LINE for line in found)
+    assert all(line.startswith("Country: Chad; Indicator number ") and len(line) <= table_rows.MAX_LINE for line in found)
     assert "Indicator number 79: 79" in found[-1]
 
 
