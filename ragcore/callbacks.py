@@ -229,6 +229,15 @@ class TokenCountingHandler(BaseCallbackHandler):
     """Counts the tokens of prompts, replies and embedded texts. The server's counts are preferred to our own.
 
     A `tokenizer` replaces our own count for language models.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.settings import Settings
+    >>> counter = TokenCountingHandler()
+    >>> Settings.callback_manager = CallbackManager([counter])
+    >>> _ = ScriptedLLM(["Good morning to you."], counts_words=True).complete("Hi")
+    >>> counter.completion_llm_token_count
+    4
+    >>> Settings.callback_manager = None
     """
 
     def __init__(

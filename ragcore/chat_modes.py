@@ -57,6 +57,12 @@ def chat_engine(
     """`memory` is the conversation, by default a new one; `chat_history` is added to it. `wording` replaces prompts by name.
 
     ValueError for an unknown mode; ConfigError for OPENAI with a model that cannot call functions.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> retriever = SummaryIndex([]).as_retriever()
+    >>> str(chat_engine("simple", llm=ScriptedLLM(["Hello!"]), retriever=retriever).chat("Hi"))
+    'Hello!'
     """
     mode = ChatMode(mode)
     if mode is ChatMode.BEST:

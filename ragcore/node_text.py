@@ -15,7 +15,13 @@ Metadata: TypeAlias = Mapping[str, Value]
 
 
 class MetadataMode(str, Enum):
-    """Which metadata is rendered above a text: that for the embedder, that for the language model, all or none."""
+    """Which metadata is rendered above a text: that for the embedder, that for the language model, all or none.
+
+    >>> from ragcore.schema import TextNode
+    >>> node = TextNode("A boat is red.", metadata={"title": "Boats"})
+    >>> node.get_content(MetadataMode.LLM)
+    'title: Boats\\n\\nA boat is red.'
+    """
 
     ALL = "all"
     EMBED = "embed"

@@ -151,7 +151,17 @@ _changing = threading.Lock()
 
 
 def add_listener(listener: Listener) -> Callable[[], None]:
-    """Add a listener. The returned function removes it; further calls of the function have no effect."""
+    """Add a listener. The returned function removes it; further calls of the function have no effect.
+
+    >>> class Names(Listener):
+    ...     def on_start(self, step):
+    ...         print(step.name)
+    >>> remove = add_listener(Names())
+    >>> with span("query"):
+    ...     pass
+    query
+    >>> remove()
+    """
     global _listeners
     with _changing:
         _listeners = (*_listeners, listener)

@@ -183,7 +183,13 @@ class LLMSingleSelector(_AskingSelector):
 
 
 class LLMMultiSelector(_AskingSelector):
-    """Selects at most `max_outputs` choices (None: no limit) in one call, best first."""
+    """Selects at most `max_outputs` choices (None: no limit) in one call, best first.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(['[{"choice": 3, "reason": "b"}, {"choice": 1, "reason": "a"}]'])
+    >>> LLMMultiSelector(llm, max_outputs=2).select(["boats", "trees", "ships"], "What sails?").inds
+    [2, 0]
+    """
 
     def __init__(
         self,
@@ -197,7 +203,14 @@ class LLMMultiSelector(_AskingSelector):
 
 
 class PydanticSingleSelector(LLMSingleSelector):
-    """As LLMSingleSelector. A model that calls functions must reply by a function call."""
+    """As LLMSingleSelector. A model that calls functions must reply by a function call.
+
+    >>> from ragcore.llms import ScriptedLLM, ToolCall
+    >>> call = ToolCall.of("call_1", "select", '{"selections": [{"choice": 2, "reason": "It is about trees."}]}')
+    >>> llm = ScriptedLLM([call], is_function_calling_model=True)
+    >>> PydanticSingleSelector(llm).select(["boats", "trees"], "Which tree?").ind
+    1
+    """
 
     by_function = True
 
@@ -209,7 +222,12 @@ class PydanticMultiSelector(LLMMultiSelector):
 
 
 def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> BaseSelector:
-    """A Pydantic selector if the model calls functions, else an LLM selector."""
+    """A Pydantic selector if the model calls functions, else an LLM selector.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> type(get_selector_from_llm(ScriptedLLM(), is_multi=True)).__name__
+    'LLMMultiSelector'
+    """
     by_function = services(llm).llm.metadata.is_function_calling_model
     if is_multi:
         return PydanticMultiSelector(llm) if by_function else LLMMultiSelector(llm)

@@ -25,6 +25,16 @@ class JsonLines(Listener):
     """Appends each finished trace to a file as one line of JSON, which `Span.from_dict` reads.
 
     The lines contain questions, passages and answers. Several threads may share it.
+
+    >>> from ragcore.observe import add_listener, span
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     remove = add_listener(JsonLines(f"{folder}/traces.jsonl"))
+    ...     with span("query"):
+    ...         pass
+    ...     remove()
+    ...     Span.from_dict(json.loads(Path(folder, "traces.jsonl").read_text())).name
+    'query'
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -303,7 +303,15 @@ class QueryEngineTool(BaseTool):
 
 
 class RetrieverTool(BaseTool):
-    """Passes one text to a retriever. The result lists the passages with their numbers."""
+    """Passes one text to a retriever. The result lists the passages with their numbers.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("It is 40 m high.")]).as_retriever()
+    >>> print(RetrieverTool.from_defaults(retriever)("How high is it?"))
+    [1]
+    It is 40 m high.
+    """
 
     def __init__(self, retriever: HasRetrieve, metadata: ToolMetadata) -> None:
         self.retriever = retriever
@@ -376,7 +384,11 @@ class RetrievedPassages:
 
 
 def run_tool(tool: Tool, arguments: Any) -> ToolOutput:
-    """The tool's result for a model's arguments. If they are invalid or the tool fails, the result is an error text."""
+    """The tool's result for a model's arguments. If they are invalid or the tool fails, the result is an error text.
+
+    >>> run_tool(FunctionTool.from_defaults(abs, name="abs"), {"x": -3}).content
+    '3'
+    """
     about = tool.metadata
     raw_input = {"args": (), "kwargs": arguments}
     with span("tool", tool=about.name, arguments=as_json(arguments)) as step:

@@ -19,7 +19,16 @@ ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call th
 
 
 class FunctionCallingAgent(Agent):
-    """Calls of one round run at the same time; their results are in the order of the calls."""
+    """Calls of one round run at the same time; their results are in the order of the calls.
+
+    >>> from ragcore.llms import ScriptedLLM, ToolCall
+    >>> from ragcore.tools import FunctionTool
+    >>> def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> llm = ScriptedLLM([ToolCall.of("call_1", "add", '{"a": 1, "b": 2}'), "It is 3."], is_function_calling_model=True)
+    >>> str(FunctionCallingAgent.from_tools([FunctionTool.from_defaults(add)], llm=llm).chat("1 + 2?"))
+    'It is 3.'
+    """
 
     mode = "function_calling"
     calls_functions = True
@@ -50,7 +59,12 @@ class FunctionCallingAgent(Agent):
 
 
 class OpenAIAgent(FunctionCallingAgent):
-    """FunctionCallingAgent under LlamaIndex's name, for any model that calls functions."""
+    """FunctionCallingAgent under LlamaIndex's name, for any model that calls functions.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> str(OpenAIAgent.from_tools(llm=ScriptedLLM(["Hello!"], is_function_calling_model=True)).chat("Hi"))
+    'Hello!'
+    """
 
     mode = "openai"
 

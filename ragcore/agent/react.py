@@ -30,6 +30,14 @@ class ReActAgent(Agent):
     """Calls one tool per round. The answer to an unreadable reply is its error, and the model tries again in the next round.
 
     This agent ignores `tool_choice`: the model chooses.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.tools import FunctionTool
+    >>> def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> llm = ScriptedLLM(['Action: add\\nAction Input: {"a": 1, "b": 2}', "Answer: It is 3."])
+    >>> str(ReActAgent.from_tools([FunctionTool.from_defaults(add)], llm=llm).chat("1 + 2?"))
+    'It is 3.'
     """
 
     mode = "react"

@@ -19,7 +19,17 @@ from ragcore.tools import ToolOutput
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """Stores the user's message, not the condensed question. A turn without passages is not stored."""
+    """Stores the user's message, not the condensed question. A turn without passages is not stored.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> llm = ScriptedLLM(["Ada [1].", "When did Ada write?", "In 1843 [1]."])
+    >>> engine = SummaryIndex([TextNode("Ada wrote notes in 1843.")]).as_query_engine(llm=llm)
+    >>> chat = CondenseQuestionChatEngine.from_defaults(engine, llm=llm)
+    >>> [str(chat.chat(message)) for message in ("Who wrote notes?", "When?")]
+    ['Ada [1].', 'In 1843 [1].']
+    """
 
     mode = "condense_question"
     prompt_attributes: ClassVar = {"condense_question_prompt": "_condense_prompt"}

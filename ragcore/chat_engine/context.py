@@ -34,7 +34,15 @@ def room_for_talk(llm: LLM) -> int:
 
 
 class ContextChatEngine(ChatEngine):
-    """If passages and history do not fit one call, the synthesizer's mode combines the answers of several calls."""
+    """If passages and history do not fit one call, the synthesizer's mode combines the answers of several calls.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("Ada wrote notes.")]).as_retriever()
+    >>> str(ContextChatEngine.from_defaults(retriever, llm=ScriptedLLM(["Ada [1]."])).chat("Who wrote notes?"))
+    'Ada [1].'
+    """
 
     mode = "context"
     prompt_attributes: ClassVar = {"context_template": "_context_prompt"}

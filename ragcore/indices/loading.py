@@ -51,7 +51,14 @@ def load_indices_from_storage(
     index_ids: Sequence[str] | None = None,
     **services: Unpack[ServiceOptions],
 ) -> list[BaseIndex]:
-    """The indexes with these ids in that order; without ids all indexes, oldest first. ValueError for an unknown id."""
+    """The indexes with these ids in that order; without ids all indexes, oldest first. ValueError for an unknown id.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> context = StorageContext.from_defaults()
+    >>> index = SummaryIndex([], storage_context=context)
+    >>> [type(each).__name__ for each in load_indices_from_storage(context)]
+    ['SummaryIndex']
+    """
     records = storage_context.index_store.all()
     if index_ids is not None:
         by_id = {record.index_id: record for record in records}

@@ -151,6 +151,14 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
     When messages no longer fit, one call of the model summarizes them together with the previous summary, and the new summary
     replaces them in the conversation. The summary does not count towards `token_limit`. Without a model or if the summary is
     empty, messages that do not fit are not sent and the conversation does not change.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(["The user greeted."])
+    >>> memory = ChatSummaryMemoryBuffer(token_limit=4, count=lambda text: len(text.split()), llm=llm)
+    >>> for word in ("Hello", "Bye"):
+    ...     memory.put(ChatMessage("user", word), ChatMessage("assistant", f"{word} to you"))
+    >>> [message.content for message in memory.get()]
+    ['The user greeted.', 'Bye', 'Bye to you']
     """
 
     def __init__(

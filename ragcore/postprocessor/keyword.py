@@ -17,6 +17,11 @@ class KeywordNodePostprocessor(BaseNodePostprocessor):
 
     A keyword is one word or several in a row, in any language and in any case. It must be whole words, except in scripts
     without spaces. ValueError for a text instead of a list of keywords.
+
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("A red boat.")), NodeWithScore(TextNode("A green tree."))]
+    >>> [hit.text for hit in KeywordNodePostprocessor(required_keywords=["boat"]).postprocess_nodes(hits)]
+    ['A red boat.']
     """
 
     def __init__(self, required_keywords: Sequence[str] = (), exclude_keywords: Sequence[str] = ()) -> None:

@@ -25,6 +25,13 @@ class LLMRerank(BaseNodePostprocessor):
 
     Passages that are too long for a call lose their ends in it, which the span "choose" notes. When no reply can be read, the
     first `top_n` passages stay as they were, and the span "rerank" notes that.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("A red boat.")), NodeWithScore(TextNode("A green tree."))]
+    >>> rerank = LLMRerank(llm=ScriptedLLM(["Doc: 2, Relevance: 9"]))
+    >>> [hit.text for hit in rerank.postprocess_nodes(hits, query_str="Which tree?")]
+    ['A green tree.']
     """
 
     prompt_attributes: ClassVar = {"choice_select_prompt": "_prompt"}
@@ -69,6 +76,13 @@ class RankGPTRerank(BaseNodePostprocessor):
     The model orders a window of `window_size` passages at a time, from the back to the front; those that it does not name
     stay behind the others. Windows overlap by all but `step`, so that the best rise to the front. One call per window. Every
     passage keeps its score. Passages that are too long for a call lose their ends in it, which the span "choose" notes.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("A red boat.")), NodeWithScore(TextNode("A green tree."))]
+    >>> rerank = RankGPTRerank(llm=ScriptedLLM(["[2] > [1]"]))
+    >>> [hit.text for hit in rerank.postprocess_nodes(hits, query_str="Which tree?")]
+    ['A green tree.', 'A red boat.']
     """
 
     prompt_attributes: ClassVar = {"rankgpt_rerank_prompt": "_prompt"}

@@ -10,7 +10,13 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class MetadataReplacementPostProcessor(BaseNodePostprocessor):
-    """Replaces the text by the metadata under `target_metadata_key`, if there is any. The offsets stay those of the passage."""
+    """Replaces the text by the metadata under `target_metadata_key`, if there is any. The offsets stay those of the passage.
+
+    >>> from ragcore.schema import TextNode
+    >>> hit = NodeWithScore(TextNode("It sails.", metadata={"window": "A boat is red. It sails."}))
+    >>> MetadataReplacementPostProcessor("window").postprocess_nodes([hit])[0].text
+    'A boat is red. It sails.'
+    """
 
     def __init__(self, target_metadata_key: str) -> None:
         self._key = target_metadata_key

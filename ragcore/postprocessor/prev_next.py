@@ -27,6 +27,14 @@ class PrevNextNodePostprocessor(BaseNodePostprocessor):
     """Adds up to `num_nodes` passages before, after, or on both sides of each; every passage comes once, in reading order.
 
     `docstore` is what the passages are read from: a document store or a vector store. An added passage has no score.
+
+    >>> from ragcore.schema import TextNode
+    >>> from ragcore.storage import SimpleDocumentStore
+    >>> nodes = [TextNode("First.", "n1", next_id="n2"), TextNode("Second.", "n2", prev_id="n1")]
+    >>> docstore = SimpleDocumentStore()
+    >>> docstore.add_documents(nodes)
+    >>> [hit.text for hit in PrevNextNodePostprocessor(docstore).postprocess_nodes([NodeWithScore(nodes[0])])]
+    ['First.', 'Second.']
     """
 
     def __init__(

@@ -10,7 +10,14 @@ from ragcore.prompts.templates import BaseOutputParser
 
 
 class PydanticOutputParser(BaseOutputParser, Generic[Form]):
-    """JSON in the form of a pydantic model."""
+    """JSON in the form of a pydantic model.
+
+    >>> from pydantic import BaseModel
+    >>> class Song(BaseModel):
+    ...     title: str
+    >>> PydanticOutputParser(Song).parse('Here it is: {"title": "Rain"}')
+    Song(title='Rain')
+    """
 
     def __init__(self, output_cls: type[Form]) -> None:
         self.output_cls = output_cls

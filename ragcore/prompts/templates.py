@@ -61,6 +61,10 @@ class PromptTemplate(Prompt):
     `template_var_mappings`: {"query_str": "my_question"} if {my_question} in the template is query_str. `function_mappings`: a
     function of all values, by name, returns the text of a variable. `output_parser`: its `format` is added to the message, or
     to a first message of the system; it does not parse the answer.
+
+    >>> template = PromptTemplate("Who wrote {book} in {year}?")
+    >>> template.partial_format(year="1843").format(book="the notes")
+    'Who wrote the notes in 1843?'
     """
 
     template_var_mappings: Mapping[str, str] = field(default_factory=dict)
@@ -155,7 +159,12 @@ class PromptTemplate(Prompt):
 
 @dataclass(frozen=True, init=False)
 class ChatPromptTemplate(PromptTemplate):
-    """Several messages, each with its role."""
+    """Several messages, each with its role.
+
+    >>> template = ChatPromptTemplate([ChatMessage("system", "You write {style}."), ChatMessage("user", "{topic}")])
+    >>> [str(message) for message in template.format_messages(style="verse", topic="rain")]
+    ['system: You write verse.', 'user: rain']
+    """
 
     def __init__(
         self,
@@ -203,7 +212,16 @@ class ChatPromptTemplate(PromptTemplate):
 
 @dataclass(frozen=True, slots=True)
 class SelectorPromptTemplate:
-    """The first template whose condition the model meets, else the default."""
+    """The first template whose condition the model meets, else the default.
+
+    >>> from ragcore.llms import MockLLM
+    >>> chat = ChatPromptTemplate([ChatMessage("user", "Chat about {topic}.")])
+    >>> template = SelectorPromptTemplate(PromptTemplate("Write about {topic}."), [(is_chat_model, chat)])
+    >>> template.format(topic="rain")
+    'Write about rain.'
+    >>> template.format_messages(MockLLM(), topic="rain")[0].content
+    'Chat about rain.'
+    """
 
     default_template: Prompt
     conditionals: Sequence[tuple[Callable[[Model], bool], Prompt]] = ()

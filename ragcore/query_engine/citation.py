@@ -27,6 +27,14 @@ class CitationQueryEngine(BaseQueryEngine):
     """Citation [n] is `source_nodes[n - 1]`, a stretch of at most `citation_chunk_size` tokens with its place in the document.
 
     Passages that are short enough stay as they are. A small passage has the score of the whole one.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> index = SummaryIndex([TextNode("Ada wrote notes.")])
+    >>> answer = CitationQueryEngine.from_args(index, llm=ScriptedLLM(["Ada [1]."])).query("Who?")
+    >>> str(answer), answer.source_nodes[0].text
+    ('Ada [1].', 'Ada wrote notes.')
     """
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}

@@ -30,7 +30,15 @@ class NodePostprocessor(Protocol):
 
 
 class RetrieverQueryEngine(BaseQueryEngine):
-    """Answers each question by itself. It has no state of a question: threads may share it."""
+    """Answers each question by itself. It has no state of a question: threads may share it.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("Ada wrote notes.")]).as_retriever()
+    >>> str(RetrieverQueryEngine.from_args(retriever, llm=ScriptedLLM(["Ada [1]."])).query("Who wrote notes?"))
+    'Ada [1].'
+    """
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
 

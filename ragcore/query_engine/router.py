@@ -30,6 +30,16 @@ class RouterQueryEngine(BaseQueryEngine):
     """The answer of the selected engine, or one answer by `summarizer` (tree_summarize) from those of several.
 
     `response.metadata["selector_result"]` has the selection with its reasons.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> from ragcore.tools import QueryEngineTool
+    >>> llm = ScriptedLLM(['{"choice": 1, "reason": "It is about boats."}', "It is red [1]."])
+    >>> engine = SummaryIndex([TextNode("The boat is red.")]).as_query_engine(llm=llm)
+    >>> tools = [QueryEngineTool.from_defaults(engine, description=f"About {topic}.") for topic in ("boats", "trees")]
+    >>> str(RouterQueryEngine.from_defaults(tools, llm=llm).query("Which colour has the boat?"))
+    'It is red [1].'
     """
 
     prompt_parts: ClassVar = {"summarizer": "_summarizer", "selector": "_selector"}

@@ -73,6 +73,16 @@ class SubQuestionQueryEngine(BaseQueryEngine):
 
     A part for an unknown tool is ignored, which the span "divide" notes; without any part, the question itself goes to every
     tool. `response.metadata["sub_questions"]` has the parts with their answers. The answer has the sources of all.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> from ragcore.tools import QueryEngineTool
+    >>> llm = ScriptedLLM(['[{"sub_question": "Which colour?", "tool_name": "boats"}]', "Red [1].", "It is red [1]."])
+    >>> engine = SummaryIndex([TextNode("The boat is red.")]).as_query_engine(llm=llm)
+    >>> answer = SubQuestionQueryEngine([QueryEngineTool.from_defaults(engine, name="boats")], llm).query("Describe it.")
+    >>> answer.metadata["sub_questions"][0].sub_q.sub_question
+    'Which colour?'
     """
 
     from_defaults = SameAsConstructor()

@@ -86,6 +86,11 @@ class Synthesizer(PromptMixin):
     those that do not leave the answer as it was. `output_cls`: the answer is JSON of this pydantic model, and
     `response.response` the object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in
     pieces, as `stream`. A template may be a PromptTemplate or a whole Prompt.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> hits = [NodeWithScore(TextNode("Ada wrote notes."))]
+    >>> str(Synthesizer(ScriptedLLM(["Ada [1]."]), "compact").synthesize("Who wrote notes?", hits))
+    'Ada [1].'
     """
 
     default_mode: ClassVar[ResponseMode] = ResponseMode.COMPACT
@@ -292,7 +297,12 @@ class Accumulate(Synthesizer):
 
 
 class CompactAndAccumulate(Synthesizer):
-    """An answer for as many passages as fit a call, one below the other."""
+    """An answer for as many passages as fit a call, one below the other.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> print(CompactAndAccumulate(llm=ScriptedLLM(["Both."])).get_response("What?", ["One passage.", "Another."]))
+    Response 1: Both.
+    """
 
     default_mode = ResponseMode.COMPACT_ACCUMULATE
 
@@ -344,7 +354,12 @@ def get_response_synthesizer(
     streaming: bool = False,
     verbose: bool = False,
 ) -> Synthesizer:
-    """`Synthesizer` in this mode."""
+    """`Synthesizer` in this mode.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> get_response_synthesizer(ScriptedLLM(), response_mode="tree_summarize").mode.value
+    'tree_summarize'
+    """
     return Synthesizer(
         llm,
         response_mode,

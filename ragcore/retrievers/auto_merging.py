@@ -31,6 +31,16 @@ class AutoMergingRetriever(BaseRetriever):
     Best first, ties in their order. A score of None counts as 0. The nodes come from `storage_context`, a docstore or a store;
     a missing parent is a StoreError, a missing passage between two others is skipped. If links go in circles, a node is never
     replaced by one that it replaced. In the trace: `leaves` (the results of the retriever), `merged` and `filled_in`.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> parent = TextNode("Red boat. Red sail.", "p", child_ids=("a", "b"))
+    >>> leaves = [TextNode("Red boat.", "a", parent_id="p"), TextNode("Red sail.", "b", parent_id="p")]
+    >>> context = StorageContext.from_defaults()
+    >>> context.docstore.add_documents([parent, *leaves])
+    >>> index = VectorStoreIndex(leaves, storage_context=context, embed_model=HashEmbedding())
+    >>> [hit.text for hit in AutoMergingRetriever(index.as_retriever(), context).retrieve("red")]
+    ['Red boat. Red sail.']
     """
 
     name = "auto_merging"

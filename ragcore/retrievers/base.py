@@ -26,7 +26,16 @@ class Retriever(Protocol):
 
 class BaseRetriever(PromptMixin, ABC):
     """Subclasses have `_retrieve`, which may take the question alone, and a `name`. It has no state of a question: threads may
-    share it. With `verbose` it logs the trace of each question."""
+    share it. With `verbose` it logs the trace of each question.
+
+    >>> class First(BaseRetriever):
+    ...     def __init__(self, nodes):
+    ...         self.nodes = nodes
+    ...     def _retrieve(self, query):
+    ...         return [NodeWithScore(node, 1.0) for node in self.nodes[:1]]
+    >>> First([TextNode("A boat is red."), TextNode("It sails.")]).retrieve("Which colour?")[0].text
+    'A boat is red.'
+    """
 
     name: str = "custom"  # in the trace
     verbose: bool = False

@@ -30,6 +30,14 @@ class QueryFusionRetriever(BaseRetriever):
     """Retrieves for the question and for others like it, all at the same time, and fuses the results; see `fuse`.
 
     The model writes the other questions in one call, so that there are at most `num_queries`; with 1 there is no call.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.retrievers import BM25Retriever
+    >>> from ragcore.schema import TextNode
+    >>> bm25 = BM25Retriever.from_defaults(nodes=[TextNode("The valve is bronze."), TextNode("The rope is steel.")])
+    >>> fusion = QueryFusionRetriever([bm25], ScriptedLLM(["What is the rope made of?"]), num_queries=2)
+    >>> fusion.retrieve("Which rope?")[0].text
+    'The rope is steel.'
     """
 
     name = "fusion"

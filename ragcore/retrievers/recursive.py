@@ -21,6 +21,12 @@ class RecursiveRetriever(BaseRetriever):
     a node of `node_dict`, with the score of the IndexNode; the passages of a retriever of `retriever_dict`; or the answer of an
     engine of `query_engine_dict`. Each is visited once per question, so that circles end. ValueError for an id that does not
     exist, or exists twice.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> top = SummaryIndex([IndexNode("About boats", index_id="boats")]).as_retriever()
+    >>> boats = SummaryIndex([TextNode("A boat is red.")]).as_retriever()
+    >>> [hit.text for hit in RecursiveRetriever("top", {"top": top, "boats": boats}).retrieve("Which colour?")]
+    ['A boat is red.']
     """
 
     name = "recursive"

@@ -43,6 +43,14 @@ class VectorIndexRetriever(BaseRetriever):
     number of candidates of each side; `hybrid_top_k` goes before `similarity_top_k`.
 
     ValueError for an invalid mode or argument.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> from ragcore.schema import TextNode
+    >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
+    >>> index = VectorStoreIndex(nodes, embed_model=HashEmbedding())
+    >>> VectorIndexRetriever(index, similarity_top_k=1, vector_store_query_mode="mmr").retrieve("steel rope")[0].text
+    'The rope is steel.'
     """
 
     name = "vector"

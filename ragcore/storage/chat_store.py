@@ -26,6 +26,14 @@ class ChatStore(Protocol):
 
 
 class SimpleChatStore:
+    """A chat store in memory. `persist` writes it to a JSON file.
+
+    >>> store = SimpleChatStore()
+    >>> store.add_message("ada", ChatMessage("user", "Hi"))
+    >>> store.get_messages("ada")[0].content
+    'Hi'
+    """
+
     def __init__(self, conversations: Mapping[str, Sequence[ChatMessage]] | None = None) -> None:
         self._conversations = {key: tuple(messages) for key, messages in (conversations or {}).items()}
         self._lock = threading.Lock()

@@ -15,6 +15,11 @@ class IndexRecord:
     """An index. `place` is the key of its passages, vectors and entries; it does not change when the index gets another id.
 
     `data` is small and consists of JSON values. `keeper` is the class name of an external store with its vectors, or "".
+
+    >>> store = SimpleIndexStore()
+    >>> store.put(IndexRecord("summary", index_id="notes"))
+    >>> store.get("notes").kind
+    'summary'
     """
 
     kind: str

@@ -111,7 +111,13 @@ class BaseKeywordTableIndex(NodeIndex):
 
 
 class KeywordTableIndex(BaseKeywordTableIndex):
-    """A language model extracts the keywords: one call for each passage and each question."""
+    """A language model extracts the keywords: one call for each passage and each question.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(["KEYWORDS: valve, bronze", "KEYWORDS: valve"])
+    >>> KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm).as_retriever().retrieve("Which valve?")[0].score
+    1.0
+    """
 
     kind = "keyword_table"
 
@@ -135,7 +141,12 @@ class SimpleKeywordTableIndex(BaseKeywordTableIndex):
 
 
 class RAKEKeywordTableIndex(BaseKeywordTableIndex):
-    """The keywords are the highest-scoring phrases of a text by RAKE; no model is called."""
+    """The keywords are the highest-scoring phrases of a text by RAKE; no model is called.
+
+    >>> index = RAKEKeywordTableIndex([TextNode("The bronze valve is old."), TextNode("The steel rope is new.")])
+    >>> index.as_retriever().retrieve("bronze valve")[0].text
+    'The bronze valve is old.'
+    """
 
     kind = "rake_keyword_table"
 
