@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lectern.explain.call_graph import CallGraph, build_call_graph
-from lectern.ui.widgets.call_graph import _subtitle, _details
+from lectern.ui.widgets.call_graph import _details, _subtitle
 from ragcore.agent.react import ReActAgent
 from ragcore.chat_modes import chat_engine
 from ragcore.errors import LLMTimeoutError
