@@ -57,15 +57,17 @@ class Cost:
     """Processor seconds of `lectern add` and all its processes, of its own while it waited, and how long that was. The
     library chose `embed_model` by its first file."""
 
-    whole: float
-    waiting: float
-    waited: float
+    total: float
+    waiting_cpu: float
+    waiting_seconds: float
     embed_model: str
 
 
 def sentences() -> list[str]:
     texts = " ".join(path.read_text("utf-8") for path in sorted(SAMPLE.glob("*.[mt][dx]*")))
-    return [found for found in re.split(r"(?<=[.!?])\s+", re.sub(r"[#*|>_-]+|\s+", " ", texts)) if 30 < len(found) < 300]
+    return [
+        sentence for sentence in re.split(r"(?<=[.!?])\s+", re.sub(r"[#*|>_-]+|\s+", " ", texts)) if 30 < len(sentence) < 300
+    ]
 
 
 def text(number: int, known: Sequence[str]) -> str:
@@ -93,8 +95,8 @@ def make_mailbox(folder: Path, count: int) -> None:
 def make_mix(folder: Path, count: int) -> None:
     """Every so many-th of the real files that a reader takes."""
     every = (path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < LARGEST)
-    wanted = [path for path in every if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)]
-    chosen = random.Random(1).sample(wanted, min(count, len(wanted)))
+    readable = [path for path in every if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)]
+    chosen = random.Random(1).sample(readable, min(count, len(readable)))
     for number, path in enumerate(chosen):
         shutil.copyfile(path, folder / f"{number}-{path.name}")
 
@@ -112,7 +114,7 @@ def reference(folder: Path, embedder: Embedder) -> tuple[float, int]:
     return reading + time.process_time() - began, len(passages)
 
 
-def spent(root: int) -> tuple[float, float]:
+def processor_seconds(root: int) -> tuple[float, float]:
     """Processor seconds of a process alone, and with all those below it, also those that have ended."""
     parents: dict[int, list[int]] = {}
     times: dict[int, list[float]] = {}  # user, system, and both of those that have ended
@@ -122,32 +124,32 @@ def spent(root: int) -> tuple[float, float]:
             number = int(stat.parent.name)
             parents.setdefault(int(fields[1]), []).append(number)
             times[number] = [int(field) / TICKS for field in fields[11:15]]
-    whole, todo = 0.0, [root]
+    total, todo = 0.0, [root]
     while todo:
         number = todo.pop()
-        whole += sum(times.get(number, ()))
+        total += sum(times.get(number, ()))
         todo += parents.get(number, [])
-    return sum(times.get(root, ())[:2]), whole
+    return sum(times.get(root, ())[:2]), total
 
 
 def add(folder: Path) -> Cost:
     """`lectern add` of the folder into a new library."""
-    count, whole, own = len(list(folder.iterdir())), 0.0, 0.0
-    taken_in: tuple[float, float] | None = None  # when, and the processor seconds of the command by then
+    count, total, own = len(list(folder.iterdir())), 0.0, 0.0
+    queued: tuple[float, float] | None = None  # when, and the processor seconds of the command by then
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "lectern.cli", "--library", place, "add", str(folder)]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None:
-            now = spent(process.pid)
-            own, whole = max(own, now[0]), max(whole, now[1])
-            if taken_in is None and files_in(Path(place)) >= count:
-                taken_in = time.monotonic(), own
+            now = processor_seconds(process.pid)
+            own, total = max(own, now[0]), max(total, now[1])
+            if queued is None and files_in(Path(place)) >= count:
+                queued = time.monotonic(), own
             time.sleep(POLL_SECONDS)
         ended = time.monotonic()
         with closing(Library.open(Path(place))) as library:
             embed_model = library.store.versions.current().embed_model
-    began, before = taken_in or (ended, own)
-    return Cost(whole, own - before, ended - began, embed_model)
+    began, before = queued or (ended, own)
+    return Cost(total, own - before, ended - began, embed_model)
 
 
 def files_in(place: Path) -> int:
@@ -167,10 +169,10 @@ def at_length(length: int) -> float:
         worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
         worker.warm()
         start_reader()
-        _, began = spent(os.getpid())
+        _, began = processor_seconds(os.getpid())
         while library.files.ready_and_bytes()[0] < FEW and worker.run_once():
             pass
-        each = (spent(os.getpid())[1] - began) / library.files.ready_and_bytes()[0]
+        each = (processor_seconds(os.getpid())[1] - began) / library.files.ready_and_bytes()[0]
         end_readers()
         return each
 
@@ -181,15 +183,15 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=8000)
     parser.add_argument("--mails", type=int, default=5000)
     parser.add_argument("--mixed", type=int, default=200)
-    given = parser.parse_args()
-    counts = {"files": given.files, "mixed": given.mixed, "mailbox": given.mails}
-    embedders, chosen = Embedders(HuggingFaceEmbedding()), given.work or [*WORKS, "lengths"]
+    options = parser.parse_args()
+    counts = {"files": options.files, "mixed": options.mixed, "mailbox": options.mails}
+    embedders, chosen = Embedders(HuggingFaceEmbedding()), options.work or [*WORKS, "lengths"]
     print("| work | files | passages | reading and embedding, s | lectern add, s | ratio | waiting took of a core |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as name:
         (one := Path(name) / "one").mkdir()
         make_files(one, 1)
-        start = add(one).whole
+        start = add(one).total
         for work in (each for each in WORKS if each in chosen):
             (folder := Path(name) / work).mkdir()
             WORKS[work](folder, counts[work])
@@ -198,11 +200,11 @@ def main() -> None:
                 embedder = embedders.of(cost.embed_model)
                 embedder.embed_query("ready")  # loads it
                 least, passages = reference(folder, embedder)
-                ratio, share = (cost.whole - start) / least, cost.waiting / max(cost.waited, 1e-9)
-                print(f"| {work} | {files} | {passages} | {least:.1f} | {cost.whole - start:.1f} | {ratio:.2f} | {share:.2%} |")
+                ratio, share = (cost.total - start) / least, cost.waiting_cpu / max(cost.waiting_seconds, 1e-9)
+                print(f"| {work} | {files} | {passages} | {least:.1f} | {cost.total - start:.1f} | {ratio:.2f} | {share:.2%} |")
     if "lengths" in chosen:
-        told = ", ".join(f"{1000 * at_length(length):.1f} ms in a queue of {length:,}" for length in (FEW, given.files))
-        print(f"\nA file costs {told}.")
+        costs = ", ".join(f"{1000 * at_length(length):.1f} ms in a queue of {length:,}" for length in (FEW, options.files))
+        print(f"\nA file costs {costs}.")
 
 
 WORKS: dict[str, Callable[[Path, int], None]] = {"files": make_files, "mixed": make_mix, "mailbox": make_mailbox}

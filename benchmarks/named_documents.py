@@ -33,7 +33,7 @@ def main() -> None:
     data_set = parser.parse_args().data_set
     texts = {one["_id"]: one["text"] for one in _lines(data_set / "corpus.jsonl")}
     names: dict[str, str] = {}
-    questions = [one for one in _lines(data_set / "qa.jsonl") if _named(one, texts, names)]
+    questions = [one for one in _lines(data_set / "qa.jsonl") if _names_document(one, texts, names)]
     with tempfile.TemporaryDirectory() as folder:
         library = Library.open(Path(folder))
         read(library, texts, names)
@@ -46,12 +46,12 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     yield from map(json.loads, path.read_text("utf-8").splitlines())
 
 
-def _named(asked: dict[str, Any], texts: dict[str, str], names: dict[str, str]) -> bool:
+def _names_document(row: dict[str, Any], texts: dict[str, str], names: dict[str, str]) -> bool:
     """Whether the question says the name of its document, of which the first question with one decides."""
-    document = asked["doc_ids"][0]
-    for found in NAME.findall(asked["question"]):
-        name = found.removesuffix("'s")
-        answers = any(name in answer or answer in name for answer in asked["answers"])
+    document = row["doc_ids"][0]
+    for match in NAME.findall(row["question"]):
+        name = match.removesuffix("'s")
+        answers = any(name in answer or answer in name for answer in row["answers"])
         if re.search(rf"\b{re.escape(name)}\b", texts[document]) and not answers and names.setdefault(document, name) == name:
             return True
     return False
@@ -70,16 +70,16 @@ def read(library: Library, texts: dict[str, str], names: dict[str, str]) -> None
 
 
 def measure(half: str, library: Library, questions: list[dict[str, Any]]) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for one in questions:
-        said = str(library.answer(Ask(one["question"], chat_mode=None)).whole())
+        text = str(library.answer(Ask(one["question"], chat_mode=None)).whole())
         kind = "answerable" if one["answers"] else "unanswerable"
-        found[kind] += 1
-        found[f"{kind}, refused"] += is_refusal(said)
-        found["answerable, right"] += any(answer.lower() in said.lower() for answer in one["answers"])
+        counts[kind] += 1
+        counts[f"{kind}, refused"] += is_refusal(text)
+        counts["answerable, right"] += any(answer.lower() in text.lower() for answer in one["answers"])
     for name in ("answerable, right", "answerable, refused", "unanswerable, refused"):
-        of = found[name.partition(",")[0]]
-        print(f"{half}: {name} {found[name] / max(of, 1):.3f} of {of}")
+        of = counts[name.partition(",")[0]]
+        print(f"{half}: {name} {counts[name] / max(of, 1):.3f} of {of}")
 
 
 if __name__ == "__main__":

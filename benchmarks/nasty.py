@@ -75,10 +75,10 @@ def outcomes(files: list[dict[str, Any]], folder: Path = FILES, *, ocr: bool = T
         env=environment,
         check=False,
     )
-    found = [Outcome(**json.loads(line)) for line in done.stdout.splitlines()]
-    if len(found) < len(files):
-        raise RuntimeError(f"{files[len(found)]['file']} ended the reader: {done.stderr[-2000:]}")
-    return found
+    results = [Outcome(**json.loads(line)) for line in done.stdout.splitlines()]
+    if len(results) < len(files):
+        raise RuntimeError(f"{files[len(results)]['file']} ended the reader: {done.stderr[-2000:]}")
+    return results
 
 
 def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> str:
@@ -98,10 +98,10 @@ def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> st
         return f"does not ask for a password: {outcome.locked or 'it opened without'}"
     if _password(file) and outcome.error and file["expect"] != "empty":
         return f"does not open with its password: {outcome.what}"
-    return _unexpected(file, outcome, ocr)
+    return _complaint_about_text(file, outcome, ocr)
 
 
-def _unexpected(file: dict[str, Any], outcome: Outcome, ocr: bool) -> str:
+def _complaint_about_text(file: dict[str, Any], outcome: Outcome, ocr: bool) -> str:
     missing = [word for word in file["must_words"] if _plain(word) not in _plain(outcome.text)]
     lost = len(missing) > (1 - WORDS) * len(file["must_words"])
     if file["expect"] in TEXT and lost:
@@ -193,9 +193,9 @@ def main() -> None:
     ocr = "--without-ocr" not in sys.argv
     files = manifest(folder)
     began = time.monotonic()
-    found = outcomes(files, folder, ocr=ocr)
+    results = outcomes(files, folder, ocr=ocr)
     good: Counter[str] = Counter()
-    for file, outcome in zip(files, found, strict=True):
+    for file, outcome in zip(files, results, strict=True):
         wrong = complaint(file, outcome, ocr=ocr)
         good[file["expect"]] += not wrong
         if wrong:
@@ -203,7 +203,7 @@ def main() -> None:
     print(f"\n{sum(good.values())} of {len(files)} files as expected, in {time.monotonic() - began:.0f} s:")
     for kind, count in sorted(Counter(file["expect"] for file in files).items()):
         print(f"  {kind:20} {good[kind]:3} of {count}")
-    slowest = max(zip(found, files, strict=True), key=lambda each: each[0].seconds)
+    slowest = max(zip(results, files, strict=True), key=lambda each: each[0].seconds)
     print(f"slowest: {slowest[1]['file']}, {slowest[0].seconds:.1f} s of processor time")
 
 

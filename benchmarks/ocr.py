@@ -39,9 +39,9 @@ def measure(page: ScannedPage, read: Callable[[Image.Image, str], RecognisedPage
     before = _seconds()
     words = words_of(read(page.picture, page.name).text)
     seconds = _seconds() - before
-    found = (Counter(page.words) & Counter(words)).total()
+    common = (Counter(page.words) & Counter(words)).total()
     blocks = SequenceMatcher(None, page.words, words, autojunk=False).get_matching_blocks()
-    return Outcome(found / len(page.words), sum(block.size for block in blocks) / len(page.words), seconds)
+    return Outcome(common / len(page.words), sum(block.size for block in blocks) / len(page.words), seconds)
 
 
 def _seconds() -> float:

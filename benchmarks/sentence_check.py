@@ -28,9 +28,9 @@ from ragcore.text.keywords import content_words
 
 FOLDER = DATA / "clapnq_dev"
 RIDGE = 0.002
-DOUBTED = 0.1  # share of what is said that may fall short of supported
-PASSED = 0.05  # share of what another passage says nothing of that may pass for weak
-RESAMPLED = 1000
+MAX_DOUBTED = 0.1  # share of what is said that may fall short of supported
+MAX_PASSED = 0.05  # share of what another passage says nothing of that may pass for weak
+RESAMPLES = 1000
 KINDS = ("drawn by lot", "found next", "number", "name", "not")
 
 
@@ -52,12 +52,12 @@ class Case:
 def cases() -> list[Case]:
     check, lot = SentenceCheck(HuggingFaceEmbedding()), random.Random(0)
     corpus = {item["_id"]: item["text"] for item in lines(FOLDER / "corpus.jsonl")}
-    asked = [item for item in lines(FOLDER / "qa.jsonl") if item["answers"] and item["doc_ids"]]
+    items = [item for item in lines(FOLDER / "qa.jsonl") if item["answers"] and item["doc_ids"]]
     texts, ids = list(corpus.values()), list(corpus)
     terms = [Counter(content_words(text)) for text in texts]
     names = sorted({name for text in texts for name in NAME.findall(text)})
-    found: list[Case] = []
-    for item in asked:
+    results: list[Case] = []
+    for item in items:
         own = {str(each) for each in item["doc_ids"]}
         passage = "\n\n".join(corpus[each] for each in item["doc_ids"])
         ranked = np.argsort(-bm25(set(content_words(item["question"])), terms), kind="stable")
@@ -67,13 +67,13 @@ def cases() -> list[Case]:
             if claims_nothing(claim, item["answers"][0][end:]):
                 continue
             against = [("own", claim, passage), ("drawn by lot", claim, other), ("found next", claim, next_best)]
-            against += [(kind, false, passage) for kind, false in falsified(claim, passage, names, lot)]
-            for kind, said, text in against:
-                found.append(Case(item["id"], kind, check.measure(said, text)))
-    return found
+            against += [(kind, false, passage) for kind, false in falsify(claim, passage, names, lot)]
+            for kind, statement, text in against:
+                results.append(Case(item["id"], kind, check.measure(statement, text)))
+    return results
 
 
-def falsified(claim: str, passage: str, names: Sequence[str], lot: random.Random) -> Iterator[tuple[str, str]]:
+def falsify(claim: str, passage: str, names: Sequence[str], lot: random.Random) -> Iterator[tuple[str, str]]:
     """The claim with one thing changed, where it has such a thing."""
     if number := re.search(r"\d+", claim):
         other = str(int(number.group()) + lot.randint(1, 9))
@@ -89,14 +89,14 @@ def falsified(claim: str, passage: str, names: Sequence[str], lot: random.Random
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}")
 
 
-def fit(some: Sequence[Case]) -> None:
+def fit(cases_: Sequence[Case]) -> None:
     """Logistic regression in which what is said weighs as much as all that is not."""
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    rows = np.array([case.measured for case in some])
-    right = np.array([case.kind == "own" for case in some])
-    sizes = Counter(case.kind for case in some)
-    share = np.array([(1.0 if case.kind == "own" else PART[case.kind]) / sizes[case.kind] for case in some])
+    rows = np.array([case.measured for case in cases_])
+    right = np.array([case.kind == "own" for case in cases_])
+    sizes = Counter(case.kind for case in cases_)
+    share = np.array([(1.0 if case.kind == "own" else PART[case.kind]) / sizes[case.kind] for case in cases_])
     middle, spread = rows.mean(axis=0), rows.std(axis=0)
     scaled = np.column_stack([(rows - middle) / spread, np.ones(len(rows))])
     sign = np.where(right, 1.0, -1.0)
@@ -107,16 +107,16 @@ def fit(some: Sequence[Case]) -> None:
         slope = -share * sign / (1 + np.exp(margin))
         return float(share @ np.logaddexp(0, -margin) + penalty @ weights), scaled.T @ slope + 2 * penalty
 
-    found = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B").x
-    weights = found[:-1] / spread
-    bias = float(found[-1] - weights @ middle)
+    solution = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = solution[:-1] / spread
+    bias = float(solution[-1] - weights @ middle)
     odds = rows @ weights + bias
     for name, value in zip(FEATURES, weights, strict=True):
         print(f"{name:18s} {value:8.3f}")
-    others = odds[[case.kind in KINDS[:2] for case in some]]
+    others = odds[[case.kind in KINDS[:2] for case in cases_]]
     print("WEIGHTS = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
     print(f"BIAS = {bias:.3f}")
-    print(f"SUPPORTED, WEAK = {np.quantile(odds[right], DOUBTED):.2f}, {np.quantile(others, 1 - PASSED):.2f}")
+    print(f"SUPPORTED, WEAK = {np.quantile(odds[right], MAX_DOUBTED):.2f}, {np.quantile(others, 1 - MAX_PASSED):.2f}")
 
 
 PART = {"drawn by lot": 0.3, "found next": 0.3, "number": 0.15, "name": 0.15, "not": 0.1}
@@ -139,14 +139,14 @@ def report(some: Sequence[Case]) -> None:
 def interval(positive: npt.NDArray[np.float64], negative: npt.NDArray[np.float64]) -> tuple[float, float]:
     """The middle 95% of the AUCs of sets drawn anew from these, with replacement (Efron 1979)."""
     random_ = np.random.default_rng(0)
-    drawn = [auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative))) for _ in range(RESAMPLED)]
+    drawn = [auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative))) for _ in range(RESAMPLES)]
     return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
 
 
-def bm25(asked: set[str], documents: Sequence[Counter[str]]) -> npt.NDArray[np.float64]:
+def bm25(terms: set[str], documents: Sequence[Counter[str]]) -> npt.NDArray[np.float64]:
     lengths = np.array([words.total() for words in documents])
     scores = np.zeros(len(documents))
-    for term in sorted(asked):
+    for term in sorted(terms):
         count = np.array([words[term] for words in documents], dtype=np.float64)
         holding = np.count_nonzero(count)
         idf = np.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
@@ -162,11 +162,11 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fit", action="store_true", help="fit the weights and the limits")
-    found = cases()
+    all_cases = cases()
     if parser.parse_args().fit:
-        fit([case for case in found if case.development])
+        fit([case for case in all_cases if case.development])
         return
-    report([case for case in found if not case.development])
+    report([case for case in all_cases if not case.development])
 
 
 if __name__ == "__main__":

@@ -87,16 +87,16 @@ def our_open(folder: Path) -> dict[str, float]:
         return retriever
 
     retriever = clock.time(OPEN, answer)
-    asked = iter(questions)
-    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(asked)), repeat=QUERIES)
+    queries = iter(questions)
+    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(queries)), repeat=QUERIES)
     nodes = [node for _, nodes in documents(vectors(EACH, seed=2)) for node in nodes]
     context = StorageContext.from_defaults(persist_dir=folder / "small")
     index = load_index_from_storage(context, embed_model=model)
-    clock.time(PERSIST_AGAIN, lambda: index.insert_nodes(_renamed(nodes)))  # which keeps it
+    clock.time(PERSIST_AGAIN, lambda: index.insert_nodes(_rename(nodes)))  # which keeps it
     return clock.figures
 
 
-def _renamed(nodes: list[Any]) -> list[Any]:
+def _rename(nodes: list[Any]) -> list[Any]:
     from dataclasses import replace
 
     return [replace(node, id_=f"new {node.id_}", ref_doc_id="new", prev_id=None, next_id=None) for node in nodes]
@@ -127,9 +127,9 @@ def our_serve(folder: Path) -> dict[str, float]:
     clock = Clock()
     before = memory()
     store = _our_store(folder / "large")
-    asked = iter(vectors(QUERIES + 1, seed=1))
-    store.search(next(asked), TOP)
-    clock.time(TOP_LARGE, lambda: store.search(next(asked), TOP), repeat=QUERIES)
+    queries = iter(vectors(QUERIES + 1, seed=1))
+    store.search(next(queries), TOP)
+    clock.time(TOP_LARGE, lambda: store.search(next(queries), TOP), repeat=QUERIES)
     after = memory()
     return clock.figures | {
         "peak": after["VmHWM"],
@@ -155,13 +155,13 @@ def our_bandwidth(folder: Path) -> dict[str, float]:
     (file,) = (folder / "large" / "vectors").glob("*.f32")
     rows = np.memmap(file, np.float32, "r").reshape(-1, DIMENSION)
     clock.time("search", lambda: nearest(rows, query, TOP), repeat=QUERIES)
-    store, found = _our_store(folder / "large"), 0
+    store, hits = _our_store(folder / "large"), 0
     for question in questions:
         least = nearest(rows, question, TOP)[1][-1]
-        found += sum((hit.score or 0) >= least - 1e-6 for hit in store.search(question, TOP))
+        hits += sum((hit.score or 0) >= least - 1e-6 for hit in store.search(question, TOP))
     away = iter(vectors(QUERIES, seed=1, clusters=0))
     clock.time("nothing near", lambda: store.search(next(away), TOP), repeat=QUERIES)
-    return clock.figures | {"gigabytes": 4 * DIMENSION * LARGE / 1e9, "recall": found / QUERIES / TOP}
+    return clock.figures | {"gigabytes": 4 * DIMENSION * LARGE / 1e9, "recall": hits / QUERIES / TOP}
 
 
 def _our_store(folder: Path) -> Any:
@@ -224,8 +224,8 @@ def their_open(folder: Path) -> dict[str, float]:
         return index
 
     index = clock.time(OPEN, answer)
-    retriever, asked = index.as_retriever(similarity_top_k=TOP), iter(questions)
-    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(asked)), repeat=QUERIES)
+    retriever, queries = index.as_retriever(similarity_top_k=TOP), iter(questions)
+    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(queries)), repeat=QUERIES)
     nodes = their_nodes(vectors(EACH, seed=2), "new ")
 
     def insert() -> None:
@@ -253,9 +253,9 @@ def their_serve(folder: Path) -> dict[str, float]:
 
     clock = Clock()
     retriever = their_index(vectors(LARGE)).as_retriever(similarity_top_k=TOP)
-    asked = iter([QueryBundle("", embedding=row.tolist()) for row in vectors(6, seed=1)])
-    retriever.retrieve(next(asked))
-    clock.time(TOP_LARGE, lambda: retriever.retrieve(next(asked)), repeat=5)
+    queries = iter([QueryBundle("", embedding=row.tolist()) for row in vectors(6, seed=1)])
+    retriever.retrieve(next(queries))
+    clock.time(TOP_LARGE, lambda: retriever.retrieve(next(queries)), repeat=5)
     return clock.figures | {"peak": memory()["VmHWM"]}
 
 
@@ -270,19 +270,19 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     measured: dict[str, list[dict[str, float]]] = {"our": [], "their": []}
-    for number in range(given.rounds):
+    for number in range(options.rounds):
         for side, rounds in measured.items():
             with tempfile.TemporaryDirectory() as folder:
                 figures: dict[str, float] = {}
                 steps = [*STEPS, "bandwidth"] if side == "our" else STEPS
                 for step in steps:
-                    figures |= _in_its_own_process(f"{side}_{step}", Path(folder))
+                    figures |= _run_in_process(f"{side}_{step}", Path(folder))
                 rounds.append(figures)
-        print(f"round {number + 1} of {given.rounds} is done", file=sys.stderr)
+        print(f"round {number + 1} of {options.rounds} is done", file=sys.stderr)
     us, them = (_medians(measured[side]) for side in ("our", "their"))
-    _print(us, them, given.rounds)
+    _print(us, them, options.rounds)
 
 
 def _print(us: Mapping[str, float], them: Mapping[str, float], rounds: int) -> None:
@@ -315,7 +315,7 @@ def _medians(rounds: list[dict[str, float]]) -> dict[str, float]:
     return {row: float(np.median([figures[row] for figures in rounds])) for row in rounds[0]}
 
 
-def _in_its_own_process(step: str, folder: Path) -> dict[str, float]:
+def _run_in_process(step: str, folder: Path) -> dict[str, float]:
     import subprocess
 
     work = "import json, pathlib, sys; from benchmarks import stores; _, step, folder = sys.argv;"

@@ -103,7 +103,7 @@ class WatchedReader(ExtractiveLLM):
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class OpenedIndex:
     """`seconds`: what making the index took, 0 where it was there."""
 
     library: Library
@@ -113,9 +113,9 @@ class Indexed:
 
 
 @contextmanager
-def indexed(
+def open_index(
     data_set: DataSet, setting: TrialSetting, work: Path, tell: Tell, bundled: Embedder | None = None
-) -> Iterator[Indexed]:
+) -> Iterator[OpenedIndex]:
     """The library of these documents, made in the folder `work` where it is not there yet. `bundled`: in the place of the
     embedders. `tell` hears what is done. InputError where a document cannot be read."""
     embedders = Embedders(bundled or HuggingFaceEmbedding())
@@ -128,15 +128,15 @@ def indexed(
             f"The folder {work} cannot be used: {error.strerror}.", hint="Name another one with --work, in which you may write."
         ) from error
     folder = work / f"{data_set.name.replace('/', '-')}-{_key(data_set, setting, embedder.name)}"
-    began, made = time.monotonic(), not (folder / WHOLE).exists()
-    if made:
+    began, is_new = time.monotonic(), not (folder / WHOLE).exists()
+    if is_new:
         _make(folder, data_set, setting, embedder, tell)
-    seconds = time.monotonic() - began if made else 0.0
+    seconds = time.monotonic() - began if is_new else 0.0
     (folder / WHOLE).touch()
     reader = WatchedReader(embedder)
     library = Library(folder, embedder=embedder, llm=reader)
     try:
-        yield Indexed(library, embedder, reader, seconds)
+        yield OpenedIndex(library, embedder, reader, seconds)
     finally:
         library.close()
 
@@ -200,14 +200,14 @@ def _read_files(library: Library, data_set: DataSet, embedder: Embedder, tell: T
 def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Path, tell: Tell) -> None:
     ingest = library.settings.ingest
     tell(f"Splitting {len(data_set.texts):,} documents ...")
-    counted = any(wanted.start is not None for trial in data_set.trials for wanted in trial.question.expected)
+    counted = any(passage.start is not None for trial in data_set.trials for passage in trial.question.expected)
     documents = {text.id: _document(text, counted=counted) for text in data_set.texts}
     nodes = [
         node
         for document in documents.values()
         for node in passages_of(document, ingest.chunk_size, ingest.chunk_overlap, ingest.splitter)
     ]
-    nodes = _embedded(nodes, data_set.name, embedder, work, tell)
+    nodes = _embed(nodes, data_set.name, embedder, work, tell)
     tell(f"Storing {len(nodes):,} passages ...")
     groups = [(id_, list(each)) for id_, each in groupby(nodes, lambda node: str(node.ref_doc_id))]
     for start in range(0, len(groups), PUT_TOGETHER):
@@ -233,20 +233,20 @@ def _document(text: Text, *, counted: bool) -> Document:
     )
 
 
-def _embedded(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path, tell: Tell) -> list[TextNode]:
+def _embed(nodes: Sequence[TextNode], name: str, embedder: Embedder, work: Path, tell: Tell) -> list[TextNode]:
     """With their vectors, of which those made before are known."""
     database = SQLiteDatabase(work / "vectors.db", VECTORS_SCHEMA)
-    kept, owner, told = Drafts(database), f"{name} {_code('ragcore/embeddings').hex()[:16]}", time.monotonic()
+    drafts, owner, last_progress = Drafts(database), f"{name} {_code('ragcore/embeddings').hex()[:16]}", time.monotonic()
 
     def note(step: Step) -> None:
-        nonlocal told
-        kept.keep(owner, step.vectors)
-        if step.characters_left and (not step.vectors or time.monotonic() - told > 30):
-            told = time.monotonic()
+        nonlocal last_progress
+        drafts.keep(owner, step.vectors)
+        if step.characters_left and (not step.vectors or time.monotonic() - last_progress > 30):
+            last_progress = time.monotonic()
             tell(f"Embedding {step.done:,} of {len(nodes):,} passages ...")
 
     try:
-        return PassageEmbedder(embedder).embed(nodes, kept.vectors(owner), lambda work: work(), note)
+        return PassageEmbedder(embedder).embed(nodes, drafts.vectors(owner), lambda work: work(), note)
     finally:
         database.close()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from benchmarks.datasets.data_set import Trial
-from benchmarks.datasets.index import Indexed
+from benchmarks.datasets.index import OpenedIndex
 from lectern.schema import Ask
 from ragcore.schema import ChatMessage, Outcome
 
@@ -23,15 +23,15 @@ class Reply:
 
     outcome: Outcome
     text: str
-    found: tuple[str, ...]
+    passages: tuple[str, ...]
 
 
-def reply_to(opened: Indexed, ask: Ask, history: Sequence[ChatMessage]) -> Reply:
+def reply_to(opened: OpenedIndex, ask: Ask, history: Sequence[ChatMessage]) -> Reply:
     """What a person is shown after these messages. RagErrors."""
     stream = opened.library.answer(ask, history)
     text = "".join(stream)
-    found = tuple(f"{hit.node.ref_doc_id} {hit.node.start_char_idx}-{hit.node.end_char_idx}" for hit in stream.source_nodes)
-    return Reply(stream.outcome, text, found)
+    passages = tuple(f"{hit.node.ref_doc_id} {hit.node.start_char_idx}-{hit.node.end_char_idx}" for hit in stream.source_nodes)
+    return Reply(stream.outcome, text, passages)
 
 
 def outcome_scores(trial: Trial, reply: Reply) -> dict[str, float]:

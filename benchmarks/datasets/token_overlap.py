@@ -28,7 +28,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class Overlap:
     """Each 0 to 1."""
 
     recall: float
@@ -36,15 +36,15 @@ class Covered:
     iou: float
 
 
-def covered(wanted: Sequence[Stretch], found: Sequence[Stretch]) -> Covered:
+def measure_overlap(expected: Sequence[Stretch], retrieved: Sequence[Stretch]) -> Overlap:
     """All 0 where nothing was found. ValueError where nothing is wanted."""
-    asked = sum(stretch.length for stretch in wanted)
-    if not asked:
+    expected_length = sum(stretch.length for stretch in expected)
+    if not expected_length:
         raise ValueError("a question without wanted text cannot be scored")
-    both = _length(_common(one, other) for one in wanted for other in found if one.document == other.document)
-    missing = _length((one.document, one.start, one.end) for one in wanted) - both
-    read = sum(stretch.length for stretch in found)
-    return Covered(both / asked, both / read if read else 0.0, both / (read + missing))
+    both = _length(_common(one, other) for one in expected for other in retrieved if one.document == other.document)
+    missing = _length((one.document, one.start, one.end) for one in expected) - both
+    read = sum(stretch.length for stretch in retrieved)
+    return Overlap(both / expected_length, both / read if read else 0.0, both / (read + missing))
 
 
 def _common(one: Stretch, other: Stretch) -> tuple[str, int, int]:
@@ -65,5 +65,5 @@ def _length(stretches: Iterable[tuple[str, int, int]]) -> int:
 def token_recall(text: str, answers: Sequence[str]) -> float:
     """The share of an answer's tokens that the text has; the best over several answers that are right, 0 to 1."""
     have = Counter(plain(text).split())
-    wanted = [Counter(plain(answer).split()) for answer in answers]
-    return max(((have & want).total() / max(want.total(), 1) for want in wanted), default=0.0)
+    token_counts = [Counter(plain(answer).split()) for answer in answers]
+    return max(((have & expected).total() / max(expected.total(), 1) for expected in token_counts), default=0.0)

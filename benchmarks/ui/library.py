@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lectern.explain.embedding_map import Survey, version_of, write
+from lectern.explain.embedding_map import EmbeddingMap, version_of, write
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask
@@ -34,17 +34,17 @@ def prepare(home: Path, messages: int) -> str:
         library.intake.add_sample()
         library.worker.start()
         _until_read(library)
-        runs, asked = AnswerRuns(library), library.conversations.create()
+        runs, conversation = AnswerRuns(library), library.conversations.create()
         for question in QUESTIONS:
-            runs.start(asked.id, Ask(question)).wait(LIMIT)
-        said = next(one for one in library.conversations.dump() if one["id"] == asked.id)
-        turns = sorted(said["messages"], key=lambda message: message["place"])
+            runs.start(conversation.id, Ask(question)).wait(LIMIT)
+        dumped = next(one for one in library.conversations.dump() if one["id"] == conversation.id)
+        turns = sorted(dumped["messages"], key=lambda message: message["place"])
         long = new_id()[:16]
         repeated = [
             turns[place % len(turns)] | {"id": new_id()[:16], "conversation_id": long, "place": place + 1}
             for place in range(messages)
         ]
-        library.conversations.restore(said | {"id": long, "title": "A long talk", "messages": repeated}, {})
+        library.conversations.restore(dumped | {"id": long, "title": "A long talk", "messages": repeated}, {})
     finally:
         library.close()
     return long
@@ -56,12 +56,15 @@ def lay_out(home: Path, passages: int) -> None:
     library = Library(home)
     try:
         index, documents = library.store.versions.current().name, library.store.documents()
-        owners = random.integers(0, len(documents), passages).astype(np.uint32)
+        document_numbers = random.integers(0, len(documents), passages).astype(np.uint32)
         middles = random.uniform(-0.8, 0.8, (len(documents), 2))
-        points = (middles[owners] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)
+        points = (middles[document_numbers] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)
         names = tuple((document.id_, document.name) for document in documents)
         ids = [f"{number:032x}" for number in range(passages)]
-        write(Survey(version_of(documents), time.time(), {}, ids, points, owners, names), home / "maps" / f"{index}.npz")
+        write(
+            EmbeddingMap(version_of(documents), time.time(), {}, ids, points, document_numbers, names),
+            home / "maps" / f"{index}.npz",
+        )
     finally:
         library.close()
 

@@ -115,9 +115,9 @@ class FirstWords:
 def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
-    found = os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    executable = os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
         try:
             yield browser
         finally:
@@ -212,14 +212,14 @@ def page_switches(
 
 
 def first_words(
-    browser: Browser, server: Server, questions: Sequence[str], asked: list[tuple[float, str]], *, delay: float, word: str
+    browser: Browser, server: Server, questions: Sequence[str], requests: list[tuple[float, str]], *, delay: float, word: str
 ) -> FirstWords:
     """Each question in a conversation of its own, put to a model that says `word` after being silent for `delay` seconds.
 
     `asked`: when the model was asked, in seconds since the epoch, and what; it grows meanwhile. The first question is not
     counted.
     """
-    found = FirstWords()
+    result = FirstWords()
     with _window(browser) as context:
         page = context.new_page()
         for number, question in enumerate(questions):
@@ -232,13 +232,13 @@ def first_words(
             box.press("Enter")
             seen = page.evaluate("() => window.awaited") / 1000
             pressed, origin = page.evaluate("() => [window.pressed / 1000, performance.timeOrigin / 1000]")
-            calls = [moment - origin for moment, text in asked if question in text and moment - origin < seen]
+            calls = [moment - origin for moment, text in requests if question in text and moment - origin < seen]
             page.locator('[class*="st-key-facts_"]').first.wait_for()
             if number:
-                found.over.append(over_model(seen - pressed, len(calls), delay))
-                found.before.append(1000 * (calls[0] - pressed))
-                found.after.append(1000 * (seen - calls[-1] - delay))
-    return found
+                result.over.append(over_model(seen - pressed, len(calls), delay))
+                result.before.append(1000 * (calls[0] - pressed))
+                result.after.append(1000 * (seen - calls[-1] - delay))
+    return result
 
 
 def see_every(browser: Browser, server: Server, screens: Sequence[Screen]) -> None:

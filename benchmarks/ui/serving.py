@@ -42,18 +42,18 @@ class Server:
 
 @contextmanager
 def our_server(home: Path) -> Iterator[Server]:
-    with _serving(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home), "LECTERN_TOKEN": "off"}) as server:
+    with _run_server(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home), "LECTERN_TOKEN": "off"}) as server:
         yield server
 
 
 @contextmanager
 def peer_server(folder: Path) -> Iterator[Server]:
-    with _serving(ROOT / "benchmarks" / "ui" / "peer.py", OF_THE_PEER, folder, {}) as server:
+    with _run_server(ROOT / "benchmarks" / "ui" / "peer.py", OF_THE_PEER, folder, {}) as server:
         yield server
 
 
 @contextmanager
-def _serving(script: Path, options: tuple[str, ...], folder: Path, environment: dict[str, str]) -> Iterator[Server]:
+def _run_server(script: Path, options: tuple[str, ...], folder: Path, environment: dict[str, str]) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(

@@ -20,10 +20,10 @@ from pathlib import Path
 import platformdirs
 
 from benchmarks.reader import DATA
-from benchmarks.written_answers.answers import stored
+from benchmarks.written_answers.answers import read_rows
 from benchmarks.written_answers.figures import table
 from benchmarks.written_answers.fitting import fit
-from benchmarks.written_answers.model_server import ModelServer, serving
+from benchmarks.written_answers.model_server import ModelServer, run_server
 from benchmarks.written_answers.parts import FULL, PARTS, Session
 from benchmarks.written_answers.peer import PeerProcess
 
@@ -34,7 +34,7 @@ def main() -> None:
     options = _options()
     if not options.judge:
         with ExitStack() as stack:
-            url = options.server or stack.enter_context(serving(options.model, options.threads))
+            url = options.server or stack.enter_context(run_server(options.model, options.threads))
             peer = None
             server = ModelServer(url)
             if options.peer:
@@ -45,10 +45,12 @@ def main() -> None:
                 if time.monotonic() < session.deadline:
                     PARTS[part](session, part)
     suffixes = ("", "-peer")
-    rows = {part + suffix: stored(options.answers, part + suffix) for part in options.only for suffix in suffixes}
+    rows = {part + suffix: read_rows(options.answers, part + suffix) for part in options.only for suffix in suffixes}
     if options.half != "all":
-        wanted = options.half == "development"
-        rows = {part: [row for row in some if row.get("development", wanted) is wanted] for part, some in rows.items()}
+        development = options.half == "development"
+        rows = {
+            part: [row for row in some if row.get("development", development) is development] for part, some in rows.items()
+        }
     print(fit([*rows["squad2"], *rows["clapnq"]]) if options.fit else table(rows))
 
 

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from benchmarks.datasets.data_set import DataSet, Text, Trial, read_data_set
 from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
-from benchmarks.datasets.index import indexed
-from benchmarks.datasets.measure import Measured, Tried, recovered
-from benchmarks.datasets.report import compared
+from benchmarks.datasets.index import open_index
+from benchmarks.datasets.measure import Measurement, TrialResult, share_recovered
+from benchmarks.datasets.report import compare
 from benchmarks.datasets.settings import setting_of
-from benchmarks.datasets.token_overlap import Covered, Stretch, covered, token_recall
+from benchmarks.datasets.token_overlap import Overlap, Stretch, measure_overlap, token_recall
 from lectern import cli
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.errors import InputError
@@ -106,11 +106,11 @@ def test_recall_counts_relevant_documents_alone() -> None:
 def test_covered_matches_the_study_s_figures_by_hand() -> None:
     wanted = [Stretch("d", 100, 150), Stretch("d", 180, 200)]  # 70 characters
     found = [Stretch("d", 90, 140), Stretch("d", 130, 150), Stretch("e", 100, 150)]  # 120 characters, 50 of them wanted
-    assert covered(wanted, found) == Covered(50 / 70, 50 / 120, 50 / (120 + 20))
-    assert covered(wanted, []) == Covered(0, 0, 0)
-    assert covered(wanted, wanted) == Covered(1, 1, 1)
+    assert measure_overlap(wanted, found) == Overlap(50 / 70, 50 / 120, 50 / (120 + 20))
+    assert measure_overlap(wanted, []) == Overlap(0, 0, 0)
+    assert measure_overlap(wanted, wanted) == Overlap(1, 1, 1)
     with pytest.raises(ValueError, match="wanted"):
-        covered([], found)
+        measure_overlap([], found)
 
 
 stretches = st.builds(lambda start, length: Stretch("d", start, start + length), st.integers(0, 40), st.integers(1, 15))
@@ -121,7 +121,7 @@ def test_covered_agrees_with_counting_characters_one_by_one(wanted: list[Stretch
     asked = {place for one in wanted for place in range(one.start, one.end)}
     read = [place for one in found for place in range(one.start, one.end)]
     both = len(asked & set(read))
-    got = covered(wanted, found)
+    got = measure_overlap(wanted, found)
     assert got.recall == pytest.approx(both / sum(one.length for one in wanted))
     assert got.precision == pytest.approx(both / len(read) if read else 0)
     assert got.iou == pytest.approx(both / (len(read) + len(asked - set(read))))
@@ -168,11 +168,11 @@ def test_interval_holds_the_mean_and_narrows_with_questions() -> None:
 
 def test_recovered_gap_is_a_share_with_an_interval() -> None:
     low, high = [0.0, 0.2, 0.1, 0.3] * 20, [1.0, 0.8, 0.7, 0.5] * 20
-    half = recovered(low, [(one + other) / 2 for one, other in zip(low, high, strict=True)], high)
+    half = share_recovered(low, [(one + other) / 2 for one, other in zip(low, high, strict=True)], high)
     assert half is not None
     assert (half.value, half.low, half.high) == pytest.approx((0.5, 0.5, 0.5))
-    assert recovered(low, high, low) is None
-    assert recovered([], [], []) is None
+    assert share_recovered(low, high, low) is None
+    assert share_recovered([], [], []) is None
 
 
 # From end to end.
@@ -202,8 +202,8 @@ def test_a_corpus_with_questions_is_measured_and_its_index_kept(
 def test_other_chunkings_and_documents_have_their_own_index(
     town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    compared = ("--compare", HASHING, f"{HASHING},chunk_size=16")
-    first = evaluated(capsys, town, tmp_path / "work", *compared)
+    compare = ("--compare", HASHING, f"{HASHING},chunk_size=16")
+    first = evaluated(capsys, town, tmp_path / "work", *compare)
     assert first["settings"][0]["passages"] == 4 < first["settings"][1]["passages"]
     with (town / "corpus.jsonl").open("a") as corpus:
         corpus.write(json.dumps({"_id": "mill", "title": "The mill", "text": "It grinds no more."}) + "\n")
@@ -220,13 +220,15 @@ def test_two_settings_are_compared_question_by_question(town: Path, tmp_path: Pa
 
 
 def test_only_questions_with_both_figures_are_compared() -> None:
-    def of(scores: dict[str, float]) -> Measured:
-        tried = tuple(Tried(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1) for id_, score in scores.items())
-        return Measured(
-            DataSet("mine", ()), setting_of("default"), tried, 1, 1, 0.0, {"figure": Mean(0.5, 0.4, 0.6, len(scores))}
+    def of(scores: dict[str, float]) -> Measurement:
+        results = tuple(
+            TrialResult(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1) for id_, score in scores.items()
+        )
+        return Measurement(
+            DataSet("mine", ()), setting_of("default"), results, 1, 1, 0.0, {"figure": Mean(0.5, 0.4, 0.6, len(scores))}
         )
 
-    change = compared(of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0}))
+    change = compare(of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0}))
     assert change["figure"].value == pytest.approx((1.0 - 0.25 + 0.0 + 0.25) / 4)
     assert (change["figure"].number, change["figure"].higher, change["figure"].lower) == (4, 2, 1)
 
@@ -294,7 +296,7 @@ def test_questions_of_another_set_replace_those_of_equal_id(
     assert values(said) == {"ndcg@10": 1.0, "recall@10": 1.0, "hit@1": 1.0}
     write_lines(translated / "qa.jsonl", [{"id": "9", "question": "Und sonst?", "answers": [], "doc_ids": []}])
     with pytest.raises(InputError, match="no questions in common"):
-        read_data_set(town).asked_with(read_data_set(translated))
+        read_data_set(town).with_questions_of(read_data_set(translated))
 
 
 @needs_multilingual_e5
@@ -306,7 +308,7 @@ def test_foreign_documents_are_embedded_as_in_a_new_library(kind: str, tmp_path:
         (tmp_path / "turm.txt").write_text(text, "utf-8")
         data_set = DataSet("turm", (), files=(tmp_path / "turm.txt",))
     for setting, name in (("default", multilingual_e5.NAME), ("embed_model=all-MiniLM-L6-v2", bundled_model.NAME)):
-        with indexed(data_set, setting_of(setting), tmp_path / "work", lambda text: None) as opened:
+        with open_index(data_set, setting_of(setting), tmp_path / "work", lambda text: None) as opened:
             assert opened.embedder.name.startswith(name)
             assert opened.library.embedder is opened.embedder
             (row,) = opened.library.store.candidates().rows

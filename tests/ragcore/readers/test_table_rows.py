@@ -433,9 +433,9 @@ def test_a_page_of_many_short_entries_loses_none_of_them() -> None:
 
 @pytest.mark.skipif(not ARTICLES.exists(), reason="the pages do not lie beside the checkout")
 def test_articles_are_told_from_the_frames_of_their_pages() -> None:
-    from benchmarks.html import measured, pages
+    from benchmarks.html import measure, pages
 
-    _, recall, f1, _ = measured(pages(), page_text)
+    _, recall, f1, _ = measure(pages(), page_text)
     assert f1 > 0.95
     assert recall > 0.98
 
