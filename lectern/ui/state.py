@@ -90,6 +90,7 @@ class ChatState:
     options_of: str | None = None  # the conversation whose mode and documents are in the menus
     earlier: int = 0  # additional messages to draw
     more_listed: int = 0  # additional conversations in the sidebar
+    list_acts: int = 0  # counts the clicks in that list
     go_to_chat: bool = False  # after a question on another page
     declined_model: set[str] = field(default_factory=set)  # the conversations where the person declined a language model
 
