@@ -173,7 +173,7 @@ class LlamaIndexMethods:
     def clear(self) -> None:
         """Delete all documents."""
         store = cast(Store, self)
-        for document in store.documents():
+        for document in list(store.documents()):
             store.delete(document.id_)
 
     async_add = awaitable(add)

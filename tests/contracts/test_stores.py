@@ -40,6 +40,7 @@ from ragcore.vector_stores.filters import FilterOperator, MetadataFilter, Metada
 from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.postgres import PostgresStore
 from ragcore.vector_stores.postgres_schema import SCHEMA as POSTGRES_SCHEMA
+from ragcore.vector_stores.types import LlamaIndexMethods
 from tests import chroma, postgres
 from tests.sampling import examples
 
@@ -201,6 +202,14 @@ def test_nothing_is_found_when_nothing_is_asked_for(store: Store, top_k: int) ->
     store.put(*passage("a", "some words"))
     assert store.search(np.array([1, 0], np.float32), top_k) == []
     assert store.keyword_search("words", top_k) == []
+
+
+def test_a_store_can_be_emptied(store: Store) -> None:
+    for id_ in "abc":
+        store.put(source := document(id_), cut(source, vectors(2)))
+    assert isinstance(store, LlamaIndexMethods)
+    store.clear()
+    assert (list(store.documents()), store.search(vectors(1)[0], top_k=3)) == ([], [])
 
 
 def test_an_empty_store_finds_nothing(store: Store) -> None:

@@ -58,7 +58,6 @@ from ragcore.storage.chat_store import SimpleChatStore
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.text.rake import extract_keywords_given_response
 from ragcore.text.rank_replies import default_parse_choice_select_answer_fn
-from ragcore.vector_stores import SimpleVectorStore
 
 
 class Lines(SentenceSplitter):
@@ -335,10 +334,3 @@ def test_small_names_do_what_they_say(
 )
 def test_choices_of_a_reply_are_numbers_and_relevances(reply: str) -> None:
     assert default_parse_choice_select_answer_fn(reply, 5) == ([2], [8.0])
-
-
-def test_a_store_is_emptied_at_once() -> None:
-    store = SimpleVectorStore()
-    store.add([TextNode("A boat.", "n1", embedding=[1.0, 0.0]), TextNode("A gull.", "n2", embedding=[0.0, 1.0])])
-    store.clear()
-    assert list(store.documents()) == []
