@@ -142,7 +142,7 @@ def measure(name: str, passages: int, folder: Path) -> None:
                 characters += len(document.text.encode())
                 stored.append(document.id_)
                 started = time.process_time()
-                store.put(document, nodes)
+                store.upsert(document, nodes)
                 building += time.process_time() - started
         print(f"{name}: {passages:,} passages, built in {building:.1f} s")
         by_kind = questions(sample, language)
@@ -156,7 +156,7 @@ def measure(name: str, passages: int, folder: Path) -> None:
         print_sizes(folder / "library.db", characters)
         started = time.process_time()
         for document, nodes in documents(text, 1000 * PER_DOCUMENT):
-            store.put(document, nodes)
+            store.upsert(document, nodes)
         print(f"    1,000 documents more, each for itself: {time.process_time() - started:.1f} s")
         started = time.process_time()
         for id_ in stored[:: max(len(stored) // 100, 1)][:100]:

@@ -88,7 +88,7 @@ class Failures:
         ]  # fmt: skip
         rows = self.embedder.embed_passages([node.text for node in nodes])
         embedded = [node.with_embedding(row) for node, row in zip(nodes, rows, strict=True)]
-        self.library.store.put(Document(text, id_=id_, metadata=metadata), embedded)
+        self.library.store.upsert(Document(text, id_=id_, metadata=metadata), embedded)
 
     def answer(self, ask: Ask, talk: str | None = None) -> Message:
         run = self.runs.start(talk or self.library.conversations.create().id, ask)
@@ -236,7 +236,7 @@ def measure_time(folder: Path, count: int = 20_000) -> None:
     embedder = HuggingFaceEmbedding()
     library, check = Library(folder, embedder=embedder), SentenceCheck(embedder)
     for source, nodes in documents(vectors(count)):
-        library.store.put(source, nodes)
+        library.store.upsert(source, nodes)
     runs, ask = AnswerRuns(library), Ask("Which antibodies were found in the blood?", chat_mode=None, response_mode="no_text")
     run = runs.start(library.conversations.create().id, ask)
     run.wait()

@@ -40,7 +40,7 @@ def store_documents(store: Store, rows: Any) -> list[float]:
         nodes = [TextNode(next(pieces), str(first + i), embedding=row) for i, row in enumerate(rows[first : first + EACH])]
         document = Document("\n".join(node.text for node in nodes), id_=f"d{first}")
         began = time.perf_counter()
-        store.put(document, nodes)
+        store.upsert(document, nodes)
         seconds.append(time.perf_counter() - began)
     return seconds
 

@@ -76,7 +76,7 @@ def build(folder: Path, real: Any, first: int, count: int, words: bool) -> dict[
             began = time.process_time()
             with store._database.transaction():
                 for document, nodes in batch[at : at + AT_ONCE]:
-                    store.put(document, nodes)
+                    store.upsert(document, nodes)
             seconds += time.process_time() - began
     store._database.shrink()
     return {"build s": seconds, "disk MB": store.bytes_on_disk() / 1e6}

@@ -113,12 +113,12 @@ def our_fill(folder: Path) -> dict[str, float]:
     for half in halves:
         started = time.process_time()
         for document, nodes in half:
-            store.put(document, nodes)
+            store.upsert(document, nodes)
         seconds.append(time.process_time() - started)
     clock.figures |= {INSERT: sum(seconds), "second half over first": seconds[1] / seconds[0]}
     with store._database.transaction():
         for document, nodes in every:
-            store.put(document, nodes)
+            store.upsert(document, nodes)
     store._database.shrink()
     return clock.figures | {"bytes": store.bytes_on_disk(), "allowed": 4 * DIMENSION * LARGE + 1.5 * LENGTH * LARGE}
 

@@ -213,7 +213,7 @@ def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Pa
     for start in range(0, len(groups), PUT_TOGETHER):
         with library.files.transaction():
             for id_, each in groups[start : start + PUT_TOGETHER]:
-                library.store.put(documents[id_], each)
+                library.store.upsert(documents[id_], each)
 
 
 def _document(text: Text, *, counted: bool) -> Document:

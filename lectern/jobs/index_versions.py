@@ -85,8 +85,8 @@ class IndexVersion:
 class IndexStore(Store, Protocol):
     """A store that is one index of several in the same database."""
 
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """A function that does what `put` does; the slow part is done now, so that other writers need not wait for it."""
+    def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """A function that does what `upsert` does; the slow part is done now, so that other writers need not wait for it."""
 
     def drop(self) -> None:
         """Delete the index and everything in it."""
@@ -298,9 +298,9 @@ class CurrentStore:
         """The store of the current index."""
         return self.index(self.read_current().name)
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         with self.versions.lock_current() as name:
-            return self.index(name).put(document, nodes)
+            return self.index(name).upsert(document, nodes)
 
     def delete(self, document_id: str) -> int:
         passages = self.delete_rows(document_id)

@@ -260,7 +260,7 @@ class _Build:
                 self._sign()
 
         nodes = self._passages.embed(nodes, known, self._run, note)
-        put_document = self._run(lambda: self._new.prepared(document, nodes))
+        put_document = self._run(lambda: self._new.prepare_upsert(document, nodes))
         with self._files.claimed.long_transaction() as db:
             self._done = stored.characters
             self._sign()

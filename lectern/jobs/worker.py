@@ -203,7 +203,7 @@ class Worker:
         reads = self._embed(reads, lease, current.embed_model)
         lease.report(Stage.STORING, 0, 1)
         index = self._store.index(current.name)
-        put_documents = lease.run(lambda: [index.prepared(read.document, read.nodes) for read in reads])
+        put_documents = lease.run(lambda: [index.prepare_upsert(read.document, read.nodes) for read in reads])
         with self._files.claimed.long_transaction():
             is_current = self._store.versions.current() == current
             for put_document, read in zip(put_documents, reads, strict=True):

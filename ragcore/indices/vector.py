@@ -171,7 +171,7 @@ class VectorStoreIndex(BaseIndex):
         def write() -> int:
             if self.storage_context.undoes(self.store):
                 for split in embedded:
-                    self.store.put(split.document, split.nodes)
+                    self.store.upsert(split.document, split.nodes)
             else:
                 store_all(self.store, embedded)
             return sum(len(split.nodes) for split in embedded)
@@ -213,8 +213,8 @@ def store_all(store: Store, splits: Sequence[Split]) -> None:
     try:
         for split in splits:
             before = read_document(store, split.document.id_)
-            store.put(split.document, split.nodes)
-            undo.append(partial(store.delete, split.document.id_) if before is None else partial(store.put, *before))
+            store.upsert(split.document, split.nodes)
+            undo.append(partial(store.delete, split.document.id_) if before is None else partial(store.upsert, *before))
     except BaseException:  # an interruption must be undone too
         for step in reversed(undo):
             step()

@@ -193,7 +193,7 @@ class IngestionPipeline:
         existing = {stored.id_ for stored in store.documents()}
         for source in changed:
             undo.callback(_restore(store, source.id_, existing))
-            store.put(source.document, passages[source.id_])
+            store.upsert(source.document, passages[source.id_])
         for id_ in obsolete:
             if id_ in existing:
                 undo.callback(_restore(store, id_, existing))
@@ -253,7 +253,7 @@ def _restore(store: Store, id_: str, existing: set[str]) -> Callable[[], object]
     if id_ not in existing:
         return partial(_forget, store, id_)
     document, nodes = store.document(id_), store.nodes(store.passage_ids(id_))
-    return partial(store.put, document, nodes)
+    return partial(store.upsert, document, nodes)
 
 
 def _forget(store: Store, id_: str) -> None:

@@ -66,7 +66,7 @@ class BM25Retriever(BaseRetriever):
         store = MemoryStore()
         for split in group_by_document(nodes or (), ()):
             # a store requires a vector for each passage; nothing compares these
-            store.put(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
+            store.upsert(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
         return cls(store, similarity_top_k, filters=filters)
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:

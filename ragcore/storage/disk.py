@@ -203,7 +203,7 @@ class DiskIndexStore:
     def __init__(self, database: SQLiteDatabase) -> None:
         self._database = database
 
-    def put(self, record: IndexRecord) -> None:
+    def upsert(self, record: IndexRecord) -> None:
         values = (record.index_id, record.kind, record.summary, json.dumps(dict(record.data)), record.place, record.keeper)
         with self._database.transaction() as db:
             db.execute(

@@ -17,7 +17,7 @@ class IndexRecord:
     `data` is small and consists of JSON values. `keeper` is the class name of an external store with its vectors, or "".
 
     >>> store = SimpleIndexStore()
-    >>> store.put(IndexRecord("summary", index_id="notes"))
+    >>> store.upsert(IndexRecord("summary", index_id="notes"))
     >>> store.get("notes").kind
     'summary'
     """
@@ -33,7 +33,7 @@ class IndexRecord:
 class IndexStore(Protocol):
     """Records of indexes, and for each place any number of entries: a key and a JSON value."""
 
-    def put(self, record: IndexRecord) -> None:
+    def upsert(self, record: IndexRecord) -> None:
         """Store a record. It replaces the record with the same index id."""
 
     def get(self, index_id: str) -> IndexRecord | None: ...
@@ -62,7 +62,7 @@ class SimpleIndexStore:
         self._records: dict[str, IndexRecord] = {}
         self._entries: dict[str, dict[str, Any]] = {}
 
-    def put(self, record: IndexRecord) -> None:
+    def upsert(self, record: IndexRecord) -> None:
         with self._lock:
             self._records[record.index_id] = record
 

@@ -34,7 +34,7 @@ def storage_from_plain(data: Mapping[str, Any]) -> MemoryStorage:
     storage = MemoryStorage()
     for record in data[RECORDS]:
         fields = {name: value for name, value in record.items() if name != "entries"}
-        storage.index_store.put(IndexRecord(**fields))
+        storage.index_store.upsert(IndexRecord(**fields))
         storage.index_store.put_entries(fields["place"], record["entries"])
     for place, nodes in data[DOCUMENTS].items():
         storage.nodes(place).restore(nodes)
@@ -69,7 +69,7 @@ def _put_vectors(storage: Storage, place: str, documents: list[dict[str, Any]]) 
             node = _item(each["node"])
             assert isinstance(node, TextNode)
             nodes.append(replace(node, embedding=np.array(each["embedding"], np.float32)))
-        storage.vectors(place).put(document, nodes)
+        storage.vectors(place).upsert(document, nodes)
 
 
 def _plain(item: Item) -> Any:

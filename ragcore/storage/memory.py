@@ -56,7 +56,7 @@ class MemoryStorage:
 
     def copy_vectors(self, source: Store, place: str) -> None:
         for stored in source.documents():
-            self.vectors(place).put(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))
+            self.vectors(place).upsert(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -143,7 +143,7 @@ class StorageContext:
         """Store a record with the name of its external vector store, and return it."""
         external = self._external_store(record)
         record = replace(record, keeper=record.keeper if external is None else type(external).__name__)
-        self.index_store.put(record)
+        self.index_store.upsert(record)
         return record
 
     def change(self) -> AbstractContextManager[object]:
@@ -227,5 +227,5 @@ class StorageContext:
                 vectors = self.storage.vectors(record.place) if store is None else store
                 target.copy_vectors(vectors, record.place)
                 record = replace(record, keeper="")
-            target.index_store.put(record)
+            target.index_store.upsert(record)
             target.index_store.put_entries(record.place, self.index_store.entries(record.place))

@@ -132,7 +132,7 @@ class ChromaVectorStore(LlamaIndexMethods):
         store._own_client = client if host is None else None
         return store
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         with self._lock, _translate_errors():
             view = self._read_view()
             rows = unit_rows(document, nodes, view.dimension)

@@ -116,10 +116,10 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     _database: Database
     _name: str  # of the index
     _postings: Postings
-    _words_when_asked = False  # the keyword index is made when it is first searched
+    _words_when_asked = False  # if True, the first search builds the keyword index
 
     @abstractmethod
-    def _put(self, incoming: Incoming) -> int: ...
+    def _upsert(self, incoming: Incoming) -> int: ...
 
     @abstractmethod
     def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, Any]:
@@ -127,7 +127,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
 
     @abstractmethod
     def _renew_terms(self) -> None:
-        """Rebuild the keyword index where an earlier version's rules made it."""
+        """Rebuild the keyword index if it follows the rules of an earlier version."""
 
     @abstractmethod
     def _rows_within(self, db: Any, index: Index, scope: Scope) -> list[int]:
@@ -141,14 +141,14 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     def _vectors_of(self, db: Any, index: Index, passages: list[Any]) -> tuple[list[Any], Vectors]:
         """Those of these passages, as `_within` gives them, whose unit vectors are intact, and these vectors, shape (n, d)."""
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        return self.prepared(document, nodes)()
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        return self.prepare_upsert(document, nodes)()
 
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """A function that does the rest of `put`, so that other writers need not wait for what can be done before it."""
+    def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """Does the slow part of `upsert` and returns a function that stores the result, so that other writers wait less."""
         incoming = Incoming.of(document, nodes)
         incoming.prepare(words=not self._words_when_asked)
-        return partial(self._put, incoming)
+        return partial(self._upsert, incoming)
 
     def document(self, document_id: str) -> Document:
         with self._database.snapshot() as db:
@@ -238,7 +238,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
 
     def _index_now(self, db: Connection) -> Index:
         index = self._index(db)
-        assert index is not None  # made in this transaction
+        assert index is not None  # created in this transaction
         return index
 
     def _document_row(self, db: Connection, document_id: str) -> Any:

@@ -147,7 +147,7 @@ class LlamaIndexMethods:
         for id_, new in by_document.items():
             before = store.nodes(store.passage_ids(id_))
             all_nodes = list({node.id_: node for node in [*before, *new]}.values())
-            store.put(Document("\n\n".join(node.text for node in all_nodes), id_, new[0].metadata), all_nodes)
+            store.upsert(Document("\n\n".join(node.text for node in all_nodes), id_, new[0].metadata), all_nodes)
         return [node.id_ for node in nodes]
 
     def query(self, query: VectorStoreQuery) -> VectorStoreQueryResult:
@@ -183,7 +183,7 @@ class LlamaIndexMethods:
 
 def as_store(store: Any) -> Store:
     """A store of ragcore unchanged; an OwnStore around one that has `add`, `query` and `delete`. TypeError for others."""
-    if hasattr(store, "put"):
+    if hasattr(store, "upsert"):
         return cast(Store, store)
     if not all(hasattr(store, name) for name in ("add", "query", "delete")):
         raise TypeError(f"a {type(store).__name__} is no vector store: it needs add, query and delete")

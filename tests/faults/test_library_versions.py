@@ -45,7 +45,7 @@ def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Path) ->
         (conversation,) = opened.conversations.all()
         assert [message.text for message in opened.conversations.messages(conversation.id)] == ["What is word1?"]
         assert opened.store.current.verify() == []
-        opened.store.put(*item(4, 2))
+        opened.store.upsert(*item(4, 2))
         opened.store.delete("d3")
         assert check(opened.store.current, tmp_path) == {1, 4}
         tables = [row["name"] for row in opened.database.connection().execute("SELECT name FROM sqlite_master")]
@@ -81,7 +81,7 @@ def test_first_version_library_reveals_lost_vectors_at_once(tmp_path: Path) -> N
 
 def test_library_of_a_newer_version_is_refused_unchanged(tmp_path: Path) -> None:
     with library(tmp_path) as opened:
-        opened.store.put(*item(1))
+        opened.store.upsert(*item(1))
     with closing(sqlite3.connect(tmp_path / "library.db")) as database:
         database.execute("PRAGMA journal_mode = DELETE")
         database.execute(f"PRAGMA user_version = {sqlite.VERSION + 1}")

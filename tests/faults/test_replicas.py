@@ -210,8 +210,8 @@ def test_a_file_is_not_to_blame_for_a_connection_that_was_lost(tmp_path: Path) -
 class Losing(PostgresStore):
     """Loses the connection in the middle of storing something."""
 
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        put = super().prepared(document, nodes)
+    def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        put = super().prepare_upsert(document, nodes)
 
         def losing() -> int:
             put()

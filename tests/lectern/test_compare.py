@@ -61,7 +61,7 @@ def take_in(library: Library, name: str, count: int) -> None:
         TextNode(text, f"{name}{number}", {"file_name": f"{name}.txt"}, embedding=library.embedder.embed_query(text))
         for number, text in enumerate(texts)
     ]
-    library.store.put(Document("".join(texts), name, {"file_name": f"{name}.txt"}), nodes)
+    library.store.upsert(Document("".join(texts), name, {"file_name": f"{name}.txt"}), nodes)
 
 
 def asks(*modes: str) -> list[Ask]:

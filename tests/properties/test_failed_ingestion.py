@@ -75,10 +75,10 @@ class BadStore(MemoryStore):
 
     breaks: Literal["before", "after", "no more"] = "before"
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         if self.breaks == "before":
             refuse([document.text])
-        count = super().put(document, nodes)
+        count = super().upsert(document, nodes)
         if self.breaks == "after":
             refuse([document.text])
         return count

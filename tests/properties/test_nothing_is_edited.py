@@ -130,7 +130,7 @@ def put_into() -> MemoryStore:
     store = MemoryStore()
     given = nodes(vectors=True)
     for document in documents():
-        store.put(document, [node for node in given if node.ref_doc_id == document.id_])
+        store.upsert(document, [node for node in given if node.ref_doc_id == document.id_])
     return store
 
 

@@ -22,7 +22,7 @@ def test_a_support_vector_machine_is_the_minimum_of_its_loss() -> None:
     query = np.random.default_rng(8).normal(size=5).astype(np.float32)
     store = MemoryStore()
     nodes = [TextNode(f"text {place}", str(place), embedding=row) for place, row in enumerate(rows)]
-    store.put(Document("text", "d"), nodes)
+    store.upsert(Document("text", "d"), nodes)
     retriever = VectorIndexRetriever(store, HashEmbedding(5), 20, vector_store_query_mode="svm")
     found = retriever.retrieve(QueryBundle("text", embedding=query))
 

@@ -99,7 +99,7 @@ def read_everything(store: Store) -> list[Any]:
 
 def check_store(store: Store, chosen: Sequence[str]) -> None:
     source, given_nodes = document(), nodes()
-    store.put(source, given_nodes)
+    store.upsert(source, given_nodes)
     assert [node.parent_node for node in store.nodes(["n0", "n1", "n3"])] == [node.parent_node for node in nodes()]
     before = picture((read_everything(store), store.documents()))
     apply(chosen, [source, *given_nodes])

@@ -32,7 +32,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
     opened = Library(tmp_path, embedder=HashEmbedding())
     embedder = HashEmbedding()
     document = Document("".join(TEXTS), "d", {"file_name": "tower.txt"})
-    opened.store.put(
+    opened.store.upsert(
         document,
         [
             TextNode(text, f"n{number}", {"file_name": "tower.txt"}, embedding=embedder.embed_query(text))

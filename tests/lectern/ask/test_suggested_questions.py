@@ -175,7 +175,9 @@ def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., L
 
 def list_questions(text: str) -> list[str]:
     store = MemoryStore()
-    store.put(Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")])
+    store.upsert(
+        Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")]
+    )
     return candidates(store, "d")
 
 

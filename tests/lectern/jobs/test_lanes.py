@@ -103,14 +103,14 @@ def test_small_files_of_a_killed_worker_are_redone_singly(library: Library) -> N
 def test_unstorable_small_file_does_not_fail_the_others(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     given = notes(library, 4)
     index = library.store.current
-    prepared: Callable[[Document, Sequence[TextNode]], Callable[[], int]] = index.prepared
+    prepared: Callable[[Document, Sequence[TextNode]], Callable[[], int]] = index.prepare_upsert
 
     def failing(document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
         if document.id_ == given[2].id:
             raise ZeroDivisionError
         return prepared(document, nodes)
 
-    monkeypatch.setattr(index, "prepared", failing)
+    monkeypatch.setattr(index, "prepare_upsert", failing)
     worker_of(library).run_once()
     assert stages(library) == {name: Stage.FAILED if name == "2.txt" else Stage.READY for name in stages(library)}
     assert len(texts(library)) == 3

@@ -228,7 +228,7 @@ def test_stop_works_within_two_seconds_while_a_step_takes_long(
     if stage == "splitting":
         monkeypatch.setattr("lectern.jobs.worker.passages_of", lambda *given: slow())
     elif stage == "making ready what is stored":
-        monkeypatch.setattr(library.store.current, "prepared", lambda *given: slow())
+        monkeypatch.setattr(library.store.current, "prepare_upsert", lambda *given: slow())
     elif stage == "fetching the bytes":
         monkeypatch.setattr(library.files, "location", lambda file: slow())
     file = add(library, paragraphs(10), "notes.txt")

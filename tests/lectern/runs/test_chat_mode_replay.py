@@ -61,7 +61,7 @@ def library_with(opened: list[Library], folder: Path, llm: ScriptedLLM | None) -
         TextNode(text, f"n{n}", {"file_name": "tower.txt"}, embedding=HashEmbedding().embed_query(text))
         for n, text in enumerate(TEXTS)
     ]
-    library.store.put(document, nodes)
+    library.store.upsert(document, nodes)
     return library
 
 

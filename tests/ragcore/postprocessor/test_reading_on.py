@@ -37,7 +37,7 @@ def chain(texts: Sequence[str], name: str = "d", *, circle: bool = False) -> lis
 def store_of(*chains: Sequence[TextNode]) -> MemoryStore:
     store = MemoryStore()
     for nodes in chains:
-        store.put(Document("x", id_=str(nodes[0].ref_doc_id)), nodes)
+        store.upsert(Document("x", id_=str(nodes[0].ref_doc_id)), nodes)
     return store
 
 

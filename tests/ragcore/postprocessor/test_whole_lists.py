@@ -37,7 +37,7 @@ def cut(*parts: str, gap: str = "\n") -> tuple[MemoryStore, list[TextNode]]:
         for at, (part, id_, start) in enumerate(zip(parts, ids, starts, strict=True))
     ]  # fmt: skip
     store = MemoryStore()
-    store.put(Document(gap.join(parts), id_="plan"), nodes)
+    store.upsert(Document(gap.join(parts), id_="plan"), nodes)
     return store, nodes
 
 

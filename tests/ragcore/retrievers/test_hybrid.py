@@ -39,7 +39,7 @@ class Constant:
 def filled(passages: dict[str, tuple[str, tuple[float, float]]], store: MemoryStore | None = None) -> MemoryStore:
     store = MemoryStore() if store is None else store
     for id_, (text, vector) in passages.items():
-        store.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))])
+        store.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))])
     return store
 
 
@@ -150,7 +150,7 @@ def plans(passages: int) -> MemoryStore:
             TextNode(f"{text} year {at}", f"{name} {at}", {"file_name": name}, name, embedding=np.array(vector, np.float32))
             for at in range(passages)
         ]
-        store.put(Document(text, id_=name), nodes)
+        store.upsert(Document(text, id_=name), nodes)
     return store
 
 
@@ -280,7 +280,7 @@ def test_the_callers_question_is_left_as_it_is() -> None:
 def test_misspelt_question_retains_its_texts_and_vector() -> None:
     embedder, store = HuggingFaceEmbedding(), MemoryStore()
     for id_, text in (("painted", "Ada Penrose painted the lighthouse."), ("barrels", "The cellar holds barrels of cider.")):
-        store.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=embedder.embed_passages([text])[0])])
+        store.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=embedder.embed_passages([text])[0])])
     retriever = HybridRetriever(store, embedder, 2, weaker=True)
 
     def scores(question: str, *texts: str, vector: Any = None) -> dict[str, float | None]:

@@ -39,7 +39,7 @@ def store() -> MemoryStore:
     found = MemoryStore()
     for id_, (text, cosine) in PASSAGES.items():
         vector = np.array([cosine, (1 - cosine**2) ** 0.5], np.float32)
-        found.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=vector)])
+        found.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=vector)])
     return found
 
 

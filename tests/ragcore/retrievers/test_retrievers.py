@@ -47,7 +47,7 @@ def store() -> MemoryStore:
     store = MemoryStore()
     for word in PLACES:
         vector = Compass().embed_query(word)
-        store.put(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", {"of": word}, embedding=vector)])
+        store.upsert(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", {"of": word}, embedding=vector)])
     return store
 
 

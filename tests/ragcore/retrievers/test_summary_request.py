@@ -34,7 +34,7 @@ def filled(store: MemoryStore) -> MemoryStore:
             TextNode(text, id_=f"{name}-{i}", ref_doc_id=name, embedding=vectors[i])
             for i, text in enumerate(texts)
         ]  # fmt: skip
-        store.put(Document("\n".join(texts), id_=name), nodes)
+        store.upsert(Document("\n".join(texts), id_=name), nodes)
     return store
 
 
@@ -72,7 +72,7 @@ def test_a_summary_about_something_is_looked_up_by_it(store: MemoryStore) -> Non
 
 
 def test_a_summary_of_a_document_by_its_name_looks_at_no_other(store: MemoryStore) -> None:
-    store.put(
+    store.upsert(
         Document("the oven is a stove", id_="named", metadata={"file_name": "cliff railway.txt"}),
         [TextNode("the oven is a stove", id_="named-0", ref_doc_id="named", embedding=EMBEDDER.embed_passages(["stove"])[0])],
     )
@@ -101,7 +101,7 @@ def test_number_of_documents_examined_has_a_limit() -> None:
     vectors = EMBEDDER.embed_passages([f"word{i}" for i in range(2 * LOOKED_AT)])
     for i, vector in enumerate(vectors):
         node = TextNode(f"word{i}", f"{i}", ref_doc_id=f"d{i}", embedding=vector)
-        store.put(Document(f"word{i}", f"d{i}"), [node])
+        store.upsert(Document(f"word{i}", f"d{i}"), [node])
     with span("ask") as trace:
         assert overview(store, 3).retrieve("Please summarise the documents")
     assert trace.spans("retrieve")[0].facts["looked_at"] == LOOKED_AT
@@ -127,7 +127,7 @@ def test_only_documents_of_examined_passages_are_queried() -> None:
             TextNode(f"tower {number}.{place}", f"{number}-{place}", ref_doc_id=str(number), embedding=vector)
             for place in range(count)
         ]
-        store.put(Document(f"towers {number}", str(number)), nodes)
+        store.upsert(Document(f"towers {number}", str(number)), nodes)
     every = len(store) // LOOKED_AT
     ids = [id_ for document in store.documents() for id_ in super(Asked, store).passage_ids(document.id_)[::every]]
     overview(store, 5).retrieve("Please summarise the documents")
@@ -142,7 +142,7 @@ def test_spreadsheet_passage_has_facts_of_its_whole_table(store: MemoryStore) ->
         TextNode(part, f"sales-{at}", ref_doc_id="sales", embedding=EMBEDDER.embed_passages([part])[0])
         for at, part in enumerate(parts)
     ]
-    store.put(Document("\n".join(rows), id_="sales", metadata={"file_name": "sales.csv"}), nodes)
+    store.upsert(Document("\n".join(rows), id_="sales", metadata={"file_name": "sales.csv"}), nodes)
     notes = {hit.node.ref_doc_id: hit.node.metadata.get(TABLE) for hit in overview(store, 1).retrieve("Fasse alles zusammen")}
     table = "30 Zeilen; Spalten Day, Bread; Day 2025-01-01 bis 2025-01-30; Bread 2 bis 60."
     assert notes == {"rail": None, "oven": None, "sales": table}
@@ -155,7 +155,7 @@ def test_more_than_40_documents_form_groups_that_name_each() -> None:
             name = f"{topic} {number}.txt"
             vector = EMBEDDER.embed_passages([f"{text} {number}"])[0]
             document = Document(text, name, metadata={"file_name": name})
-            store.put(document, [TextNode(f"{text} {number}", f"{name}-0", ref_doc_id=name, embedding=vector)])
+            store.upsert(document, [TextNode(f"{text} {number}", f"{name}-0", ref_doc_id=name, embedding=vector)])
     found = overview(store, 3).retrieve("Summarise everything")
     groups = {str(hit.node.metadata[GROUP]): str(hit.node.metadata[DOCUMENTS_OF_GROUP]) for hit in found}
     named = sorted(name for listing in groups.values() for name in listing.split(", "))
@@ -171,5 +171,5 @@ def test_text_common_to_documents_represents_none_of_them() -> None:
         texts = ["no liability is accepted for this leaflet", *texts]
         vectors = EMBEDDER.embed_passages(texts)
         nodes = [TextNode(text, f"{name}-{at}", ref_doc_id=name, embedding=vectors[at]) for at, text in enumerate(texts)]
-        store.put(Document("\n".join(texts), id_=name), nodes)
+        store.upsert(Document("\n".join(texts), id_=name), nodes)
     assert not [hit for hit in overview(store, 1).retrieve("Summarise everything") if hit.node.id_.endswith("-0")]

@@ -31,7 +31,7 @@ def store_of(rows: Sequence[Sequence[float]]) -> MemoryStore:
     store = MemoryStore()
     for i, row in enumerate(rows):
         node = TextNode(f"text {i}", str(i), {"i": i}, embedding=np.array(row, np.float32))
-        store.put(Document(f"text {i}", id_=f"d{i}"), [node])
+        store.upsert(Document(f"text {i}", id_=f"d{i}"), [node])
     return store
 
 
@@ -226,7 +226,7 @@ def test_words_alone_words_and_vectors_and_their_shares() -> None:
     embedder = HashEmbedding(64)
     store = MemoryStore()
     for i, text in enumerate(["red fish swim", "blue boats", "red boats sail far", "a lake"]):
-        store.put(Document(text, id_=str(i)), [TextNode(text, f"n{i}", embedding=embedder.embed_query(text))])
+        store.upsert(Document(text, id_=str(i)), [TextNode(text, f"n{i}", embedding=embedder.embed_query(text))])
 
     def found(**options: Any) -> list[tuple[str, float | None]]:
         return [(hit.node.id_, hit.score) for hit in VectorIndexRetriever(store, embedder, 3, **options).retrieve("red boats")]
@@ -247,7 +247,7 @@ def test_sparse_top_k_is_the_candidates_per_side_of_hybrid() -> None:
     store = MemoryStore()
     for id_, (text, near) in passages.items():
         vector = np.array([near, math.sqrt(1 - near**2)], np.float32)
-        store.put(Document(text, id_=id_), [TextNode(text, id_, embedding=vector)])
+        store.upsert(Document(text, id_=id_), [TextNode(text, id_, embedding=vector)])
 
     def best(sparse_top_k: int | None) -> str:
         options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "sparse_top_k": sparse_top_k}
@@ -267,7 +267,7 @@ def test_an_index_may_stand_for_its_store_and_embedder() -> None:
     embedder = HashEmbedding(64)
     store = MemoryStore()
     for text in ("red fish", "blue boat"):
-        store.put(Document(text, id_=text), [TextNode(text, text, embedding=embedder.embed_query(text))])
+        store.upsert(Document(text, id_=text), [TextNode(text, text, embedding=embedder.embed_query(text))])
     index = Index(store, embedder)
     assert VectorIndexRetriever(index=index, similarity_top_k=1).retrieve("boat")[0].node.id_ == "blue boat"
     with pytest.raises(DimensionError):

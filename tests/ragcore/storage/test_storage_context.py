@@ -255,7 +255,7 @@ def test_a_failed_transaction_in_a_folder_leaves_nothing_of_it(tmp_path: Path) -
     def change() -> None:
         with context.transaction():
             context.docstore.add_documents([TextNode("text", "n")])
-            context.index_store.put(IndexRecord("summary", "new"))
+            context.index_store.upsert(IndexRecord("summary", "new"))
             raise InterruptedError
 
     with pytest.raises(InterruptedError):

@@ -93,7 +93,7 @@ def node(document: str, number: int, row: Any) -> TextNode:
 
 
 def store_rows(store: DiskStore, id_: str, rows: Any) -> None:
-    store.put(Document("x", id_=id_), [node(id_, number, row) for number, row in enumerate(rows)])
+    store.upsert(Document("x", id_=id_), [node(id_, number, row) for number, row in enumerate(rows)])
 
 
 def turn_bits(path: Path) -> None:

@@ -217,7 +217,7 @@ def test_a_process_killed_in_a_transaction_leaves_what_was_there(tmp_path: Path)
 
 def stored(store: DiskStore, name: str, texts: Sequence[str]) -> None:
     vector = np.ones(2, np.float32)
-    store.put(
+    store.upsert(
         Document("\n".join(texts), id_=name),
         [TextNode(t, f"{name}/{i}", ref_doc_id=name, embedding=vector) for i, t in enumerate(texts)],
     )

@@ -53,7 +53,7 @@ def store_passages(store: PostgresStore, numbers: range, rows: Any = ROWS) -> No
             TextNode(f"passage {i}", str(i), {"tenth": i % 10}, embedding=rows[i])
             for i in range(first, min(first + 10, numbers.stop))
         ]
-        store.put(Document(f"document {first}", id_=f"d{first}"), nodes)
+        store.upsert(Document(f"document {first}", id_=f"d{first}"), nodes)
 
 
 def search_numbers(store: PostgresStore, query: Any, k: int = 10, scope: Scope | None = None) -> list[int]:
@@ -115,7 +115,7 @@ def test_vector_index_omits_deleted_and_replaced_passages(store: PostgresStore) 
     store.compact()
     for i in range(0, 400, 20):
         store.delete(f"d{i}")
-    store.put(Document("new", id_="d10"), [TextNode("new", "555", embedding=ROWS[555])])
+    store.upsert(Document("new", id_="d10"), [TextNode("new", "555", embedding=ROWS[555])])
     alive = [*(i for i in range(400) if i // 10 % 2 and not 10 <= i < 20), 555]
     right = [len({*search_numbers(store, query)} & {*nearest(query, 10, alive)}) for query in UNIT[:100]]
     assert sum(right) / len(right) >= 9.9
