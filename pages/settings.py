@@ -1,4 +1,4 @@
-"""Settings: five short pages. The address names the open one."""
+"""Settings: six short pages. The address names the open one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lectern.ui import navigation
 from lectern.ui.i18n import _
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.page_language import language_choice
+from lectern.ui.widgets.page_language import appearance_choice, language_choice
 from lectern.ui.widgets.recorded_demo import stage_switch
 from lectern.ui.widgets.settings_answers import answer_settings
 from lectern.ui.widgets.settings_ingest import limit_settings, passage_settings
@@ -24,7 +24,7 @@ MOVED = {  # sections of the former single page, in old links
     "demonstrations": "answers",
     "passages": "reading",
     "limits": "reading",
-    "language": "answers",
+    "language": "display",
     "privacy": "privacy",
     "storage": "privacy",
     "copy": "privacy",
@@ -33,7 +33,6 @@ MOVED = {  # sections of the former single page, in old links
 
 
 def answers() -> None:
-    language_choice()
     answer_settings()
     with st.expander(_("More"), type="compact"):
         limits_of_answers()
@@ -57,12 +56,18 @@ def prompts() -> None:
     prompt_settings(opened, open_prompt)
 
 
+def display() -> None:
+    language_choice()
+    appearance_choice()
+
+
 PARTS = {
     "model": (_("Model"), model_settings),
     "answers": (_("Answers"), answers),
     "reading": (_("Reading files"), reading_settings),
     "privacy": (_("Privacy and keys"), privacy),
     "prompts": (_("Prompts"), prompts),
+    "display": (_("Display"), display),
 }
 
 

@@ -168,6 +168,7 @@ class SettingsState:
 @dataclass
 class Session:
     language: str = "en"  # see lectern.ui.i18n
+    appearance: str | None = None  # "light", "dark" or "", the browser's, if it was chosen in this tab
     index: str = "main"  # the open index, see lectern.indexes
     panel: str = ""  # the open side panel: "kind.message", or "kind.message.number"
     problem: Problem | None = None  # the error of the last question
@@ -193,6 +194,7 @@ def open_index(index_id: str) -> None:
     before = session()
     anew = Session(
         language=before.language,
+        appearance=before.appearance,
         index=index_id,
         notice=before.notice,
         address=AddressState(last=dict(before.address.last)),

@@ -79,7 +79,7 @@ def test_a_run_card_is_in_the_readers_language(browser: Browser, watch: Watch, a
 
 def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: App) -> None:
     with tab(browser, watch, "de-AT") as page:
-        page.goto(f"{empty_app.url}/settings?s=answers")
+        page.goto(f"{empty_app.url}/settings?s=display")
         choose_language(page, "Français")
         title = page.get_by_role("heading", name=text("fr", "Settings"), exact=True)
         title.wait_for()

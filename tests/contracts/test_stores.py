@@ -206,7 +206,7 @@ def test_nothing_is_found_when_nothing_is_asked_for(store: Store, top_k: int) ->
 
 def test_a_store_can_be_emptied(store: Store) -> None:
     for id_ in "abc":
-        store.put(source := document(id_), cut(source, vectors(2)))
+        store.upsert(source := document(id_), cut(source, vectors(2)))
     assert isinstance(store, LlamaIndexMethods)
     store.clear()
     assert (list(store.documents()), store.search(vectors(1)[0], top_k=3)) == ([], [])

@@ -1,4 +1,4 @@
-"""Puts the style sheet into the HTML page, so that nothing moves when it loads."""
+"""Puts the style and the appearance into the page from its first frame, so that nothing moves or flashes when it loads."""
 
 from __future__ import annotations
 
@@ -12,6 +12,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STYLE = Path(__file__).resolve().parents[1] / "style.css"
 WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
+APPEARANCE_COOKIE = "lectern_appearance"  # "light" or "dark"
+# Streamlit remembers a choice for one address alone. So its menu entry is hidden, and it asks a browser that answers as chosen.
+APPEARANCE = """
+for (const key of Object.keys(localStorage)) if (key.startsWith("stActiveTheme-")) localStorage.removeItem(key);
+const browserMatches = window.matchMedia.bind(window);
+window.matchMedia = (query) => {
+  const list = browserMatches(query), chosen = document.cookie.match(/(?:^|; )COOKIE=(light|dark)/)?.[1];
+  if (chosen && query === "(prefers-color-scheme: dark)") Object.defineProperty(list, "matches", { value: chosen === "dark" });
+  return list;
+};
+""".replace("COOKIE", APPEARANCE_COOKIE)
 OTHER_HTML = ("/api/", "/media/")  # downloads and pictures
 CACHE_HEADERS = (b"if-none-match", b"if-modified-since")  # a browser may have cached the page without the style
 
@@ -43,11 +54,13 @@ class FirstFrame:
 
 
 def page() -> str:
-    """Streamlit's page with our fonts preloaded, and our style after every other."""
-    html = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    """Streamlit's page with the appearance and our fonts before its scripts, and our style after every other."""
+    own = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
     fonts = "".join(
         f'<link rel="preload" href="./app/static/Inter-{weight}.woff2" as="font" type="font/woff2" crossorigin>'
         for weight in WEIGHTS
     )
-    head = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", html).replace("</head>", f"{fonts}</head>", 1)
+    head = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", own).replace(
+        "</head>", f"<script>{APPEARANCE}</script>{fonts}</head>", 1
+    )
     return head.replace("</body>", f"<style>\n{STYLE.read_text('utf-8')}</style></body>", 1)

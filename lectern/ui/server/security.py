@@ -8,7 +8,6 @@ import re
 import time
 from base64 import b64encode
 from functools import cache
-from pathlib import Path
 
 import anyio
 import streamlit as st
@@ -21,6 +20,7 @@ from lectern.indexes import MAIN
 from lectern.library import Library
 from lectern.ui import resources
 from lectern.ui.i18n import translate
+from lectern.ui.server.first_frame import page
 from lectern.ui.state import session
 from ragcore.errors import InputError, RagError
 
@@ -132,9 +132,8 @@ class SecurityHeaders:
 
 @cache
 def security_headers() -> dict[str, str]:
-    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
-    page = re.sub(r"<!--.*?-->", "", page, flags=re.DOTALL)
-    inline = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
+    shown = re.sub(r"<!--.*?-->", "", page(), flags=re.DOTALL)
+    inline = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", shown, re.DOTALL)
     hashes = " ".join(f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in inline)
     return {
         "Content-Security-Policy": (

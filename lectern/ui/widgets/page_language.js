@@ -1,6 +1,6 @@
 // Tells browsers and screen readers which language the page is in; and whether it is light or dark, which Streamlit says of the
 // application alone, while dialogs and what buttons open lie beside it. And says in that language what Streamlit says in English.
-let scheme, words;
+let scheme, words, appearance;
 
 export default function ({ data }) {
   document.documentElement.lang = data.language;
@@ -11,6 +11,12 @@ export default function ({ data }) {
   scheme = new MutationObserver(tell);
   scheme.observe(app, { attributes: true, attributeFilter: ["class"] });
   tell();
+
+  if (data.appearance !== null && data.appearance !== appearance) {
+    appearance = data.appearance;
+    document.cookie = `${data.cookie}=${appearance}; path=/; max-age=${appearance ? 31536000 : 0}; samesite=lax`;
+    dispatchEvent(new Event("afterprint")); // Streamlit then asks the browser for its colours again: see first_frame.py
+  }
 
   words?.disconnect();
   if (!Object.keys(data.words).length) return;

@@ -1,5 +1,5 @@
-"""Sets the language of the page for browsers and screen readers, translates Streamlit's own texts, and draws the choice of
-language."""
+"""Sets the language of the page for browsers and screen readers, translates Streamlit's own texts, and draws the choices of
+language and appearance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import streamlit as st
 
 from lectern.ui import resources
 from lectern.ui.i18n import LANGUAGES, _, language
-from lectern.ui.state import fill_widget, widget
+from lectern.ui.server.first_frame import APPEARANCE_COOKIE
+from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.component import component
 
 _PAGE_LANGUAGE = component("page_language", "<span hidden></span>")
@@ -18,7 +19,10 @@ _PAGE_LANGUAGE = component("page_language", "<span hidden></span>")
 def page_language() -> None:
     english = language() == "en"
     words, labels = ({}, {}) if english else (_streamlits_words(), _streamlits_labels())
-    _PAGE_LANGUAGE(key="page_language", data={"language": language(), "words": words, "labels": labels, "lab": _("Lab")})
+    chosen = {"cookie": APPEARANCE_COOKIE, "appearance": session().appearance}
+    _PAGE_LANGUAGE(
+        key="page_language", data={"language": language(), "words": words, "labels": labels, "lab": _("Lab"), **chosen}
+    )
 
 
 def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
@@ -26,8 +30,7 @@ def _streamlits_words() -> Mapping[str, Mapping[str, str]]:
     return {
         "stSkipToContent": {"Skip to main content": _("Skip to main content")},
         "stMainMenuPopover": {
-            "System": _("System"), "Light": _("Light"), "Dark": _("Dark"), "Print": _("Print"),
-            "Record screen": _("Record screen"), "Made with {name}": _("Made with {name}"),
+            "Print": _("Print"), "Record screen": _("Record screen"), "Made with {name}": _("Made with {name}"),
         },
         "InputInstructions": {"Press {name} to apply": _("Press {name} to apply")},
         "stFileUploaderDropzone": {"Upload": _("Upload"), "{name}MB per file": _("{name} MB per file")},
@@ -60,7 +63,6 @@ def _streamlits_labels() -> Mapping[str, str]:
         "Selected values": _("Selected"),
         "Show password": _("Show what is typed"),
         "Sidebar": _("Sidebar"),
-        "Theme": _("Light or dark"),
         "file upload": _("Choose a file"),
     }
 
@@ -75,10 +77,25 @@ def language_choice() -> None:
         key="set_language",
         format_func=names.__getitem__,
         on_change=_save,
-        help=_("The language of menus and buttons."),
     )
+    st.caption(_("The language of menus and buttons."))
 
 
 def _save() -> None:
     library = resources.get_index().library
     library.update_settings(library.settings.model_copy(update={"language": str(widget("set_language") or "")}))
+
+
+def appearance_choice() -> None:
+    names = {"": _("Same as the browser"), "light": _("Light"), "dark": _("Dark")}
+    chosen = session().appearance
+    known = st.context.cookies.get(APPEARANCE_COOKIE, "") if chosen is None else chosen
+    fill_widget("set_appearance", known if known in names else "")
+    st.selectbox(
+        _("Light or dark"), list(names), key="set_appearance", format_func=names.__getitem__, on_change=_choose_appearance
+    )
+    st.caption(_("The colours of the screens, in this browser only."))
+
+
+def _choose_appearance() -> None:
+    session().appearance = str(widget("set_appearance") or "")

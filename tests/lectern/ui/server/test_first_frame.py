@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from lectern.ui.server.first_frame import STYLE, FirstFrame, page
+from lectern.ui.server.first_frame import APPEARANCE, STYLE, FirstFrame, page
 
 BROWSER = {"accept": "text/html,*/*;q=0.8"}
 
@@ -64,7 +64,8 @@ def get(path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], str]:
 def test_page_has_our_style_last_and_all_of_streamlit_s() -> None:
     own = (Path(streamlit.__file__).parent / "static" / "index.html").read_text("utf-8")
     ours = page()
-    assert re.findall(r"<script.*?</script>", ours, re.DOTALL) == re.findall(r"<script.*?</script>", own, re.DOTALL)
+    scripts = re.findall(r"<script.*?</script>", own, re.DOTALL)
+    assert [*scripts, f"<script>{APPEARANCE}</script>"] == re.findall(r"<script.*?</script>", ours, re.DOTALL)
     assert ours.index('<div id="root">') < ours.index(STYLE.read_text("utf-8")) < ours.index("</body>")
     assert "</style" not in STYLE.read_text("utf-8")
 
