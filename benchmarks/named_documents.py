@@ -1,10 +1,9 @@
-"""Questions that name what a document is about, which the document does not say, but its file's name does: an essay that says
-"I", a sheet that says "it".
+"""Questions that name the subject of a document which only its file name has, such as an essay that says "I".
 
     python -m benchmarks.named_documents ../shared/data/squad2_500
 
-Made of a data set of paragraphs: of each, a name in one of its questions becomes "it" in the text, and the name of the file.
-Each half of the questions on its own, those whose id has an even CRC-32 first.
+From a data set of paragraphs: a name in a question becomes "it" in the text, and the name of the file. The halves of the
+questions are measured separately; the development half has ids with an even CRC-32.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""How the reader that quotes does with each of its sets, and the fit of its weights.
+"""Measures the extractive reader on each of its data sets, and fits its weights.
 
     python -m benchmarks.reader          # a table of each set: development and validation half
-    python -m benchmarks.reader --fit    # fits `ragcore.extractive.weights` anew, and prints it
-    python -m benchmarks.reader --fit --without-words  # for embedders that give no vectors of words
-    python -m benchmarks.reader --fit --multilingual   # for the embedder for every language
+    python -m benchmarks.reader --fit    # fits `ragcore.extractive.weights` again, and prints them
+    python -m benchmarks.reader --fit --without-words  # for embedders without vectors of words
+    python -m benchmarks.reader --fit --multilingual   # for the multilingual embedder
 
-Reads squad2_500, clapnq_dev, azure_northwind and household in ../shared/data, and the everyday documents: 24 that are invented,
-each asked alone, eight questions that it answers, in its own words or in others, and three that it does not. Passages are those
-that the application finds with its default settings. `--sets` names some of them, with commas between them; `--data` is another
-folder. "xquad/en<xquad/de" is xquad/en asked in German, each question once more without the passages that answer it. Weights
-are fitted to the development halves of FITTED, or FITTED_MULTILINGUAL.
+Reads squad2_500, clapnq_dev, azure_northwind and household in ../shared/data, and the everyday documents: 24 invented ones,
+each the only passage for its questions: eight that it answers, in its own words or others, and three that it does not. Other
+passages are retrieved with the application's default settings. `--sets` selects sets, separated by commas; `--data` is another
+folder. "xquad/en<xquad/de" is xquad/en with the German questions, each also without the passages that answer it. Weights are
+fitted to the development halves of FIT_SETS, or FIT_SETS_MULTILINGUAL.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ FIT_SETS = ("squad2_500", "clapnq_dev", "everyday")
 FIT_SETS_MULTILINGUAL = ("squad2_500", "everyday", "xquad/de", "xquad/zh", "xquad/en<xquad/de")
 MAX_XQUAD = 200  # questions of xquad
 RIDGE = 0.002
-FIT_CHARS = 2000  # characters of the sentences that are measured to fit: more than for a reader
+FIT_CHARS = 2000  # of the sentences that are measured for a fit; more than the reader measures
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question and its passages. `gold`: sentences that answer, word for word, where the set says; without `answers` and
-    `must`, nothing answers."""
+    """A question and its passages. `gold`: the sentences that answer it, word for word, if the set has them. Without `answers`
+    and `must`, the passages have no answer."""
 
     name: str
     question: str
@@ -78,7 +78,7 @@ class Case:
         return bool(self.answers or self.must)
 
     def right_share(self, text: str) -> float:
-        """0 to 1: of must-words or of an answer's tokens; 1 or 0 where an answer is a name or a number."""
+        """0 to 1: the share of must-words or of an answer's tokens; 1 or 0 if an answer is a name or a number."""
         if self.must:
             return float(has_must_words(text, self.must))
         plain_text = MARKS.sub("", text)
@@ -91,15 +91,15 @@ class Case:
 
 @dataclass(frozen=True)
 class ReaderAnswer:
-    """`likeliest`: sentences, best first."""
+    """`ranked`: sentences, best first."""
 
     outcome: Outcome
     text: str
-    likeliest: list[str]
+    ranked: list[str]
 
 
 class WithoutWords:
-    """The default embedder as one that gives the vectors of texts alone."""
+    """The default embedder without vectors of words."""
 
     def __init__(self) -> None:
         self._embedder = HuggingFaceEmbedding()
@@ -149,7 +149,7 @@ def _stand_alone(trial: Trial) -> str:
 
 
 def _everyday() -> Iterator[Case]:
-    """Each document is asked alone, as one passage."""
+    """Each document is one passage, the only one for its questions."""
     rows = [json.loads(line) for line in (EVERYDAY / "qa.jsonl").read_text("utf-8").splitlines()]
     documents = sorted({row["document"] for row in rows})
     texts = [(EVERYDAY / document).read_text("utf-8") for document in documents]
@@ -176,8 +176,8 @@ def figures(cases: Sequence[Case], answers: Sequence[ReaderAnswer]) -> dict[str,
         return float(np.mean(list(values)))
 
     return {
-        "best sentence": mean(case.right_share(" ".join(answer.likeliest[:1])) for case, answer in yes),
-        "best three": mean(case.right_share(" ".join(answer.likeliest[:3])) for case, answer in yes),
+        "best sentence": mean(case.right_share(" ".join(answer.ranked[:1])) for case, answer in yes),
+        "best three": mean(case.right_share(" ".join(answer.ranked[:3])) for case, answer in yes),
         "right, shown": mean(case.right_share(answer.text) for case, answer in yes),
         "right, as answer": mean(case.right_share(answer.text) * (answer.outcome == "answer") for case, answer in yes),
         **{
@@ -258,7 +258,7 @@ def _is_right(case: Case, sentence: str) -> bool:
 
 
 def _print_odds(cases: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) -> None:
-    """To choose the thresholds by: quantiles of the best sentence's log odds."""
+    """Prints quantiles of the best sentence's log odds, for the choice of thresholds."""
     shares = (0.02, 0.1, 0.25, 0.5, 0.6, 0.75, 0.9)
     print(f"log odds of the best sentence at {shares}")
     for name in dict.fromkeys(case.name for case in cases):

@@ -1,4 +1,4 @@
-"""What was measured, as a table for people and as one line of JSON for programs."""
+"""The figures of a measurement, as a table for people and as one line of JSON for programs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def as_json(measurements: Sequence[Measurement], part: Part) -> str:
 
 
 def each_question(measurement: Measurement) -> Iterator[str]:
-    """A line of JSON for every question: its scores, what was found, what was answered."""
+    """A line of JSON for every question: its scores, passages and answer."""
     for result in measurement.results:
         row = {
             "setting": measurement.setting.name, "id": result.trial.question.id, "question": result.trial.question.text,

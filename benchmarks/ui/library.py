@@ -1,4 +1,4 @@
-"""The library that is measured: the sample, read, and a conversation of many messages about it."""
+"""The library for the measurements: the sample documents, and a conversation of many messages about them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LIMIT = 300.0  # seconds
 
 
 def prepare(home: Path, messages: int) -> str:
-    """Read the sample into a new library, and have a conversation of so many messages in it; gives its id. Its questions are
-    answered, and then said again and again."""
+    """Read the sample into a new library, and add a conversation of so many messages; returns its id. Its questions are
+    answered once, and then repeated."""
     library = Library(home)
     try:
         library.intake.add_sample()
@@ -51,7 +51,7 @@ def prepare(home: Path, messages: int) -> str:
 
 
 def lay_out(home: Path, passages: int) -> None:
-    """In place of the map that the library has or lacks, one of so many passages: heaps of points, one for each document."""
+    """Writes a map of so many passages: a cluster of points for each document."""
     random = np.random.default_rng(0)
     library = Library(home)
     try:
@@ -71,7 +71,7 @@ def lay_out(home: Path, passages: int) -> None:
 
 @contextmanager
 def answering_by(home: Path, address: str) -> Iterator[None]:
-    """Have the library's questions answered by the model server at this address, for a while."""
+    """Inside, the model server at this address answers the questions of the library."""
     library = Library(home)
     try:
         before = library.settings

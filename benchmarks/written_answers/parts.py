@@ -1,4 +1,4 @@
-"""The parts of the benchmark: each asks its questions, of which those that are answered already are left out."""
+"""The parts of the benchmark. Each asks its questions, without those that have a row already."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FOLDERS = {"squad2": "squad2_500", "clapnq": "clapnq_dev", "modes": "squad2_500"
 
 @dataclass(frozen=True)
 class Session:
-    """A running server, and what is wanted of it, as `options` of the command line say."""
+    """A running server, and the `options` of the command line."""
 
     server: ModelServer
     options: Namespace
@@ -99,7 +99,7 @@ def _at_home(asker: Asker, trial: Trial) -> Row:
 
 
 def modes(session: Session, part: str) -> None:
-    """The modes of several calls beside compact, on questions that have an answer, with all passages that are wanted."""
+    """The modes of several calls compared with compact, for questions with an answer, with the full number of passages."""
     with library_of(session.documents(part), session.server) as library:
         asker = Asker(library, session.server, session.options.passages)
 
@@ -148,7 +148,7 @@ def choices(session: Session, part: str) -> None:
 
 
 def latency(session: Session, part: str) -> None:
-    """One question after the other, with nothing beside them. What is only loaded once is not counted."""
+    """One question after the other, with nothing in parallel, after everything is loaded."""
     with library_of(session.documents(part), session.server) as library:
         asker = Asker(library, session.server, None)
         drawn_questions = session.questions(part, *session.counts(part))
