@@ -111,7 +111,7 @@ class Conversations(Tables):
         return [_conversation(row) for row in rows[:limit]]
 
     def pin(self, conversation_id: str, pinned: bool) -> None:
-        """List it before the others, or no longer."""
+        """Pins or unpins a conversation. Pinned ones are listed first."""
         if pinned:
             statement = "INSERT INTO pinned SELECT id FROM conversations WHERE id = ? ON CONFLICT (conversation_id) DO NOTHING"
         else:
@@ -384,7 +384,7 @@ def _insert(db: Connection, table: str, names: Sequence[str], values: Mapping[st
 
 
 def _has_capital(letter: str) -> bool:
-    """Whether it has a capital that the `lower` of databases does not know; they know A to Z."""
+    """Whether it has a capital letter that the `lower` of databases does not change: any but A to Z."""
     return not letter.isascii() and letter != letter.upper()
 
 

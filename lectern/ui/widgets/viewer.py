@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.explain.passage_view import WINDOW, Window, find, window
+from lectern.explain.passage_view import WINDOW_CHARS, Window, find, window
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import breakable, label
@@ -24,7 +24,7 @@ def view_passage(document_id: str, passage_id: str) -> None:
     nodes = resources.library().store.nodes([passage_id])
     state = session().viewer
     start, end = ((nodes[0].start_char_idx or 0), (nodes[0].end_char_idx or 0)) if nodes else (0, 0)
-    is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW
+    is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW_CHARS
     state.document, state.passage = document_id, passage_id
     if not is_visible:
         state.start = max(0, start - CHARS_BEFORE)
@@ -79,11 +79,11 @@ def _controls(view: Window) -> None:
     with st.container(key="viewer_controls", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             _("Previous"), key="viewer_back", type="tertiary", icon=":material/chevron_left:", on_click=_move,
-            args=(view.start - WINDOW * 9 // 10,), disabled=view.start == 0,
+            args=(view.start - WINDOW_CHARS * 9 // 10,), disabled=view.start == 0,
         )  # fmt: skip
         st.button(
             _("Next"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
-            args=(view.start + WINDOW * 9 // 10,), disabled=view.end == view.total,
+            args=(view.start + WINDOW_CHARS * 9 // 10,), disabled=view.end == view.total,
         )  # fmt: skip
         page = " · " + _("page {page}").format(page=label(view.page)) if view.page else ""
         passages = labels.count(view.passages, "passage")
