@@ -90,7 +90,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class ReaderAnswer:
+class Reply:
     """`ranked`: sentences, best first."""
 
     outcome: Outcome
@@ -160,14 +160,12 @@ def _everyday() -> Iterator[Case]:
         yield Case("everyday", row["question"], [passage], tuple(row["answers"]), frozenset(), (), development)
 
 
-def read_case(llm: ExtractiveLLM, case: Case) -> ReaderAnswer:
+def read_case(llm: ExtractiveLLM, case: Case) -> Reply:
     reading = llm.read(case.question, case.passages)
-    return ReaderAnswer(
-        reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.ranked]
-    )
+    return Reply(reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.ranked])
 
 
-def figures(cases: Sequence[Case], answers: Sequence[ReaderAnswer]) -> dict[str, float]:
+def figures(cases: Sequence[Case], answers: Sequence[Reply]) -> dict[str, float]:
     """Shares; those of `answerable` questions first."""
     pairs = list(zip(cases, answers, strict=True))
     yes, no = ([pair for pair in pairs if pair[0].answerable is answerable] for answerable in (True, False))
@@ -194,10 +192,10 @@ def figures(cases: Sequence[Case], answers: Sequence[ReaderAnswer]) -> dict[str,
 def print_table(name: str, cases: Sequence[Case], embedder: Embedder) -> None:
     llm = ExtractiveLLM(embedder)
     for half in (True, False):
-        half_of_cases = [case for case in cases if case.development is half]
-        if half_of_cases:
-            print(f"{name}, {'development' if half else 'validation'}: {len(half_of_cases)} questions")
-            for figure, value in figures(half_of_cases, [read_case(llm, case) for case in half_of_cases]).items():
+        selected = [case for case in cases if case.development is half]
+        if selected:
+            print(f"{name}, {'development' if half else 'validation'}: {len(selected)} questions")
+            for figure, value in figures(selected, [read_case(llm, case) for case in selected]).items():
                 print(f"  {figure:34} {value:8.3f}")
 
 

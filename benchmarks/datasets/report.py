@@ -97,11 +97,9 @@ def _round(figure: Mean) -> dict[str, float]:
 
 def _seconds(measurement: Measurement) -> tuple[float, float, float | None]:
     """Means a question: to find and answer, to embed it, and of the processor to find and answer, where that is known."""
-    cpu = [result.cpu_seconds for result in measurement.results if result.cpu_seconds is not None]
-    seconds, embedding = (
-        fmean(result.seconds for result in measurement.results),
-        fmean(result.embedding for result in measurement.results),
-    )
+    results = measurement.results
+    cpu = [result.cpu_seconds for result in results if result.cpu_seconds is not None]
+    seconds, embedding = fmean(result.seconds for result in results), fmean(result.embedding for result in results)
     return seconds, embedding, fmean(cpu) if cpu else None
 
 

@@ -154,8 +154,7 @@ class Conversations(Tables):
     def origin(self, conversation_id: str) -> Conversation | None:
         """The conversation that this is a branch of, unless it was deleted."""
         row = self._read_one(
-            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.origin_id WHERE b.conversation_id = ?",
-            conversation_id,
+            "SELECT c.* FROM branches b JOIN conversations c ON c.id = b.origin_id WHERE b.conversation_id = ?", conversation_id
         )
         return _conversation(row) if row else None
 

@@ -10,6 +10,7 @@ from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import breakable, label
 from lectern.ui.state import session, widget
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.schema import TextNode
 from ragcore.text.tokens import count_tokens
@@ -88,16 +89,7 @@ def _controls(view: Window) -> None:
         page = " · " + _("page {page}").format(page=label(view.page)) if view.page else ""
         passages = labels.count(view.passages, "passage")
         st.caption(f"{first}–{last} %{page} · {passages}", width="content")
-        st.text_input(
-            _("Search in this document"),
-            key="viewer_search",
-            placeholder=_("Search in this document"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            on_change=_search,
-            args=(0,),
-            width=230,
-        )
+        search_field(_("Search in this document"), "viewer_search", width=230, on_change=_search, args=(0,))
         if str(widget("viewer_search") or "").strip():
             st.button(_("Next place"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))
 
@@ -142,10 +134,7 @@ def _details(node: TextNode, view: Window) -> None:
         title = _("Passage {number}").format(number=number) if number else _("The passage")
         st.markdown(f"**{title}** · {' · '.join(facts)}")
         with st.container(horizontal=True, gap="small"):
-            for key, text, id_ in (
-                ("before", _("Previous passage"), node.prev_id),
-                ("after", _("Next passage"), node.next_id),
-            ):
+            for key, text, id_ in (("before", _("Previous passage"), node.prev_id), ("after", _("Next passage"), node.next_id)):
                 if id_:
                     st.button(
                         text, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)
