@@ -174,18 +174,15 @@ def figures(cases: Sequence[Case], answers: Sequence[Reply]) -> dict[str, float]
         return float(np.mean(list(values)))
 
     return {
-        "best sentence": mean(case.right_share(" ".join(answer.ranked[:1])) for case, answer in yes),
-        "best three": mean(case.right_share(" ".join(answer.ranked[:3])) for case, answer in yes),
-        "right, shown": mean(case.right_share(answer.text) for case, answer in yes),
-        "right, as answer": mean(case.right_share(answer.text) * (answer.outcome == "answer") for case, answer in yes),
+        "best sentence": mean(case.right_share(" ".join(reply.ranked[:1])) for case, reply in yes),
+        "best three": mean(case.right_share(" ".join(reply.ranked[:3])) for case, reply in yes),
+        "right, shown": mean(case.right_share(reply.text) for case, reply in yes),
+        "right, as answer": mean(case.right_share(reply.text) * (reply.outcome == "answer") for case, reply in yes),
         **{
-            f"{outcome}, answerable": mean(float(answer.outcome == outcome) for _, answer in yes)
-            for outcome in get_args(Outcome)
+            f"{outcome}, answerable": mean(float(reply.outcome == outcome) for _, reply in yes) for outcome in get_args(Outcome)
         },
-        **{
-            f"{outcome}, not there": mean(float(answer.outcome == outcome) for _, answer in no) for outcome in get_args(Outcome)
-        },
-        "characters": mean(float(len(answer.text)) for _, answer in pairs),
+        **{f"{outcome}, not there": mean(float(reply.outcome == outcome) for _, reply in no) for outcome in get_args(Outcome)},
+        "characters": mean(float(len(reply.text)) for _, reply in pairs),
     }
 
 
@@ -262,9 +259,7 @@ def _print_odds(cases: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) 
     for name in dict.fromkeys(case.name for case in cases):
         for answerable in (True, False):
             best = [
-                values.max()
-                for case, values in zip(cases, odds, strict=True)
-                if (case.name, case.answerable) == (name, answerable)
+                row.max() for case, row in zip(cases, odds, strict=True) if (case.name, case.answerable) == (name, answerable)
             ]
             quantiles = " ".join(f"{value:6.2f}" for value in np.quantile(best, shares))
             print(f"  {name + (', answerable' if answerable else ', not there'):28} {quantiles}")

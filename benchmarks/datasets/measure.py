@@ -1,7 +1,7 @@
 """Measures a data set with one setting: for each question the scores that apply to it.
 
 Retrieval with graded documents: nDCG@10, recall@10 and hit@1 of the documents of the first RANKED passages, each document at
-its first passage. Retrieval with expected pages or parts of texts: among the first FIRST_PASSAGES passages. A conversation is
+its first passage. Retrieval with expected pages or parts of texts: among the first FIRST_K passages. A conversation is
 searched for three times: with its last message, with the application's standalone question, and with that of a person.
 
 Answers without a language model: whether the reader's best sentence has a right answer, and its best three; the share of the
@@ -38,7 +38,7 @@ from ragcore.text.quotable_sentences import quotes_in
 
 RANKED = 30  # passages that are retrieved, to have AT documents
 AT = 10
-FIRST_PASSAGES = 5  # one of them must be the right one
+FIRST_K = 5  # one of them must be the right one
 BEST_SENTENCES = 3  # sentences
 CONDENSED_CHAT = "condense_plus_context"  # the default of the application
 
@@ -170,7 +170,7 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
             f"recall@{AT}": recall_at(AT, trial.grades, ranked),
             "hit@1": float(trial.grades.get(ranked[0], 0) > 0) if ranked else 0.0,
         }
-    scores |= _place_scores(opened, trial, got.sources[:FIRST_PASSAGES])
+    scores |= _place_scores(opened, trial, got.sources[:FIRST_K])
     if answering:
         scores |= _answer_scores(opened, trial, got.answer, got.sources)
     passages = tuple(f"{source.file_id} {source.start}-{source.end}" for source in got.sources)
@@ -204,14 +204,10 @@ def _place_scores(opened: OpenedIndex, trial: Trial, sources: Sequence[Source]) 
         return {}
     if expected[0].start is None:
         scores, _ = retrieval_scores(trial.question, retrieved_passages(opened.library, trial.question, sources))
-        return {f"page@{FIRST_PASSAGES}": scores["hit_rate"]}
+        return {f"page@{FIRST_K}": scores["hit_rate"]}
     places = [Stretch(one.document, one.start or 0, one.end or 0) for one in expected]
     share = measure_overlap(places, [Stretch(source.file_id, source.start, source.end) for source in sources])
-    return {
-        f"token recall@{FIRST_PASSAGES}": share.recall,
-        f"token precision@{FIRST_PASSAGES}": share.precision,
-        f"IoU@{FIRST_PASSAGES}": share.iou,
-    }
+    return {f"token recall@{FIRST_K}": share.recall, f"token precision@{FIRST_K}": share.precision, f"IoU@{FIRST_K}": share.iou}
 
 
 def _answer_scores(opened: OpenedIndex, trial: Trial, answer: str, sources: Sequence[Source]) -> dict[str, float]:

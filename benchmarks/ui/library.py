@@ -56,15 +56,13 @@ def lay_out(home: Path, passages: int) -> None:
     library = Library(home)
     try:
         index, documents = library.store.versions.current().name, library.store.documents()
-        document_numbers = random.integers(0, len(documents), passages).astype(np.uint32)
+        numbers = random.integers(0, len(documents), passages).astype(np.uint32)
         middles = random.uniform(-0.8, 0.8, (len(documents), 2))
-        points = (middles[document_numbers] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)
+        points = (middles[numbers] + random.normal(0, 0.08, (passages, 2))).clip(-1, 1).astype(np.float32)
         names = tuple((document.id_, document.name) for document in documents)
         ids = [f"{number:032x}" for number in range(passages)]
-        write(
-            EmbeddingMap(version_of(documents), time.time(), {}, ids, points, document_numbers, names),
-            home / "maps" / f"{index}.npz",
-        )
+        embedding_map = EmbeddingMap(version_of(documents), time.time(), {}, ids, points, numbers, names)
+        write(embedding_map, home / "maps" / f"{index}.npz")
     finally:
         library.close()
 
