@@ -54,6 +54,8 @@ def test(python: str, arguments: list[str]) -> int:
     event loop running. The tests with a real language model come last, because the model needs the whole processor.
     """
     pytest = [python, "-m", "pytest", *arguments]
+    # Some images of containers set it; hundreds of processes would compile the application, each for itself.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if arguments not in ([], ["--all"]):
         return subprocess.call(pytest, cwd=HERE)
     # The tests of a file share their fixtures. In this order no long file runs alone at the end.

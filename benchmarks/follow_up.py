@@ -18,7 +18,7 @@ import numpy.typing as npt
 from benchmarks.reader import DATA, lines
 from benchmarks.sentence_check import bm25
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.follow_up import add_topic
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import content_words
 
@@ -47,7 +47,7 @@ def main() -> None:
     variants = {
         "the last message": {key: texts[-1] for key, texts in queries["lastturn"].items()},
         "standalone question": {
-            key: stand_alone(texts[-1], [ChatMessage(MessageRole.USER, text) for text in texts[:-1]])
+            key: add_topic(texts[-1], [ChatMessage(MessageRole.USER, text) for text in texts[:-1]])
             for key, texts in queries["questions"].items()
         },
         "rewritten by a person": {key: texts[-1] for key, texts in queries["rewrite"].items()},

@@ -99,7 +99,7 @@ def measure(name: str, change: Callable[[str, random.Random], str | None], embed
                         "tokens in the answer": token_recall(text, answers) if answers else None,
                         "answerable refused": is_refusal(text) if answers else None,
                         "unanswerable refused": None if answers else is_refusal(text),
-                        "corrected": any("meant" in step.facts for step in root.named("retrieve")),
+                        "corrected": any("meant" in step.facts for step in root.spans("retrieve")),
                     }
                 )
     title = f"{name}, {len(rows['changed'])} questions"

@@ -106,8 +106,8 @@ def _complaint_about_text(file: dict[str, Any], outcome: Outcome, ocr: bool) -> 
     lost = len(missing) > (1 - MIN_WORDS_SHARE) * len(file["must_words"])
     if file["expect"] in TEXT and lost:
         return f"lacks {len(missing)} of {len(file['must_words'])} words ({', '.join(missing[:5])}) {outcome.what}"
-    harmless = (file["must_words"] and not lost) or len(outcome.text) <= file["size"]
-    if file["expect"] == "bomb" and not outcome.error and not harmless:
+    escape_formula = (file["must_words"] and not lost) or len(outcome.text) <= file["size"]
+    if file["expect"] == "bomb" and not outcome.error and not escape_formula:
         return f"gave {len(outcome.text):,} characters and no error"
     if file["expect"] == "encrypted" and not _password(file) and not outcome.error:
         return "opened without a password"

@@ -37,11 +37,11 @@ from lectern.ask.pipeline import plan_retrieval
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.embeddings.spelling_correction import as_meant
-from ragcore.evaluation.answer_match import holds, plain
+from ragcore.embeddings.spelling_correction import correct_spelling
+from ragcore.evaluation.answer_match import contains_answer, plain
 from ragcore.extractive import features
 from ragcore.extractive.answerer import ExtractiveLLM
-from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.follow_up import add_topic
 from ragcore.extractive.reader import Reader, candidates
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.synthesizer import passages_from
@@ -85,7 +85,7 @@ class Case:
         return (
             token_recall(plain_text, self.answers)
             if self.gold or self.name == "azure_northwind"
-            else float(holds(plain_text, self.answers))
+            else float(contains_answer(plain_text, self.answers))
         )
 
 
@@ -135,7 +135,7 @@ def cases_in(name: str, data: Path, embedder: Embedder) -> Iterator[Case]:
             passages = list(passages_from(nodes))
             yield Case(name, question, passages, answers, sentences, trial.must, development)
             if documents.startswith("xquad"):
-                others = [passage for passage in passages if not holds(passage.text, answers)]
+                others = [passage for passage in passages if not contains_answer(passage.text, answers)]
                 yield Case(name, question, others, (), sentences, (), development)
 
 
@@ -145,7 +145,7 @@ def _data_set(name: str, data: Path) -> DataSet:
 
 
 def _stand_alone(trial: Trial) -> str:
-    return stand_alone(trial.question.text, [ChatMessage(MessageRole.USER, message) for message in trial.previous])
+    return add_topic(trial.question.text, [ChatMessage(MessageRole.USER, message) for message in trial.previous])
 
 
 def _everyday() -> Iterator[Case]:
@@ -162,7 +162,9 @@ def _everyday() -> Iterator[Case]:
 
 def read_case(llm: ExtractiveLLM, case: Case) -> Reply:
     reading = llm.read(case.question, case.passages)
-    return Reply(reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.ranked])
+    return Reply(
+        reading.outcome, join_quotes([*reading.quotes, *reading.further]), [quote.text for quote in reading.best_first]
+    )
 
 
 def figures(cases: Sequence[Case], answers: Sequence[Reply]) -> dict[str, float]:
@@ -197,7 +199,7 @@ def print_table(name: str, cases: Sequence[Case], embedder: Embedder) -> None:
 
 
 def fit_weights(data: Path, embedder: Embedder, sets: Sequence[str]) -> None:
-    features.EMBEDDED = FIT_CHARS
+    features.MAX_EMBEDDED = FIT_CHARS
     vectors = Reader(embedder).vectors
     cases, measured, rights = [], [], []
     for name in sets:
@@ -205,7 +207,7 @@ def fit_weights(data: Path, embedder: Embedder, sets: Sequence[str]) -> None:
             if not one.development:
                 continue
             quotes = candidates(one.passages)
-            question = as_meant(one.question, [quote.read_with_lead for quote in quotes], embedder)
+            question = correct_spelling(one.question, [quote.read_with_lead for quote in quotes], embedder)
             rows, numbers = features.measure(
                 question, quotes, [one.passages[quote.passage].relevance for quote in quotes], vectors
             )
@@ -249,7 +251,7 @@ def fit(
 
 
 def _is_right(case: Case, sentence: str) -> bool:
-    return plain(sentence) in case.gold if case.gold else bool(case.answers) and holds(sentence, case.answers)
+    return plain(sentence) in case.gold if case.gold else bool(case.answers) and contains_answer(sentence, case.answers)
 
 
 def _print_odds(cases: Sequence[Case], odds: Sequence[npt.NDArray[np.float64]]) -> None:

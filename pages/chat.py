@@ -8,7 +8,7 @@ from lectern.jobs.file_rows import ACTIVE, Stage
 from lectern.ui import labels, navigation, resources
 from lectern.ui.asking import ask_in_chat
 from lectern.ui.i18n import _
-from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.state import fill_menu, session, widget
 from lectern.ui.widgets import answer
 from lectern.ui.widgets.answer_forms import branch_lines, draw_open_form
 from lectern.ui.widgets.chat_options import mode_menu, scope_menu
@@ -56,8 +56,8 @@ def continue_as_asked() -> None:
     state.chat.options_of = state.chat.conversation
     last = next((message.ask for message in reversed(messages) if message.ask and message.ask.chat_mode), None)
     if last is not None:
-        fill_widget("chat_mode", last.chat_mode)
-        fill_widget("chat_files", list(last.file_ids or ()))
+        fill_menu("chat_mode", last.chat_mode)
+        fill_menu("chat_files", list(last.file_ids or ()))
 
 
 run = runs.get(conversation.id) if conversation else None

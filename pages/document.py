@@ -8,7 +8,7 @@ from lectern.ui import labels, navigation, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import breakable
 from lectern.ui.server.downloads import original_address
-from lectern.ui.state import fill_widget, session
+from lectern.ui.state import fill_menu, session
 from lectern.ui.widgets.document import document_view, groups_menu
 from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError
@@ -37,7 +37,7 @@ else:
         st.caption(labels.file_facts(file))
     with st.container(key="document_actions", horizontal=True):
         if st.button(_("Ask about this document"), key="ask_about", icon=":material/chat_bubble:", disabled=not file.ready):
-            fill_widget("chat_files", [file.id])
+            fill_menu("chat_files", [file.id])
             navigation.go_to_chat(None)
         if file.path:
             st.link_button(_("Download"), original_address(file.id), icon=":material/download:")

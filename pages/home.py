@@ -62,11 +62,7 @@ with st.container():
     if ready or reading:
         with st.container(key="ask_here"):
             st.chat_input(_("Ask your documents"), key="home_ask", on_submit=ask, disabled=not ready)
-    if ready:
         suggested_questions(box="home_ask", new=True)
-    elif reading:
-        with st.container(key="suggested"):
-            st.caption(_("Your documents are being read. You can ask as soon as the first one is ready."))
 
 with st.container():
     add_documents(small=bool(files))

@@ -203,12 +203,17 @@ def sentences(code: ast.Module) -> Iterator[str]:
     for node in ast.walk(code):  # from the outside inwards
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             passed.add(node.value)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("logger."):
+        elif isinstance(node, ast.Call) and _is_logging(node):
             passed.update(ast.walk(node))
         elif isinstance(node, ast.JoinedStr):
             passed.update(part for part in node.values if isinstance(part, ast.Constant))
         if node not in passed and (text := _text(node)) and _is_sentence(text):
             yield text
+
+
+def _is_logging(call: ast.Call) -> bool:
+    function = call.func
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "logger"
 
 
 def _text(node: ast.AST) -> str:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ragcore.errors import InputError
-from ragcore.evaluation.question_sets import Question, Wanted, read_set
+from ragcore.evaluation.question_sets import ExpectedSource, Question, read_question_set
 
 Part = Literal["development", "validation", "all"]
 T = TypeVar("T")
@@ -156,7 +156,7 @@ def _read(folder: Path) -> DataSet:
     texts = tuple(_lines(folder / "corpus.jsonl", _document))
     if (folder / "qa.jsonl").is_file():
         trials = _read_questions(folder / "qa.jsonl")
-        if any(passage.start is not None for trial in trials for passage in trial.question.wanted):
+        if any(passage.start is not None for trial in trials for passage in trial.question.expected):
             texts = tuple(replace(text, title="") for text in texts)  # a title above a text would move its positions
         return DataSet(name, trials, texts)
     if (folder / "queries.lastturn.jsonl").is_file():
@@ -171,7 +171,7 @@ def _document(row: Mapping[str, Any]) -> Text:
 
 
 def _read_own_questions(path: Path) -> tuple[Trial, ...]:
-    questions = read_set(path.read_bytes(), path.name).questions
+    questions = read_question_set(path.read_bytes(), path.name).questions
     # The same id every time, so that a question stays in its part.
     return tuple(Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in questions)
 
@@ -214,9 +214,9 @@ def _read_questions(path: Path) -> tuple[Trial, ...]:
 
 def _trial(row: Mapping[str, Any]) -> Trial:
     answers, documents = tuple(map(str, row.get("answers") or ())), [str(each) for each in row.get("doc_ids") or ()]
-    expected = tuple(Wanted(str(file), (str(page),)) for file, page in row.get("pages") or ())
+    expected = tuple(ExpectedSource(str(file), (str(page),)) for file, page in row.get("pages") or ())
     if spans := row.get("spans"):
-        expected = tuple(Wanted(documents[0], (), int(start), int(end)) for start, end in spans)
+        expected = tuple(ExpectedSource(documents[0], (), int(start), int(end)) for start, end in spans)
     question = Question(_text(row, "question"), answers, expected, str(row.get("id") or row["question"]))
     grades = dict.fromkeys(documents, 1) if answers and not expected else {}
     # If the answers are the expected passages themselves, there is nothing to answer.

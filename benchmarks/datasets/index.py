@@ -200,7 +200,7 @@ def _read_files(library: Library, data_set: DataSet, embedder: Embedder, tell: T
 def _put_texts(library: Library, data_set: DataSet, embedder: Embedder, work: Path, tell: Tell) -> None:
     ingest = library.settings.ingest
     tell(f"Splitting {len(data_set.texts):,} documents ...")
-    counted = any(passage.start is not None for trial in data_set.trials for passage in trial.question.wanted)
+    counted = any(passage.start is not None for trial in data_set.trials for passage in trial.question.expected)
     documents = {text.id: _document(text, counted=counted) for text in data_set.texts}
     nodes = [
         node

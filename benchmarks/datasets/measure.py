@@ -28,7 +28,7 @@ from lectern.db.evaluation_scores import retrieval_scores
 from lectern.evaluate.jobs import measure, retrieved_passages, try_question
 from lectern.schema import Ask, Source
 from ragcore.errors import InputError
-from ragcore.evaluation.answer_match import holds, plain
+from ragcore.evaluation.answer_match import contains_answer, plain
 from ragcore.evaluation.significance import RESAMPLES, Mean, mean
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.prompts.prompt import Passage, as_text
@@ -149,7 +149,7 @@ def _measure_trial(opened: OpenedIndex, trial: Trial, ask: Ask, answering: bool)
     opened.reader.last = None
     # If neither answers nor positions need the passages, one search retrieves as many as the ranking of documents needs.
     wide = replace(ask, top_k=max(RANKED, ask.top_k), retrieval=replace(ask.retrieval, weaker=True))
-    ranking = bool(trial.grades) and not answering and not question.wanted
+    ranking = bool(trial.grades) and not answering and not question.expected
     began = time.process_time()
     got = try_question(library, question.text, wide if ranking else ask, answering=answering)
     cpu_seconds = time.process_time() - began - opened.embedder.cpu_seconds
@@ -193,13 +193,13 @@ def _in_conversation(opened: OpenedIndex, trial: Trial, wide: Ask) -> tuple[list
     ask = replace(wide, question=trial.question.text, chat_mode=CONDENSED_CHAT)
     stream = opened.library.answer(ask, talk)
     stream.close()  # the passages are known, and the answer is not needed
-    condensed = stream.trace.named("condense") if stream.trace is not None else []
+    condensed = stream.trace.spans("condense") if stream.trace is not None else []
     searched = str(condensed[0].facts.get("question", "")) if condensed else trial.question.text
     return list(dict.fromkeys(str(hit.node.ref_doc_id) for hit in stream.source_nodes)), searched
 
 
 def _place_scores(opened: OpenedIndex, trial: Trial, sources: Sequence[Source]) -> dict[str, float]:
-    expected = trial.question.wanted
+    expected = trial.question.expected
     if not expected:
         return {}
     if expected[0].start is None:
@@ -220,10 +220,10 @@ def _answer_scores(opened: OpenedIndex, trial: Trial, answer: str, sources: Sequ
     first = " ".join(best[:BEST_SENTENCES])
     plain_text = "" if refused else _MARKS.sub("", answer)
     return {
-        "best sentence": float(bool(best) and holds(best[0], answers)),
-        f"best {BEST_SENTENCES}": float(holds(first, answers)),
+        "best sentence": float(bool(best) and contains_answer(best[0], answers)),
+        f"best {BEST_SENTENCES}": float(contains_answer(first, answers)),
         f"tokens in best {BEST_SENTENCES}": token_recall(first, answers),
-        "answer": float(holds(plain_text, answers)),
+        "answer": float(contains_answer(plain_text, answers)),
         "tokens in answer": token_recall(plain_text, answers),
         "refused, answerable": float(refused),
         **quoted,
@@ -237,7 +237,7 @@ def _likeliest(opened: OpenedIndex) -> list[str]:
         return []
     context = call.variables.get("context_str", ())
     passages = [Passage(context)] if isinstance(context, str) else [each for each in context if isinstance(each, Passage)]
-    return [quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).ranked]
+    return [quote.text for quote in opened.reader.read(as_text(call.variables["query_str"]), passages).best_first]
 
 
 def _share_cited_correctly(answer: str, sources: Sequence[Source]) -> float:

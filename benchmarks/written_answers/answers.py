@@ -130,7 +130,7 @@ class Asker:
 
 def row_of(message: Message, trace: Span | None) -> Row:
     """The row for the judges: the text, its sources as on the screen, and its calls."""
-    calls = [step for step in (trace.named("llm") if trace else ()) if "reply" in step.facts]
+    calls = [step for step in (trace.spans("llm") if trace else ()) if "reply" in step.facts]
     facts = message.facts
     return {
         "answer": message.text,

@@ -136,7 +136,7 @@ def work_on(task: Task, agent: str, llm: LLM, tools: Tools) -> Row:
         reply = kind.from_tools(tools.by_name(task.tools), llm=llm).chat(task.question)
     except RagError as error:
         return {**row, "answer": "", "problem": error.what, "called": [], "replies": [], "seconds": time.perf_counter() - began}
-    replies = [step.facts.get("reply", "") for step in (reply.trace.named("llm") if reply.trace else ())]
+    replies = [step.facts.get("reply", "") for step in (reply.trace.spans("llm") if reply.trace else ())]
     called = [output.tool_name for output in reply.sources if not output.is_error]
     seconds = time.perf_counter() - began
     return {**row, "answer": reply.response, "problem": "", "called": called, "replies": replies, "seconds": seconds}
@@ -175,7 +175,7 @@ def divide(question: str, gold: Sequence[str], llm: LLM) -> Row:
     engine = SubQuestionQueryEngine.from_defaults(tools, llm, Synthesizer(llm, "no_text"))
     began = time.perf_counter()
     answer = engine.query(question)
-    step = next(iter(answer.trace.named("divide"))) if answer.trace else None
+    step = next(iter(answer.trace.spans("divide"))) if answer.trace else None
     parts: list[dict[str, Any]] = step.facts["parts"] if step else []
     chosen = list(dict.fromkeys(part["tool_name"] for part in parts))
     row = {"kind": "sub-questions", "question": question, "gold": gold, "chosen": chosen, "parts": parts}

@@ -110,7 +110,7 @@ class AnswerPerDocument(AnswerStream):
             row = FileAnswer(name, text, "failed", hint=answer.error.hint)
         else:
             without_heading = answer.text.removeprefix(heading).lstrip()  # a summary begins with its heading
-            text = self._citations.anew(without_heading, answer.nodes)
+            text = self._citations.renumber(without_heading, answer.nodes)
             self.source_nodes = tuple(self._citations.cited)
             cited = self.source_nodes[known:]
             row = FileAnswer(name, text, _outcome(answer.text, cited), *_pages(cited))

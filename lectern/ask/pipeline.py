@@ -21,9 +21,9 @@ from ragcore.postprocessor.sentence_transformer_rerank import SentenceTransforme
 from ragcore.postprocessor.similarity import SimilarityPostprocessor
 from ragcore.postprocessor.whole_lists import WholeLists
 from ragcore.prompts.prompt import Prompt
-from ragcore.query_engine.retriever import RetrieverQueryEngine, postprocessed
+from ragcore.query_engine.retriever import RetrieverQueryEngine, run_postprocessors
 from ragcore.response_synthesizers.answer import AnswerStream
-from ragcore.response_synthesizers.modes import ResponseMode, worded
+from ragcore.response_synthesizers.modes import ResponseMode, override_prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.retrievers.all_passages import AllPassages
 from ragcore.retrievers.base import BaseRetriever
@@ -47,7 +47,7 @@ class RetrievalPlan:
 
     def passages(self, question: str) -> list[NodeWithScore]:
         bundle = QueryBundle(question)
-        return postprocessed(self.retriever.retrieve(bundle), bundle, self.postprocessors)
+        return run_postprocessors(self.retriever.retrieve(bundle), bundle, self.postprocessors)
 
 
 def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool = False) -> RetrievalPlan:
@@ -69,7 +69,7 @@ def plan_retrieval(ask: Ask, index: Store, embedder: Embedder, *, quoting: bool 
         weaker=how.weaker or chosen_later,
     )
     retriever = OverviewRetriever(
-        index, ask.top_k, otherwise=hybrid, document_ids=ask.file_ids, per_document=SUMMARY_PASSAGES if quoting else 1
+        index, ask.top_k, fallback=hybrid, document_ids=ask.file_ids, per_document=SUMMARY_PASSAGES if quoting else 1
     )
     steps: list[BaseNodePostprocessor] = []
     if how.cutoff is not None:
@@ -117,7 +117,7 @@ def answer(
 
 
 def _alone(ask: Ask, llm: LLM, plan: RetrievalPlan, wording: Mapping[str, Prompt] | None) -> RetrieverQueryEngine:
-    synthesizer = Synthesizer(llm, ask.response_mode, worded(wording or {}))
+    synthesizer = Synthesizer(llm, ask.response_mode, override_prompts(wording or {}))
     return RetrieverQueryEngine(plan.retriever, synthesizer, plan.postprocessors)
 
 

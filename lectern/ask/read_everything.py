@@ -53,7 +53,7 @@ class ReadEverything(AnswerStream):
 
     def _cite(self, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
         """The pieces with new numbers; keeps `source_nodes` up to date."""
-        with closing(self._citations.pieces(pieces, self.passages)) as renumbered:
+        with closing(self._citations.stream(pieces, self.passages)) as renumbered:
             for piece in renumbered:
                 self.source_nodes = tuple(self._citations.cited)
                 yield piece
@@ -65,7 +65,7 @@ class ReadEverything(AnswerStream):
             return self.text, self.source_nodes
         replies = "\n\n".join(reply for reply in latest_replies(self.trace) if not says_nothing(reply))
         citations = Citations()
-        return citations.anew(replies, self.passages), citations.cited
+        return citations.renumber(replies, self.passages), citations.cited
 
     def read(self) -> list[NodeWithScore]:
         """The passages in the prompts of the finished calls."""

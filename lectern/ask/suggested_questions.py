@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, TypeVar
 from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError
 from ragcore.extractive.fixed_replies import is_refusal
-from ragcore.extractive.follow_up import leans_on_context
+from ragcore.extractive.follow_up import depends_on_context
 from ragcore.extractive.question_generation import language_of, questions_of_sentences
 from ragcore.extractive.topic import quoted_names
 from ragcore.sql.base import Database, writable
 from ragcore.text.keywords import content_words
-from ragcore.text.list_replies import listed
+from ragcore.text.list_replies import parse_list
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
@@ -125,6 +125,8 @@ class Suggestions:
     def get(self, of: Collection[str] = ()) -> SuggestionState:
         """The stored suggestions, except of deleted documents, or only those `of` these documents. If the
         documents have changed, a thread begins to generate new ones, as soon as no file is being read."""
+        with self._lock:  # before the rows are read: the thread may store them and end in between
+            busy = self._thread is not None and self._thread.is_alive()
         version, reading = self._now()
         if not version:
             return SuggestionState()
@@ -136,7 +138,7 @@ class Suggestions:
         questions = tuple(row["question"] for row in rows if row["place"] and row["id"] and (not of or row["id"] in of))
         if any(row["version"] == version for row in rows) or (reading and questions):
             return SuggestionState(questions)
-        return SuggestionState(questions, pending=self._begin(version))
+        return SuggestionState(questions, pending=busy or self._begin(version))
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the new suggestions are stored."""
@@ -223,7 +225,7 @@ class Suggestions:
         except LLMError as error:
             logger.info("no suggestions from the model: %s", error)  # the rules need no model
             return
-        yield from (Candidate(line, document) for line in listed(reply) if line.endswith(("?", "？", "؟")))
+        yield from (Candidate(line, document) for line in parse_list(reply) if line.endswith(("?", "？", "؟")))
 
     def _is_answered(self, candidate: Candidate, llm: LLM) -> bool:
         """Whether it is short, retrieves its own document, and, without a model, has an answer there."""
@@ -278,7 +280,7 @@ def _without_heading(question: str) -> str:
 
 def _is_clear(question: str, text: str) -> bool:
     """Whether it is understood without the text: it names its subject, or asks about any such thing."""
-    if len(question) > MAX_CHARS or _ODD.search(question) or leans_on_context(question):
+    if len(question) > MAX_CHARS or _ODD.search(question) or depends_on_context(question):
         return False
     if _WHAT.search(question) and not _WHAT_FOR.search(question):  # a definition, which people seldom ask for
         return _PARTICULAR.search(question) is not None

@@ -19,7 +19,7 @@ from lectern.library import Library
 from lectern.schema import Ask, Source, build_sources
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.evaluation.judges import FaithfulnessEvaluator, RelevancyEvaluator
-from ragcore.evaluation.question_generation import asked_by_model, asked_by_rule
+from ragcore.evaluation.question_generation import generate_questions, generate_questions_by_rule
 from ragcore.evaluation.question_sets import Question
 from ragcore.prompts.wording import FAITHFULNESS, QUESTIONS, RELEVANCY
 from ragcore.schema import Outcome, TextNode
@@ -145,7 +145,7 @@ class EvaluationJobs:
         llm = self._library.llm()
         nodes = _sample_passages(self._library, question_set.target_size * PASSAGES_PER_QUESTION)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
-        questions = asked_by_rule(nodes) if llm.metadata.is_extractive else asked_by_model(nodes, llm, wording)
+        questions = generate_questions_by_rule(nodes) if llm.metadata.is_extractive else generate_questions(nodes, llm, wording)
         texts: set[str] = set()
         for question in questions:
             if question.text.casefold() in texts:
@@ -219,7 +219,7 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
 
 def retrieved_passages(library: Library, question: Question, sources: Sequence[Source]) -> list[RetrievedPassage]:
     """The passages to score, with all their pages if the question expects pages."""
-    with_pages = any(one.pages for one in question.wanted)
+    with_pages = any(one.pages for one in question.expected)
     passages = []
     for source in sources:
         pages = library.store.document(source.file_id).pages if with_pages else ()

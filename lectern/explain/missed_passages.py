@@ -17,7 +17,7 @@ from lectern.explain.repeated_search import MAX_RANK, RepeatedSearch
 from lectern.explain.source_view import locate_sentence
 from lectern.library import Library
 from lectern.schema import Message
-from ragcore.extractive.languages.source_mentions import about
+from ragcore.extractive.languages.source_mentions import remove_source_mentions
 from ragcore.extractive.sentence_support import SUPPORTED, WEAK, SentenceCheck
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import TextNode
@@ -127,7 +127,7 @@ def _find_split(search: RepeatedSearch, expected: str) -> list[TextNode]:
 def _measure_answering(search: RepeatedSearch, question: str, node: TextNode) -> float:
     """The log odds above the reader's threshold of an answer."""
     reader = search.check.reader
-    reading = reader.read(about(question), [Passage(node.text, 1, str(node.metadata.get("file_name", "")))])
+    reading = reader.read(remove_source_mentions(question), [Passage(node.text, 1, str(node.metadata.get("file_name", "")))])
     return float(reading.log_odds.max(initial=-np.inf)) - reader.weights.answer
 
 

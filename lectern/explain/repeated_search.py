@@ -30,7 +30,7 @@ class RepeatedSearch:
     def __init__(self, library: Library, message: Message, ask: Ask, check: SentenceCheck) -> None:
         self.library, self.message, self.ask, self.check = library, message, ask, check
         trace = library.conversations.trace(message.id)
-        self._steps: list[Span] = trace.named("retrieve") if trace else []
+        self._steps: list[Span] = trace.spans("retrieve") if trace else []
         searched = next((str(step.facts["question"]) for step in self._steps if "question" in step.facts), "")
         standalone = searched or (message.facts and message.facts.condensed) or ask.question
         self.condensed = standalone != ask.question

@@ -159,7 +159,7 @@ def _settings(run: _Run) -> list[tuple[str, str]]:
     fields = _flatten(asdict(run.message.ask or Ask(run.question)))
     names = _field_names(run.voice.say)
     rows = [(names.get(name, name), _value(name, value, run.voice)) for name, value in fields if name != "question"]
-    calls = run.trace.named("llm") if run.trace is not None else []
+    calls = run.trace.spans("llm") if run.trace is not None else []
     models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
     return [*((name, value) for name, value in rows if value), *((names["model"], model) for model in models)]
 
@@ -220,7 +220,7 @@ def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
 
 
 def _calls(run: _Run) -> str:
-    calls = run.trace.named("llm") if run.trace is not None else []
+    calls = run.trace.spans("llm") if run.trace is not None else []
     details = "".join(_call(run, number, call) for number, call in enumerate(calls, 1))
     return _box(run, details or _quiet(run.voice.say("No calls were recorded.")))
 

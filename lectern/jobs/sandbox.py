@@ -55,7 +55,7 @@ def read_isolated(
     on the file system of `path`; by default it is in the system's folder for temporary files.
 
     Raises the errors of `read_file`; TooLargeError at a limit; DamagedFileError if the process crashes; Cancelled at most 0.2
-    seconds after `cancelled` is true. `options.progress`, `left_out` and `on_words` are called in the caller's thread.
+    seconds after `cancelled` is true. `options.progress`, `on_loss` and `on_words` are called in the caller's thread.
     """
 
     def parse(answer: _Answer, reader: ReaderProcess) -> tuple[Document, list[RagError], dict[int, PageWords]]:
@@ -67,7 +67,7 @@ def read_isolated(
     job = _Job("read", path, options, timeout, memory_mb, cancelled, scratch)
     document, left_out, words = job.run(parse)
     for error in left_out:
-        options.left_out(error)
+        options.on_loss(error)
     for index, page in words.items():
         options.on_words(index, page)
     return document

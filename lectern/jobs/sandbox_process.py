@@ -166,7 +166,7 @@ def _read(order: dict[str, Any], send: _Send) -> _Result:
 
     left_out: list[RagError] = []
     words = _Words()
-    options = replace(_options(order, send), left_out=left_out.append, on_words=words.add)
+    options = replace(_options(order, send), on_loss=left_out.append, on_words=words.add)
     document = read_file(Path(order["path"]), options)
     head = {
         "metadata": dict(document.metadata),

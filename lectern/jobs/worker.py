@@ -246,7 +246,7 @@ class Worker:
                 name=file.name,
                 password=self._files.password(file.id),
                 progress=lease.report_reading,
-                left_out=left_out.append,
+                on_loss=left_out.append,
                 on_words=words.__setitem__,
                 max_text_chars=settings.max_text_mb * 1_000_000,
             ),

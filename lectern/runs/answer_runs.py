@@ -201,10 +201,10 @@ class Run:
         trace, model = self._answering.trace if self._answering else None, self._model
         if trace is None or model is None:
             return
-        calls = trace.named("llm")
+        calls = trace.spans("llm")
         self._read_prompts.add(trace)
         condensed = condensed_question(trace)
-        corrected = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
+        corrected = next((str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._library.settings.price
         self._trace = trace if state in ("done", "failed") else None

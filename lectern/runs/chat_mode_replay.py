@@ -119,12 +119,12 @@ def find_lack(mode: str, model: LLMMetadata) -> Lack | None:
 
 def steps_of(trace: Span) -> Steps:
     """The steps in the trace of a complete answer."""
-    ids = {hit["id"] for step in trace.named("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
+    ids = {hit["id"] for step in trace.spans("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
     condensed = condensed_question(trace)
     return Steps(
         rewritten=condensed if condensed != trace.facts.get("question") else None,
-        passages=len(ids) if trace.named("retrieve") else None,
-        tools=tuple(ToolUse(str(step.facts["tool"]), str(step.facts["arguments"])) for step in trace.named("tool")),
+        passages=len(ids) if trace.spans("retrieve") else None,
+        tools=tuple(ToolUse(str(step.facts["tool"]), str(step.facts["arguments"])) for step in trace.spans("tool")),
         worked_as=str(trace.facts.get("mode", "")),
     )
 

@@ -10,7 +10,7 @@ from lectern.schema import Ask, Kind, Price, Retrieval
 from lectern.ui import resources
 from lectern.ui.i18n import _
 from lectern.ui.pricing import run_within_limits
-from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.state import fill_menu, fill_widget, menu_value, session
 from ragcore.errors import Problem, RagError
 
 
@@ -19,10 +19,10 @@ def chat_ask(question: str) -> Ask:
     answers = resources.library().settings.answers
     return Ask(
         question,
-        chat_mode=widget("chat_mode") or answers.chat_mode,
+        chat_mode=menu_value("chat_mode") or answers.chat_mode,
         response_mode=answers.response_mode,
         top_k=answers.top_k,
-        file_ids=tuple(widget("chat_files") or ()) or None,
+        file_ids=tuple(menu_value("chat_files") or ()) or None,
         retrieval=Retrieval(weaker=answers.weaker),
     )
 
@@ -35,7 +35,7 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     """
     state, conversations = session(), resources.library().conversations
     if new:
-        fill_widget("chat_files", [])  # drop the documents chosen in an earlier conversation
+        fill_menu("chat_files", [])  # drop the documents chosen in an earlier conversation
     opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
     ask, started, waited = chat_ask(question), False, False
 

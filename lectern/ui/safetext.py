@@ -15,7 +15,7 @@ from html import escape as escape_html
 import httpx
 
 from ragcore.text.citations import CITATION, cited_in
-from ragcore.text.code_fences import fenced, rewrite_outside_code, rewrite_outside_spans
+from ragcore.text.code_fences import mark_fenced, rewrite_outside_code, rewrite_outside_spans
 from ragcore.text.replace import replace_between
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
@@ -148,7 +148,7 @@ def _separate_lists(text: str) -> str:
     number = 0  # of the previous item
     is_paragraph = False  # the previous line has words
     lines = text.splitlines()
-    for line, in_code in zip(lines, fenced(lines), strict=True):
+    for line, in_code in zip(lines, mark_fenced(lines), strict=True):
         item = None if in_code else _NUMBERED.match(line)
         if item and number and int(item["number"]) != number + 1:
             out.append(_NUMBERED.sub(r"\1\g<number>\\\3", line, count=1))

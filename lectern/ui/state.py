@@ -90,6 +90,7 @@ class ChatState:
     options_of: str | None = None  # the conversation whose mode and documents are in the menus
     earlier: int = 0  # additional messages to draw
     more_listed: int = 0  # additional conversations in the sidebar
+    list_acts: int = 0  # counts the clicks in that list
     go_to_chat: bool = False  # after a question on another page
     declined_model: set[str] = field(default_factory=set)  # the conversations where the person declined a language model
 
@@ -234,6 +235,26 @@ def fill_widget(key: str, value: object) -> None:
 def fill_new_widget(key: str, value: object) -> None:
     """Sets the value of a widget that has none."""
     _without_interruption(lambda: st.session_state.setdefault(key, value))
+
+
+def menu_key(name: str) -> str:
+    """The current key of a widget in a menu, which may be closed.
+
+    The browser ignores a new value for a widget that it does not show, and sends the old one again with the next click. So
+    `fill_menu` changes the key, which makes a new widget.
+    """
+    return f"{widget(f'{name}_number') or 0}_{name}"
+
+
+def menu_value(name: str) -> Any:
+    """The value of a widget in a menu, or None."""
+    return widget(menu_key(name))
+
+
+def fill_menu(name: str, value: object) -> None:
+    if menu_value(name) != value:
+        fill_widget(f"{name}_number", (widget(f"{name}_number") or 0) + 1)
+        fill_widget(menu_key(name), value)
 
 
 def forget_widgets(*keys: str) -> None:

@@ -35,7 +35,11 @@ DOCSTORE_FILE = "docstore.db"  # not the file of a storage context, which indexe
 
 
 class DocstoreStrategy(str, Enum):
-    """What to do with a document, depending on its id and on the hash of its text and metadata."""
+    """What to do with a document, depending on its id and on the hash of its text and metadata.
+
+    >>> IngestionPipeline([], docstore_strategy="upserts").docstore_strategy is DocstoreStrategy.UPSERTS
+    True
+    """
 
     UPSERTS = "upserts"  # add new, replace changed, and skip unchanged documents
     DUPLICATES_ONLY = "duplicates_only"  # skip a document with a known hash, whatever its id

@@ -1,4 +1,4 @@
-"""What a conversation remembers."""
+"""The memory of a conversation."""
 
 from typing import TYPE_CHECKING
 

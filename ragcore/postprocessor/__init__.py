@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from ragcore.postprocessor.keyword import KeywordNodePostprocessor as KeywordNodePostprocessor
     from ragcore.postprocessor.llm_rerank import LLMRerank as LLMRerank
     from ragcore.postprocessor.llm_rerank import RankGPTRerank as RankGPTRerank
+    from ragcore.postprocessor.llm_rerank import StructuredLLMRerank as StructuredLLMRerank
     from ragcore.postprocessor.metadata_replacement import MetadataReplacementPostProcessor as MetadataReplacementPostProcessor
     from ragcore.postprocessor.optimizer import SentenceEmbeddingOptimizer as SentenceEmbeddingOptimizer
+    from ragcore.postprocessor.pii import NERPIINodePostprocessor as NERPIINodePostprocessor
     from ragcore.postprocessor.pii import PIINodePostprocessor as PIINodePostprocessor
     from ragcore.postprocessor.prev_next import AutoPrevNextNodePostprocessor as AutoPrevNextNodePostprocessor
     from ragcore.postprocessor.prev_next import PrevNextNodePostprocessor as PrevNextNodePostprocessor

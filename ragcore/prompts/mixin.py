@@ -1,4 +1,4 @@
-"""Reading and changing the prompts of a part, such as a query engine, and of the parts that it is made of."""
+"""Reads and changes the prompts of an object, such as a query engine, and of its parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PromptMixinType: TypeAlias = dict[str, "PromptMixin"]
 
 
 class PromptMixin:
-    """`get_prompts` gives the prompts by name, those of a part as "part:name"; `update_prompts` replaces some of them.
+    """`get_prompts` returns the prompts by name, those of a part as "part:name"; `update_prompts` replaces some of them.
 
     A subclass of ragcore names the attributes that have its prompts and its parts. A subclass of a script may instead have
     methods `_get_prompts`, `_get_prompt_modules` and `_update_prompts`.

@@ -68,12 +68,12 @@ class RichPromptTemplate(PromptTemplate):
 def _environment() -> SandboxedEnvironment:
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(autoescape=False, finalize=_shown)
+    environment = SandboxedEnvironment(autoescape=False, finalize=_finalize)
     environment.filters["image"] = lambda place: f"\x02{place}\x03"
     return environment
 
 
-def _shown(value: Any) -> Any:
+def _finalize(value: Any) -> Any:
     return as_text(value) if isinstance(value, tuple) else value
 
 

@@ -24,6 +24,10 @@ class BM25Retriever(BaseRetriever):
     """`document_ids`, `node_ids` and `filters` restrict the search; None means all.
 
     The score is above 0 and has no upper limit.
+
+    >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
+    >>> BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=1).retrieve("Which rope?")[0].text
+    'The rope is steel.'
     """
 
     name = "bm25"

@@ -267,15 +267,15 @@ class SQLiteDatabase:
         try:
             yield
         except sqlite3.OperationalError as error:
-            said = str(error)
-            if "locked" in said:
+            detail = str(error)
+            if "locked" in detail:
                 raise BusyError(f"The library file {self.path}") from error
-            refused = "readonly" in said or "disk I/O" in said
-            if "full" in said or (refused and self._full()):
+            refused = "readonly" in detail or "disk I/O" in detail
+            if "full" in detail or (refused and self._full()):
                 raise NoRoomError(self.path) from error
-            if "unable to open" in said or refused:
+            if "unable to open" in detail or refused:
                 raise StoreError(
-                    f"The library file {self.path} cannot be opened or written: {said}.",
+                    f"The library file {self.path} cannot be opened or written: {detail}.",
                     hint="Check that the folder exists, that you may write in it, and that its disk is connected.",
                 ) from error
             raise

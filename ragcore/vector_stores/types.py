@@ -170,7 +170,14 @@ class LlamaIndexMethods:
             )
         return VectorStoreQueryResult([hit.node for hit in hits], [hit.get_score() for hit in hits], [hit.id_ for hit in hits])
 
+    def clear(self) -> None:
+        """Delete all documents."""
+        store = cast(Store, self)
+        for document in store.documents():
+            store.delete(document.id_)
+
     async_add = awaitable(add)
+    aclear = awaitable(clear)
     aquery = awaitable(query)
 
 

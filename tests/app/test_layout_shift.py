@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lectern.db.conversations import Conversations
+from lectern.schema import Ask
+from ragcore.sql.sqlite import SQLiteDatabase
 from tests.app.conftest import App, Watch, let_in, settled, until
 
 if TYPE_CHECKING:
@@ -68,3 +71,39 @@ def test_the_headings_of_all_pages_stand_at_one_height(page: Page, app: App) -> 
             "el => { const all = document.createRange(); all.selectNodeContents(el); return all.getBoundingClientRect().top; }"
         )
     assert max(heights.values()) - min(heights.values()) < 2, heights
+
+
+def test_on_a_phone_no_conversation_moves_in_the_open_menu_until_the_person_acts(page: Page, app: App) -> None:
+    elsewhere = Conversations(SQLiteDatabase(app.home / "library.db"))  # as another device has it
+    talks = [elsewhere.create() for _ in range(4)]
+    answers = [elsewhere.begin(talk.id, Ask(f"Who built number {at}?")) for at, talk in enumerate(talks)]
+    titles = page.locator("button.title")
+
+    def change_while_the_menu_is_open(at: int) -> list[str]:
+        """The answer of the open conversation ends, and an older one goes on; gives what is listed."""
+        page.goto(f"{app.url}/chat?c={talks[at].id}")
+        writing = page.locator(".st-key-stop")  # the last of the page
+        until(page, lambda: elsewhere.write(answers[at].id, text="It was", state="writing") and writing.count())
+        page.get_by_test_id("stExpandSidebarButton").click()
+        page.locator('[data-testid="stSidebar"][data-collapsed="false"]').wait_for()
+        before = titles.all_text_contents()
+        for answer in elsewhere.begin(talks[at - 2].id, Ask("And who else?")), answers[at]:
+            elsewhere.write(answer.id, text="It was Ada Penrose.", state="done")
+        writing.wait_for(state="detached")  # all is drawn anew
+        settled(page)
+        page.wait_for_timeout(300)
+        assert titles.all_text_contents() == before
+        return before
+
+    try:
+        page.set_viewport_size({"width": 390, "height": 844})
+        change_while_the_menu_is_open(3)
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+        until(page, lambda: titles.all_text_contents() == [f"Who built number {at}?" for at in (1, 3, 2, 0)])
+        last = change_while_the_menu_is_open(2)[-1]
+        page.get_by_role("button", name=f"Rename, copy, export or delete: {last}").click()
+        page.get_by_role("button", name="Pin", exact=True).click()
+        until(page, lambda: titles.all_text_contents() == [f"Who built number {at}?" for at in (0, 1, 3, 2)])
+    finally:
+        for talk in talks:
+            elsewhere.delete(talk.id)

@@ -191,7 +191,7 @@ class Walk:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("size", WINDOWS)
-def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
+def test_every_screen_fits_and_axe_reports_nothing_serious(
     browser: Browser,
     app: App,
     empty_app: App,

@@ -52,7 +52,7 @@ def test_a_passage_supports_what_it_says(sentence: str, expected: bool) -> None:
     assert supports(ABC, sentence, ["The Walt Disney Company"]) is expected
 
 
-def test_a_sentence_is_supported_by_the_source_that_is_shown_with_it_alone() -> None:
+def test_sentence_is_supported_only_by_its_own_source() -> None:
     cited, uncited = statements(row("The Walt Disney Company owns ABC. [1] The first studio opened in 1911."))
     assert (cited.cited, uncited.cited) == ((1,), ())
     assert is_supported(cited, row(""))
@@ -75,7 +75,7 @@ def test_a_sentence_that_only_points_at_a_source_states_nothing() -> None:
         ("Comcast owns NBC. It was founded in 1926.", [[0, 17]], False),
     ],
 )
-def test_refused_is_an_answer_in_which_nothing_unmarked_is_stated(answer: str, marked: list[list[int]], expected: bool) -> None:
+def test_refusal_is_an_answer_that_states_nothing_unmarked(answer: str, marked: list[list[int]], expected: bool) -> None:
     assert is_refused(row(answer, [], absent=marked)) is expected
 
 
@@ -87,13 +87,13 @@ def test_right_is_an_accepted_answer_in_whole_words() -> None:
     assert not has_all(row("The rent is 1,240 euros."), [["1240", "1,240"], ["third working day"]])
 
 
-def test_words_and_labels_of_the_instructions_are_an_echo_and_words_of_a_passage_are_none() -> None:
+def test_prompt_words_are_an_echo_and_passage_words_are_not() -> None:
     assert echoes(row("Use only the passages you are given. It is Disney."))
     assert echoes(row("The answer so far: it is Disney."))
     assert not echoes(row("Headquartered in southern California are The Walt Disney Company and Sony Pictures."))
 
 
-def test_a_task_is_done_when_its_tools_were_called_and_no_call_is_shown() -> None:
+def test_task_is_done_once_its_tools_ran_and_no_call_shows() -> None:
     task = {"expected": [["442.8"]], "tools": ["gym_prices", "calculate"], "called": ["calculate", "gym_prices"]}
     assert is_done({**task, "answer": "It costs 442.80 euros."})
     assert not is_done({**task, "answer": "It costs 442.80 euros.", "called": ["calculate"]})

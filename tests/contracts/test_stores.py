@@ -145,7 +145,7 @@ def typed(metadata: Any) -> list[tuple[str, type, Any]]:
 
 
 @pytest.mark.parametrize("count", [1, 3, 100, 1000])
-def test_search_finds_the_same_passages_and_cosines_as_brute_force(store: Store, count: int) -> None:
+def test_search_matches_brute_force_passages_and_cosines(store: Store, count: int) -> None:
     source = document("a", "x" * 10 * count)
     rows = vectors(count)
     store.put(source, cut(source, rows))
@@ -157,7 +157,7 @@ def test_search_finds_the_same_passages_and_cosines_as_brute_force(store: Store,
         assert [hit.score for hit in found] == pytest.approx([cosines[i] for i in expected], abs=1e-5)
 
 
-def test_equal_vectors_are_found_in_order_of_insertion_wherever_they_stand(store: Store) -> None:
+def test_equal_vectors_rank_in_order_of_insertion(store: Store) -> None:
     rows = vectors(700, width=13)
     places = [5, 6, 7, 64, 333, 691, 699]
     rows[places] = rows[5]
@@ -171,7 +171,7 @@ def test_equal_vectors_are_found_in_order_of_insertion_wherever_they_stand(store
         assert all(1 - 1e-6 < (hit.score or 0) <= 1.0 for hit in found)
 
 
-def test_vectors_that_hardly_differ_are_found_in_their_right_order(store: Store) -> None:
+def test_nearly_equal_vectors_rank_correctly(store: Store) -> None:
     angles = np.random.default_rng(0).permutation(400) * 1e-5 + 0.5
     source = document("a", "x" * 4000)
     store.put(source, cut(source, np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)))
@@ -247,7 +247,7 @@ TAGGED: list[dict[str, Any]] = [
 ]
 
 
-def put_tagged(store: Store) -> list[tuple[str, Any]]:
+def store_tagged(store: Store) -> list[tuple[str, Any]]:
     """Six documents of two passages: the first has the document's metadata, the second that and the key "second"."""
     known = []
     for i, metadata in enumerate(TAGGED):
@@ -306,7 +306,7 @@ filters_ = st.recursive(
 
 
 def test_only_what_passes_the_filters_is_found(store: Store) -> None:
-    known = put_tagged(store)
+    known = store_tagged(store)
     query = vectors(1, seed=77)[0]
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     assert len(nearest) == len(sharing) == len(known)
@@ -325,7 +325,7 @@ def test_only_what_passes_the_filters_is_found(store: Store) -> None:
 NUMBERS = [-3, 2, 2.0, 2.5, 3, 0.1, 2**53 + 1, -(10**30), 10**400, 1e300, math.inf, -math.inf, math.nan]
 
 
-def test_numbers_of_any_size_and_kind_are_compared_by_what_they_are(store: Store) -> None:
+def test_metadata_numbers_of_any_kind_compare_by_value(store: Store) -> None:
     for i, number in enumerate(NUMBERS):
         source = document(f"d{i}", n=number)
         store.put(source, cut(source, vectors(1, seed=i)))
@@ -338,7 +338,7 @@ def test_numbers_of_any_size_and_kind_are_compared_by_what_they_are(store: Store
 
 
 def test_documents_passages_and_filters_limit_together(store: Store) -> None:
-    known = put_tagged(store)
+    known = store_tagged(store)
     query = vectors(1, seed=78)[0]
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     second = MetadataFilters([MetadataFilter("second", True)])
@@ -508,7 +508,7 @@ def test_stop_words_count_only_when_there_is_nothing_else(store: Store) -> None:
         ("کتاب یک", "كتاب"),  # from a Persian and from an Arabic keyboard
     ],
 )
-def test_words_of_any_language_and_sign_are_found_as_they_are_written(store: Store, text: str, query: str) -> None:
+def test_words_of_any_script_match_as_written(store: Store, text: str, query: str) -> None:
     store.put(*passage("a", "nothing of the kind"))
     store.put(*passage("b", text))
     assert ids(store.keyword_search(query, 5)) == ["b/0"]
@@ -596,7 +596,7 @@ def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None
         assert fields(found) == fields(node)
 
 
-def test_a_passage_that_stands_for_something_else_still_says_what(store: Store) -> None:
+def test_passage_standing_for_another_keeps_its_reference(store: Store) -> None:
     source, nodes = strange_document()
     stands = IndexNode(**fields(nodes[4]), index_id="the table", embedding=nodes[4].embedding)
     plain = IndexNode(**fields(nodes[0]), index_id="", embedding=nodes[0].embedding)
@@ -608,14 +608,14 @@ def test_a_passage_that_stands_for_something_else_still_says_what(store: Store) 
     assert type(store.nodes([nodes[5].id_])[0]) is TextNode
 
 
-def test_passages_are_given_in_the_order_asked_for_without_those_that_are_gone(store: Store) -> None:
+def test_passages_come_in_requested_order_without_missing_ones(store: Store) -> None:
     source = document("a", "x" * 50)
     store.put(source, cut(source, vectors(5)))
     assert [node.id_ for node in store.nodes(["a/3", "gone", "a/0", "a/3"])] == ["a/3", "a/0", "a/3"]
     assert store.nodes([]) == []
 
 
-def test_a_passage_that_names_no_document_belongs_to_the_one_it_is_put_with(store: Store) -> None:
+def test_passage_without_document_joins_the_one_it_is_added_to(store: Store) -> None:
     store.put(Document("x", id_="a"), [TextNode("x", id_="n", embedding=np.ones(2, np.float32))])
     assert store.nodes(["n"])[0].ref_doc_id == "a"
 
@@ -708,7 +708,7 @@ def test_a_document_called_by_half_a_character_is_refused(store: Store) -> None:
     assert store.documents() == []
 
 
-def test_metadata_that_is_not_plain_is_refused_and_changes_nothing(store: Store) -> None:
+def test_non_plain_metadata_is_refused_and_changes_nothing(store: Store) -> None:
     source, nodes = passage("a", "x")
     with pytest.raises(TypeError):
         store.put(replace(source, metadata={"when": object()}), nodes)  # type: ignore[dict-item]

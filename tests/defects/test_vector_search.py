@@ -43,7 +43,7 @@ def counted() -> Any:
     return rows.view(CountingArray)
 
 
-def test_d08_the_nearest_are_found_by_one_product_and_no_loop_over_rows(counted: Any) -> None:
+def test_d08_nearest_come_from_one_product_without_a_row_loop(counted: Any) -> None:
     query = np.asarray(counted)[7] * 1.0
     places, _ = nearest(counted, query, 10)
     assert places.tolist() == np.argsort(-(np.asarray(counted, np.float64) @ query), kind="stable")[:10].tolist()
@@ -102,7 +102,7 @@ def test_d17_a_question_keeps_no_vector_of_an_index(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["default", "mmr"])
-def test_d33_a_zero_vector_scores_0_and_stands_between_near_and_opposite(mode: str) -> None:
+def test_d33_zero_vector_scores_0_between_near_and_opposite(mode: str) -> None:
     store = compass()
     store.put(Document("w", id_="west"), [TextNode("w", "west/0", embedding=np.array([-1, 0], np.float32))])
     options: dict[str, Any] = {"vector_store_query_mode": mode, "mmr_threshold": 1.0}
@@ -119,7 +119,7 @@ def test_d33_a_zero_vector_scores_0_and_stands_between_near_and_opposite(mode: s
     assert not any(math.isnan(hit.get_score()) for hit in zero)
 
 
-def test_d33_top_k_0_finds_nothing_and_documents_and_ties_are_respected() -> None:
+def test_d33_top_k_0_is_empty_and_documents_and_ties_count() -> None:
     store = compass()
     assert VectorIndexRetriever(store, Facing([1, 0]), 0).retrieve("wind") == []
     found = VectorIndexRetriever(store, Facing([1, 0]), 9, doc_ids=["twin", "north"]).retrieve("wind")
@@ -166,7 +166,7 @@ def test_d39_storing_turns_no_text_of_a_passage_into_json(monkeypatch: pytest.Mo
     assert not any("needle" in text for text in written)
 
 
-def test_d38_a_chroma_collection_gives_all_passages_under_their_own_ids_with_cosines(tmp_path: Path) -> None:
+def test_d38_chroma_gives_all_passages_with_own_ids_and_cosines(tmp_path: Path) -> None:
     chromadb = pytest.importorskip("chromadb")
     client = chromadb.PersistentClient(path=str(tmp_path), settings=chromadb.config.Settings(anonymized_telemetry=False))
     store = ChromaVectorStore(chroma_collection=client.get_or_create_collection("quickstart"))  # squared distances

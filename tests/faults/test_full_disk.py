@@ -72,15 +72,15 @@ def on_a_disk(folder: Path, function: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_full_disk_loses_nothing_and_what_could_not_be_done_is_done_once_there_is_room(tmp_path: Path) -> None:
+def test_full_disk_loses_nothing_and_work_resumes_with_room(tmp_path: Path) -> None:
     on_a_disk(tmp_path, "fill_it_up")
 
 
-def test_a_disk_that_may_only_be_read_answers_and_says_why_it_takes_nothing(tmp_path: Path) -> None:
+def test_read_only_disk_answers_and_says_why_it_stores_nothing(tmp_path: Path) -> None:
     on_a_disk(tmp_path, "only_read_it")
 
 
-def test_what_is_pasted_while_the_disk_is_full_is_said_to_be_lost(tmp_path: Path) -> None:
+def test_text_pasted_on_a_full_disk_is_reported_lost(tmp_path: Path) -> None:
     on_a_disk(tmp_path, "paste_into_it")
 
 
@@ -163,7 +163,7 @@ def full_but_for(disk: Path, room: int) -> Iterator[None]:
     filler.unlink()
 
 
-def test_an_answer_that_ends_on_a_full_disk_is_shown_and_saved_once_there_is_room(tmp_path: Path) -> None:
+def test_answer_ending_on_a_full_disk_is_visible_and_saved_later(tmp_path: Path) -> None:
     on_a_disk(tmp_path, "answer_on_it")
 
 

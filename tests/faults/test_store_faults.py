@@ -136,7 +136,7 @@ def test_a_put_that_fails_half_way_changes_nothing(
         assert check(store, tmp_path) == {1, 2, 4}
 
 
-def test_a_change_rolled_back_around_the_store_is_forgotten_by_it(tmp_path: Path) -> None:
+def test_store_forgets_a_change_that_is_rolled_back(tmp_path: Path) -> None:
     def replaced_and_then_not(store: DiskStore) -> None:
         with store._database.transaction():
             store.put(*item(2, 4))
@@ -214,9 +214,7 @@ def test_damaged_vectors_are_found_left_out_and_put_right(
 
 
 @pytest.mark.parametrize(("damage", "words"), [(cut_short, "holds 318 bytes, but 576 bytes"), (Path.unlink, "is missing")])
-def test_until_they_are_verified_missing_vectors_are_called_damaged(
-    tmp_path: Path, damage: Callable[[Path], None], words: str
-) -> None:
+def test_missing_vectors_are_damaged_until_verified(tmp_path: Path, damage: Callable[[Path], None], words: str) -> None:
     with opened(tmp_path) as store:
         for number in (1, 2, 3):
             store.put(*item(number))
@@ -268,7 +266,7 @@ def test_vectors_that_do_not_fit_put_nothing_right(tmp_path: Path) -> None:
         assert store.verify() == ["d1"]
 
 
-def test_dropping_an_index_leaves_nothing_of_it_and_the_others_whole(tmp_path: Path) -> None:
+def test_dropping_an_index_removes_it_and_leaves_others_whole(tmp_path: Path) -> None:
     with opened(tmp_path) as store, opened(tmp_path, index="next") as following:
         store.put(*item(1))
         store._database.shrink()
@@ -306,7 +304,7 @@ def test_an_index_dropped_in_a_transaction_comes_back_with_it(tmp_path: Path) ->
         assert list((tmp_path / "vectors").iterdir()) == []
 
 
-def test_a_folder_that_takes_no_vectors_changes_nothing_and_says_so(tmp_path: Path) -> None:
+def test_unwritable_vector_folder_is_an_error_without_changes(tmp_path: Path) -> None:
     (tmp_path / "vectors").write_text("a file where the folder should be")
     with opened(tmp_path) as store:
         with pytest.raises(StoreError, match=r"vectors cannot be written to .*vectors"):
@@ -452,7 +450,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         assert check(store, tmp_path) == {*range(20), 99}
 
 
-def test_documents_keep_their_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_keep_order_when_the_clock_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1_000_000, 0, -1000))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
     with opened(tmp_path) as store:
@@ -558,7 +556,7 @@ def test_deleting_most_gives_most_of_the_vectors_back(tmp_path: Path) -> None:
         assert check(store, tmp_path) == {6, 7, 8, 9}
 
 
-def test_replacing_the_same_document_again_and_again_does_not_grow_the_vectors(tmp_path: Path) -> None:
+def test_replacing_a_document_repeatedly_does_not_grow_vectors(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.put(*item(1, 2))
         for _ in range(30):
@@ -582,7 +580,7 @@ def test_a_keyword_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch
         assert check(store, tmp_path) == {0, 1, 3}
 
 
-def test_words_that_were_put_off_are_found_when_they_are_first_asked_for(tmp_path: Path) -> None:
+def test_postponed_keywords_are_indexed_at_the_first_search(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     store = DiskStore(database, vectors=tmp_path / "vectors", words_when_asked=True)
     for number in (1, 2, 3):
@@ -598,7 +596,7 @@ def test_words_that_were_put_off_are_found_when_they_are_first_asked_for(tmp_pat
     database.close()
 
 
-def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: Path) -> None:
+def test_opening_reads_nothing_and_has_constant_cost(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for number in range(30):
             store.put(*item(number, 30))
@@ -617,7 +615,7 @@ def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: P
         assert steps < 900  # of SQLite's virtual machine: a scan of the passages would need several for each
 
 
-def test_a_library_that_is_closed_while_old_vector_files_are_looked_for_is_closed_after(tmp_path: Path) -> None:
+def test_closing_during_the_vector_file_search_waits_for_it(tmp_path: Path) -> None:
     """Outside of a snapshot the two threads would wait for each other for ever."""
     with opened(tmp_path) as store:
         store.put(*item(1))
@@ -636,7 +634,7 @@ def test_a_library_that_is_closed_while_old_vector_files_are_looked_for_is_close
         assert check(store, tmp_path) == {1}
 
 
-def test_a_library_of_an_earlier_version_opens_and_its_vectors_have_length_1(tmp_path: Path) -> None:
+def test_earlier_version_opens_with_vectors_of_length_1(tmp_path: Path) -> None:
     source, nodes = item(1)
     with opened(tmp_path) as store:
         store.put(source, nodes)
@@ -667,7 +665,7 @@ def test_a_filter_reads_no_text_of_a_passage_that_it_leaves_out(tmp_path: Path) 
         assert store.candidates().ids == [f"d{number}/{i}" for number in range(5) for i in range(3)]
 
 
-def test_a_few_passages_are_looked_up_and_not_searched_for_among_all(tmp_path: Path) -> None:
+def test_candidates_of_few_passages_are_looked_up_directly(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for number in range(40):
             store.put(*item(number, passages=50))

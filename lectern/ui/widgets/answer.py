@@ -18,7 +18,7 @@ from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.live_fragments import answer_placeholder
 from lectern.ui.navigation import go_to_settings
 from lectern.ui.safetext import address_md, addresses_in, answer_md, label, plain_md
-from lectern.ui.state import allow_interruption, fill_widget
+from lectern.ui.state import allow_interruption, fill_menu
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
 from lectern.ui.widgets.answer_forms import is_chat
@@ -262,7 +262,7 @@ def _narrow_scope_line(message: Message) -> None:
 
 
 def _search_all(message_id: str, ask: Ask) -> None:
-    fill_widget("chat_files", [])
+    fill_menu("chat_files", [])
     answer_again(message_id, ask=replace(ask, file_ids=None))
 
 

@@ -2,10 +2,12 @@
 const lists = new WeakMap();
 const GOES = '[data-testid="stSidebarNavLink"], .st-key-new_chat button, button.title'; // what leads from the sidebar to a page
 
+const isPhone = () => matchMedia("(max-width: 768px)").matches;
+
 // On a phone the sidebar lies over the page, and would over the one that was chosen.
 function showPage(event) {
   const chosen = event.composedPath().some((each) => each.matches?.(GOES));
-  if (chosen && matchMedia("(max-width: 768px)").matches) document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+  if (chosen && isPhone()) document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
 }
 
 // Open the conversation in a tab of its own, and there the browser's dialog for printing, which also saves as PDF.
@@ -117,6 +119,14 @@ function draw(list) {
   }
 }
 
+// In the open sidebar of a phone a row would move under the finger: changes by other devices wait there until it is opened anew.
+function show(list) {
+  const open = isPhone() && document.querySelector('[data-testid="stSidebar"][data-collapsed="false"]');
+  if (list.data === list.newest || (open && list.data?.asked === list.newest.asked)) return;
+  list.data = list.newest;
+  if (!list.editing) drawAnew(list.root, () => draw(list));
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   let list = lists.get(parentElement);
   if (!list) {
@@ -135,17 +145,20 @@ export default function ({ data, parentElement, setTriggerValue }) {
     };
     document.addEventListener("click", list.away);
     document.addEventListener("keydown", list.escape);
+    list.opened = new MutationObserver(() => show(list));
+    list.opened.observe(document.querySelector('[data-testid="stSidebar"]'), { attributes: true, attributeFilter: ["data-collapsed"] });
   }
   list.send = setTriggerValue;
   const signature = JSON.stringify(data);
   if (signature !== list.signature) {
     list.signature = signature;
-    list.data = data;
-    if (!list.editing) drawAnew(list.root, () => draw(list));
+    list.newest = data;
+    show(list);
   }
   return () => {
     document.removeEventListener("click", list.away);
     document.removeEventListener("keydown", list.escape);
+    list.opened.disconnect();
     lists.delete(parentElement);
   };
 }

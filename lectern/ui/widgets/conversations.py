@@ -40,6 +40,7 @@ def conversation_list(open_id: str | None, search: str = "") -> int:
         "items": items,
         "more": len(pinned) + len(others) > limit,
         "open": open_id,
+        "asked": f"{open_id} {session().chat.list_acts} {search}",  # it changes when this person acts
         "files": files,
         "print": export_address("ID", PRINT),
         "words": _words(),
@@ -98,6 +99,7 @@ def _words() -> dict[str, str]:
 
 def _act() -> None:
     request = event("conversations", "act")
+    session().chat.list_acts += 1
     conversations, id_ = resources.library().conversations, str(request.get("id", ""))
     if request.get("do") == "rename":
         conversations.rename(id_, str(request.get("title", ""))[:120])

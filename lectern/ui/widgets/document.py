@@ -18,7 +18,7 @@ from lectern.ui.widgets.groups import groups_form
 from lectern.ui.widgets.passage import passage
 from ragcore.readers.registry import has_reader
 from ragcore.schema import Document
-from ragcore.text.code_fences import fenced
+from ragcore.text.code_fences import mark_fenced
 from ragcore.text.table_facts import Grid, grids_in
 
 TABLE_KINDS = ("CSV", "TSV")  # files with sheets are tables too
@@ -137,7 +137,7 @@ def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
         return
     lines = text.splitlines(keepends=True)
     starts = accumulate((len(line) for line in lines), initial=0)
-    for line, start, is_code in zip(lines, starts, fenced(lines), strict=False):
+    for line, start, is_code in zip(lines, starts, mark_fenced(lines), strict=False):
         if not is_code and (heading := HEADING.match(line)):
             yield heading[1].replace("*", "").replace("`", ""), start
 

@@ -17,7 +17,7 @@ from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _, ngettext
 from lectern.ui.navigation import HOME, SETTINGS
 from lectern.ui.safetext import label, plain_md
-from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.state import fill_menu, fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
 from lectern.ui.widgets.search_options import fill_search_options
 from ragcore.text.sentences import sentences
@@ -137,8 +137,8 @@ def _ask_again(message: Message, missed: Missed) -> None:
     if ask.chat_mode is None:
         fill_search_options(ask, fill_widget)
     else:
-        fill_widget("chat_mode", ask.chat_mode)
-        fill_widget("chat_files", list(ask.file_ids or ()))
+        fill_menu("chat_mode", ask.chat_mode)
+        fill_menu("chat_files", list(ask.file_ids or ()))
         if answers.top_k < ask.top_k <= MAX_DEFAULT_TOP_K:
             changed = answers.model_copy(update={"top_k": ask.top_k})
             library.update_settings(library.settings.model_copy(update={"answers": changed}))

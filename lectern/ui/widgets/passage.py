@@ -100,7 +100,7 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False, around:
 
 
 def _rectangles(pages: Sequence[Sequence[Box]]) -> list[list[list[float]]]:
-    return [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in pages]
+    return [[[box.x0, box.top, box.width, box.height] for box in boxes] for boxes in pages]
 
 
 def _pieces(text: str, quoted: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:

@@ -15,7 +15,7 @@ from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.own_questions import own_questions
 from lectern.ui.widgets.problem import problem, try_again
 from ragcore.errors import Problem, RagError
-from ragcore.evaluation.question_sets import Question, Wanted, as_csv, as_jsonl, read_set
+from ragcore.evaluation.question_sets import ExpectedSource, Question, as_csv, as_jsonl, read_question_set
 
 PAGE_SIZE = 8  # questions
 DEFAULT_NUMBER = 20  # of questions to generate
@@ -120,7 +120,7 @@ def _upload(key: str) -> None:
         return
     state.evaluate.uploads += 1
     try:
-        read = read_set(uploaded.getvalue(), uploaded.name)
+        read = read_question_set(uploaded.getvalue(), uploaded.name)
         new_set = resources.library().evaluations.add_set(uploaded.name.rsplit(".", 1)[0], read.questions)
     except RagError as error:
         state.evaluate.problem = Problem.of(error)
@@ -274,7 +274,7 @@ def _draw_question(question: Question) -> None:
 
 def expected_answer(question: Question) -> str:
     """The place of the answer and the right answer, as far as they are known."""
-    where = "; ".join(place_of(place.document, place.pages) for place in question.wanted)
+    where = "; ".join(place_of(place.document, place.pages) for place in question.expected)
     right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
     return " · ".join(filter(None, (where, right))) or _("no document or answer given: only the reply itself is judged")
 
@@ -288,14 +288,14 @@ def place_of(document: str, pages: tuple[str, ...]) -> str:
 def _open_editor(question: Question) -> None:
     session().evaluate.editing, key = question.id, question.id
     fill_widget(f"q_text_{key}", question.text)
-    fill_widget(f"q_docs_{key}", [place.document for place in question.wanted])
-    fill_widget(f"q_pages_{key}", ", ".join(question.wanted[0].pages) if question.wanted else "")
+    fill_widget(f"q_docs_{key}", [place.document for place in question.expected])
+    fill_widget(f"q_pages_{key}", ", ".join(question.expected[0].pages) if question.expected else "")
     fill_widget(f"q_answers_{key}", "\n".join(question.answers))
 
 
 def _draw_editor(question: Question) -> None:
     files = [file.name for file in resources.library().files.all() if file.ready]
-    documents = [place.document for place in question.wanted]
+    documents = [place.document for place in question.expected]
     key = question.id
     st.text_input(_("Question"), key=f"q_text_{key}", persist_state="session")
     st.multiselect(
@@ -321,9 +321,9 @@ def _save(question: Question) -> None:
         )
         return
     pages = tuple(page.strip() for page in str(widget(f"q_pages_{key}")).split(",") if page.strip())
-    old_places = {place.document: place for place in question.wanted}
+    old_places = {place.document: place for place in question.expected}
     places = tuple(
-        old_places[name] if name in old_places and old_places[name].pages == pages else Wanted(name, pages)
+        old_places[name] if name in old_places and old_places[name].pages == pages else ExpectedSource(name, pages)
         for name in widget(f"q_docs_{key}") or ()
     )
     answers = tuple(line.strip() for line in str(widget(f"q_answers_{key}")).splitlines() if line.strip())
@@ -335,7 +335,7 @@ def _save(question: Question) -> None:
 
 def unknown_documents(questions: list[Question]) -> list[str]:
     known = {file.name.casefold() for file in resources.library().files.all()}
-    documents = dict.fromkeys(place.document for question in questions for place in question.wanted)
+    documents = dict.fromkeys(place.document for question in questions for place in question.expected)
     return [name for name in documents if name.casefold() not in known]
 
 

@@ -14,7 +14,7 @@ from lectern.ui.asking import start_answer
 from lectern.ui.i18n import _, numeral
 from lectern.ui.pricing import price_of
 from lectern.ui.safetext import label
-from lectern.ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, session, widget
+from lectern.ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, menu_value, session, widget
 from lectern.ui.widgets.price import price_tag
 from ragcore.errors import Problem, RagError
 
@@ -146,7 +146,7 @@ def make_offer(question: str, *, chat: bool) -> bool:
     if reading == "best" or not question.strip():
         session().ask.offer = None
         return False
-    files = widget("chat_files" if chat else "query_files")
+    files = menu_value("chat_files") if chat else widget("query_files")
     forget_widgets("offered_files", "offered_way")
     conversation = session().chat.conversation if chat else None
     session().ask.offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)

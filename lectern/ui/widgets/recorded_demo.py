@@ -10,7 +10,7 @@ from lectern.runs import recorded_demo
 from lectern.ui import navigation, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
-from lectern.ui.state import fill_widget, widget
+from lectern.ui.state import fill_widget, menu_value, widget
 
 
 def stage_switch() -> None:
@@ -34,7 +34,7 @@ def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
     settings = resources.library().settings
     if not settings.stage:
         return []
-    mode = str(widget("chat_mode") or settings.answers.chat_mode) if chat else None
+    mode = str(menu_value("chat_mode") or settings.answers.chat_mode) if chat else None
     return recorded_demo.to_ask(recorded_demo.recordings(), before, chat=chat, mode=mode)
 
 

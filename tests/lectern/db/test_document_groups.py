@@ -34,7 +34,7 @@ def database(open_database: Callable[[], Database]) -> Database:
     return database
 
 
-def test_a_document_is_in_the_groups_that_were_chosen_last_and_another_process_sees_them(
+def test_document_groups_follow_the_last_choice_across_processes(
     database: Database, open_database: Callable[[], Database]
 ) -> None:
     groups = DocumentGroups(database)
@@ -62,7 +62,7 @@ def test_a_document_that_is_gone_is_in_no_group(database: Database) -> None:
     assert groups.all() == {}
 
 
-def test_a_copy_of_the_library_has_them_and_they_go_with_a_deleted_file(tmp_path: Path) -> None:
+def test_library_copy_has_groups_and_deletion_removes_them(tmp_path: Path) -> None:
     here, there = (Library(tmp_path / name, embedder=HashEmbedding(8)) for name in ("here", "there"))
     take_in(here, TOWER, "tower.txt")
     here.groups.replace(here.files.all()[0].id, ["Sights"])

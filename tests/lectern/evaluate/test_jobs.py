@@ -17,7 +17,7 @@ from lectern.library import Library
 from lectern.schema import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from tests.making import make_pdf
@@ -72,14 +72,14 @@ def ended(library: Library, run: EvalRun) -> EvalRun:
     return now()
 
 
-def test_a_set_made_without_a_model_asks_what_its_passages_answer(open_library: Callable[..., Library]) -> None:
+def test_question_set_without_a_model_asks_what_passages_answer(open_library: Callable[..., Library]) -> None:
     library = open_library(tower=TOWER, cellar=CELLAR)
     made = EvaluationJobs(library).make_set("Mine", 2)
     until(lambda: library.evaluations.sets()[0].state != "running")
     (kept,) = library.evaluations.sets()
     assert (kept.id, kept.state, kept.size) == (made.id, "done", 2)
     for question in library.evaluations.questions(made.id):
-        (wanted,) = question.wanted
+        (wanted,) = question.expected
         document = next(one for one in library.files.all() if one.name == wanted.document)
         text = library.store.document(document.id).text[wanted.start : wanted.end]
         assert text in (TOWER, CELLAR)
@@ -92,7 +92,7 @@ def test_a_set_made_by_a_model_has_its_words(open_library: Callable[..., Library
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
     made = EvaluationJobs(library).make_set("Mine", 9)
     until(lambda: library.evaluations.sets()[0].state == "done")
-    asked = {one.text: one.wanted[0].document for one in library.evaluations.questions(made.id)}
+    asked = {one.text: one.expected[0].document for one in library.evaluations.questions(made.id)}
     assert asked == {"Who built the tower?": "tower.txt", "How many barrels are there?": "cellar.txt"}
 
 
@@ -105,7 +105,7 @@ def test_the_scores_are_those_of_what_was_found_and_said(open_library: Callable[
     llm = ScriptedLLM(lambda call: "YES\nIt does." if call.prompt.name == "faithfulness" else "NO\nIt does not."
                       if call.prompt.name == "relevancy" else "Ada built it. [1]")  # fmt: skip
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
-    question = Question("Who built the tower?", ("Ada Penrose",), (Wanted("cellar.txt"),))
+    question = Question("Who built the tower?", ("Ada Penrose",), (ExpectedSource("cellar.txt"),))
     result = measure(library, question, Ask("", None, top_k=2, retrieval=Retrieval(weaker=True)), answering=True)
     assert [one.document for one in result.passages] == ["tower.txt", "cellar.txt"]
     assert [one.right for one in result.passages] == [False, True]
@@ -121,7 +121,7 @@ def test_a_passage_is_on_every_page_that_it_reaches(open_library: Callable[..., 
     make_pdf(tmp_path / "two.pdf", ["The tower was built by Ada Penrose", "in the year 1871 and it still stands."])
     add(library, tmp_path / "two.pdf", "two.pdf")
     result = measure(
-        library, Question("Who built the tower?", (), (Wanted("two.pdf", ("2",)),)), Ask("", None), answering=False
+        library, Question("Who built the tower?", (), (ExpectedSource("two.pdf", ("2",)),)), Ask("", None), answering=False
     )
     assert {page for one in result.passages if one.right for page in one.pages} >= {"2"}
     assert result.scores["hit_rate"] == 1.0
@@ -130,7 +130,7 @@ def test_a_passage_is_on_every_page_that_it_reaches(open_library: Callable[..., 
 def test_two_settings_are_measured_one_after_the_other(open_library: Callable[..., Library]) -> None:
     library = open_library(tower=TOWER, cellar=CELLAR)
     questions = [
-        Question("Who built the tower?", (), (Wanted("tower.txt"),)),
+        Question("Who built the tower?", (), (ExpectedSource("tower.txt"),)),
         Question("How many barrels?", ("three hundred",)),
     ]
     made = library.evaluations.add_set("Mine", questions)

@@ -45,7 +45,7 @@ def groups(count: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.flo
     return unit
 
 
-def share_beside_own(
+def share_near_own_group(
     points: np.ndarray[tuple[int, int], np.dtype[np.float32]], group: np.ndarray[tuple[int], np.dtype[np.int64]]
 ) -> float:
     apart = ((points[:, None] - points[None]) ** 2).sum(2)
@@ -58,13 +58,13 @@ def test_neighbours_on_the_map_are_neighbours() -> None:
     assert points.shape == (160, 2)
     assert points.dtype == np.float32
     assert np.abs(points).max() == pytest.approx(1.0, abs=1e-6)
-    assert share_beside_own(points, group) > 0.95
+    assert share_near_own_group(points, group) > 0.95
     assert (project(groups(40, 0)) == points).all()
 
 
 def test_more_vectors_than_are_laid_out_are_put_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lectern.explain.tsne.SAMPLE", 60)
-    assert share_beside_own(project(groups(50, 1)), np.repeat(np.arange(4), 50)) > 0.95
+    assert share_near_own_group(project(groups(50, 1)), np.repeat(np.arange(4), 50)) > 0.95
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])
@@ -111,9 +111,7 @@ def test_a_map_is_kept_as_it_was_made(library: Library, tmp_path: Path) -> None:
     assert read(tmp_path / "broken.npz") is None
 
 
-def test_passages_keep_their_places_when_a_few_come_and_all_are_laid_out_anew_when_many_do(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_map_keeps_places_for_few_new_passages_and_redraws_many(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     before = look(library)
     take_in(library, "The boat is in the harbour, says the harbour master.", "more.txt")
     monkeypatch.setattr(surveying, "project", lambda vectors: pytest.fail("all were laid out anew"))
@@ -135,7 +133,7 @@ def test_passages_keep_their_places_when_a_few_come_and_all_are_laid_out_anew_wh
     assert any((anew.points[anew.rows[id_]] != point).any() for id_, point in zip(after.ids, after.points, strict=True))
 
 
-def test_a_survey_is_made_by_a_process_of_its_own_and_known_to_be_old_once_a_document_changes(library: Library) -> None:
+def test_survey_runs_in_its_own_process_and_expires_on_change(library: Library) -> None:
     maps = EmbeddingMaps(library, library.folder)
     about, exact = maps.tokens()
     assert not exact

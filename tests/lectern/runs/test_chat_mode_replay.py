@@ -163,9 +163,7 @@ def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], 
     assert (broken[1].problem.what, broken[1].steps) == ("Nobody answers.", None)
 
 
-def test_a_broken_lane_goes_on_from_its_answer_and_no_other_lane_is_asked_again(
-    open_library: list[Library], tmp_path: Path
-) -> None:
+def test_broken_lane_resumes_at_its_answer_without_other_calls(open_library: list[Library], tmp_path: Path) -> None:
     broken_now = threading.Event()
 
     def faulty(call: LLMCall) -> Line:
@@ -195,9 +193,7 @@ def test_a_broken_lane_goes_on_from_its_answer_and_no_other_lane_is_asked_again(
     assert seen == [(FIRST, []), (SECOND, [FIRST, "simple_chat: an answer [1]"])]
 
 
-def test_of_a_conversation_that_has_changed_only_the_broken_answer_is_given_again(
-    open_library: list[Library], tmp_path: Path
-) -> None:
+def test_only_the_broken_answer_of_a_changed_chat_is_repeated(open_library: list[Library], tmp_path: Path) -> None:
     broken_now = threading.Event()
 
     def faulty(call: LLMCall) -> Line:
@@ -305,7 +301,7 @@ def test_a_replay_is_in_no_list_and_goes_with_its_conversation(open_library: lis
     assert replays.get(talk) is None
 
 
-def test_the_price_of_a_long_conversation_grows_with_its_questions(open_library: list[Library], tmp_path: Path) -> None:
+def test_price_of_a_conversation_grows_with_its_questions(open_library: list[Library], tmp_path: Path) -> None:
     library = library_with(open_library, tmp_path, ScriptedLLM(obedient))
     runs = AnswerRuns(library)
     replays, talk = Replays(library, runs), talked(library, runs)
@@ -319,9 +315,7 @@ def test_the_price_of_a_long_conversation_grows_with_its_questions(open_library:
     assert replays.price(talk, []).calls == 0
 
 
-def test_the_price_of_a_replay_follows_what_tokens_cost_and_how_prompts_are_worded(
-    open_library: list[Library], tmp_path: Path
-) -> None:
+def test_price_of_a_replay_follows_token_prices_and_prompts(open_library: list[Library], tmp_path: Path) -> None:
     library = library_with(open_library, tmp_path, ScriptedLLM(obedient))
     runs = AnswerRuns(library)
     replays, talk = Replays(library, runs), talked(library, runs)

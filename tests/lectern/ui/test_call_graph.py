@@ -13,15 +13,15 @@ from ragcore.text.word_diff import Piece
 from ragcore.vector_stores.memory import MemoryStore
 
 
-def made_by(*kinds: Kind) -> CallGraph:
+def make_graph(*kinds: Kind) -> CallGraph:
     calls = tuple(Call(number, kind, "", (), "", 0, 0, 0.0, 0.0) for number, kind in enumerate(kinds, 1))
     return CallGraph("single", "compact", "condense_plus_context", (), calls, 1.0)
 
 
 def test_of_two_calls_both_are_told() -> None:
-    assert _sentence(made_by("answer")) == "A single call writes the answer."
+    assert _sentence(make_graph("answer")) == "A single call writes the answer."
     both = "One call writes a standalone question, the next one the answer."
-    assert _sentence(made_by("condense", "answer")) == both
+    assert _sentence(make_graph("condense", "answer")) == both
 
 
 @pytest.mark.parametrize("how", [Retrieval(), Retrieval(cutoff=0.3, diverse=True)])

@@ -108,9 +108,7 @@ def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: Mod
     assert list(models_folder(library.folder).iterdir()) == []
 
 
-def test_how_many_calls_it_takes_and_how_long_it_stays_in_memory_can_be_set(
-    library: Library, downloads: ModelDownloads
-) -> None:
+def test_number_of_calls_and_time_in_memory_can_be_set(library: Library, downloads: ModelDownloads) -> None:
     library.update_settings(library.settings.with_model(LLMSettings(provider="llama_cpp", model="tiny.gguf")))
     page = opened()
     assert page.number_input(key="llm_calls").value is None
@@ -130,7 +128,7 @@ def test_a_model_that_does_not_fit_comes_last_and_says_so(downloads: ModelDownlo
     assert "There is not enough space on the disk" in words(page)
 
 
-def test_a_refusal_of_the_hub_is_shown_with_a_button_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
+def test_refusal_of_the_hub_offers_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
     hub.status = 404
     page = opened()
     press(page, "get_tiny.gguf")
@@ -169,7 +167,7 @@ def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool
     return Message(id_, "talk", "assistant", text, "done", 0.0, facts=facts)
 
 
-def test_a_model_is_offered_below_the_last_quotes_that_are_no_answer(library: Library) -> None:
+def test_model_is_offered_below_the_last_quotes_without_answer(library: Library) -> None:
     messages = [answer("a", NO_MODEL["en"]), answer("b", "Am Montag. [1]", "closest"), answer("quote", "On Monday. [1]")]
     assert answer_for_offer([*messages, answer("greeting", GREETED["en"])]) is messages[1]
     assert answer_for_offer([answer("c", NO_MODEL["en"])]) is not None

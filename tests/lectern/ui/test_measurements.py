@@ -16,7 +16,7 @@ def english() -> Iterator[None]:
     set_request_language("en")
 
 
-def test_a_measurement_as_in_settings_is_named_in_the_language_of_who_looks_at_it() -> None:
+def test_measurement_as_in_settings_is_named_in_each_language() -> None:
     assert _setting_name(DEFAULT_NAME) == "As in Settings"
     set_request_language("de")
     assert _setting_name(DEFAULT_NAME) == "Wie in den Einstellungen"

@@ -112,7 +112,7 @@ def another_index() -> None:
     st.session_state.opened = session()
 
 
-def test_with_another_index_nothing_is_open_and_each_form_is_empty() -> None:
+def test_changing_the_index_closes_all_and_empties_forms() -> None:
     page = AppTest.from_function(another_index, default_timeout=60).run()
     assert not page.exception
     assert page.session_state.opened == Session(

@@ -84,7 +84,7 @@ def test_scores_are_cosines_whatever_the_space_of_the_collection(tmp_path: Path,
 
 
 @pytest.mark.parametrize("space", ["l2", "ip", "cosine"])
-def test_more_is_asked_for_until_nothing_left_out_could_be_nearer(tmp_path: Path, space: str) -> None:
+def test_search_widens_until_nothing_nearer_can_be_missing(tmp_path: Path, space: str) -> None:
     # Chroma's own search, which is approximate, must not pass over one of so many equals.
     exact = {"hnsw": {"space": space, "ef_construction": 400, "ef_search": 400, "max_neighbors": 64}}
     collection = client(tmp_path).create_collection("a-collection", configuration=exact)
@@ -98,7 +98,7 @@ def test_more_is_asked_for_until_nothing_left_out_could_be_nearer(tmp_path: Path
     assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, Scope(filters=hidden))] == ["298", "299"]
 
 
-def test_of_few_passages_none_is_missed_whatever_the_index_proposes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_collection_search_misses_no_passage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     store.put(*item("a"))
     store._passages = _Forgetful(store._passages)
@@ -193,7 +193,7 @@ class _Asked:
         return noted
 
 
-def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tmp_path: Path) -> None:
+def test_quickstart_with_an_own_collection_answers_reopened(tmp_path: Path) -> None:
     embedder = HashEmbedding(64)
     collection = client(tmp_path).get_or_create_collection("quickstart")
     store = ChromaVectorStore(chroma_collection=collection)
@@ -207,7 +207,7 @@ def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tm
     assert collection.count() == 1
 
 
-def test_an_index_over_a_collection_is_there_again_without_its_nodes(tmp_path: Path) -> None:
+def test_index_over_a_collection_reopens_without_its_nodes(tmp_path: Path) -> None:
     embedder = HashEmbedding(64)
     store = ChromaVectorStore(chroma_collection=client(tmp_path).get_or_create_collection("quickstart"))
     nodes = [TextNode("The lake is deep."), TextNode("Boats are made of wood.", metadata={"tags": ["a", None]})]
@@ -219,7 +219,7 @@ def test_an_index_over_a_collection_is_there_again_without_its_nodes(tmp_path: P
     assert (found.node.id_, found.text, found.metadata) == (nodes[1].id_, nodes[1].text, nodes[1].metadata)
 
 
-def test_another_store_on_the_collection_sees_every_change_at_once(tmp_path: Path) -> None:
+def test_another_store_on_the_collection_sees_changes_at_once(tmp_path: Path) -> None:
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     for number, change in enumerate((item("a"), item("b", first=3), item("a", "new", first=6, passages=2), item("c", first=9))):
@@ -257,7 +257,7 @@ def hits(store: ChromaVectorStore, question: str) -> list[tuple[str, float | Non
     return [(hit.node.id_, hit.score) for hit in store.keyword_search(question, 99)]
 
 
-def test_records_that_others_put_into_the_collection_are_not_seen(tmp_path: Path) -> None:
+def test_foreign_records_of_the_collection_are_invisible(tmp_path: Path) -> None:
     collection = client(tmp_path).create_collection("shared")
     store = ChromaVectorStore(collection)
     store.put(*item("a"))
@@ -291,7 +291,7 @@ class _Breaks:
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("writes", range(3))
-def test_a_write_that_breaks_off_leaves_the_old_or_the_new_document(tmp_path: Path, writes: int, before: bool) -> None:
+def test_interrupted_write_leaves_the_old_or_the_new_document(tmp_path: Path, writes: int, before: bool) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     store.put(*item("a", "old"))
@@ -316,7 +316,7 @@ def test_a_write_that_breaks_off_leaves_the_old_or_the_new_document(tmp_path: Pa
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("writes", range(3))
-def test_a_deletion_that_breaks_off_leaves_the_document_or_nothing_of_it(tmp_path: Path, writes: int, before: bool) -> None:
+def test_interrupted_deletion_leaves_the_document_or_nothing(tmp_path: Path, writes: int, before: bool) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     store.put(*item("a"))
     store.put(*item("b", first=3))
@@ -408,7 +408,7 @@ def test_a_server_holds_the_same_store_for_several_clients(server: tuple[int, su
         reader.documents()
 
 
-def test_a_server_that_is_not_there_is_said_when_the_store_is_opened(unused_port: int) -> None:
+def test_missing_server_is_reported_when_the_store_is_opened(unused_port: int) -> None:
     with pytest.raises(StoreError, match=f"No Chroma server answers at 127.0.0.1:{unused_port}") as caught:
         ChromaVectorStore.from_params("passages", host="127.0.0.1", port=unused_port)
     assert "chroma run" in caught.value.hint
@@ -429,7 +429,7 @@ def test_something_else_at_the_servers_address_is_said(unused_port: int) -> None
         other.shutdown()
 
 
-def test_passages_that_are_too_large_for_one_request_to_a_server_go_in_several() -> None:
+def test_passages_too_large_for_one_request_go_in_several() -> None:
     store = ChromaVectorStore.from_params("long-passages", host="127.0.0.1", port=chroma_server())
     texts = [f"{name} " * 5_000_000 for name in ("a", "bc", "def")]  # 45 MB, and a server takes 40
     nodes = [TextNode(text, str(i), embedding=ROWS[i]) for i, text in enumerate(texts)]
@@ -438,7 +438,7 @@ def test_passages_that_are_too_large_for_one_request_to_a_server_go_in_several()
     assert store.delete("long") == 3
 
 
-def test_a_passage_that_is_too_large_for_a_server_is_refused_in_words() -> None:
+def test_passage_too_large_for_a_server_is_refused_in_words() -> None:
     store = ChromaVectorStore.from_params("long-passages", host="127.0.0.1", port=chroma_server())
     with pytest.raises(StoreError, match="Chroma refuses: Payload too large"):
         store.put(Document("x", id_="longer"), [TextNode("x" * 45_000_000, "0", embedding=ROWS[0])])

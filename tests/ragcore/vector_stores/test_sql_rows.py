@@ -92,7 +92,7 @@ def test_a_copied_store_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     target._database.close()
 
 
-def test_copying_replaces_documents_that_are_there_and_keeps_the_others(tmp_path: Path) -> None:
+def test_copying_replaces_existing_documents_and_keeps_others(tmp_path: Path) -> None:
     source, target = MemoryStore(), store_at(tmp_path)
     target.put(Document("old", "d"), cut("old", [(0, 3)]))
     target.put(Document("other", "e"), [TextNode("other", "q", embedding=np.ones(4, np.float32))])
