@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 QUESTION_CHARS = 8000  # Maximum length of a question. A longer text should be a document.
 ANSWERED = ("done", "stopped", "interrupted")
-WRITE_SECONDS = 1.0  # between two writes of a growing answer
-LATER_SECONDS = 15.0  # Maximum pause between two attempts to store the end of an answer.
+WRITE_SECONDS = 1.0  # between two writes of an unfinished answer
+MAX_RETRY_SECONDS = 15.0  # between two attempts to store the end of an answer
 
 
 class AlreadyAnsweringError(InputError):
@@ -281,7 +281,7 @@ class Run:
         pause = WRITE_SECONDS
         while True:
             time.sleep(pause)
-            pause = min(2 * pause, LATER_SECONDS)
+            pause = min(2 * pause, MAX_RETRY_SECONDS)
             try:
                 self._write(state)
             except StoreError as error:

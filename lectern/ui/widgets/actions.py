@@ -57,12 +57,7 @@ ACTIONS: tuple[Action, ...] = (
         only_last=True,
     ),
     Action(
-        "keep",
-        lambda: _("Keep as a note"),
-        "M6 4h12v17l-6-4-6 4zM12 7v6M9 10h6",
-        keep_answer,
-        fits=can_be_kept,
-        in_menu=True,
+        "keep", lambda: _("Keep as a note"), "M6 4h12v17l-6-4-6 4zM12 7v6M9 10h6", keep_answer, fits=can_be_kept, in_menu=True
     ),
     Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat, in_menu=True),
     Action(

@@ -105,7 +105,7 @@ def answer_without_text(message: Message) -> None:
 
 
 def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = None) -> None:
-    """Draws an answer until it is finished. `where` as in `growing_place`."""
+    """Draws an answer until it is finished. `where`: the `place` of `answer_placeholder`."""
     reading = message.ask.reading if message.ask else "best"
     place = answer_placeholder(where)
     with place:
@@ -133,7 +133,7 @@ def find_answer_elsewhere(messages: Sequence[Message]) -> Message | None:
 
 
 def follow_answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> None:
-    """Draws an answer from another server until it is finished, or that server is silent. `where` as in `growing_place`."""
+    """Draws an answer from another server until it is finished, or that server is silent. `where` as above."""
     current: Message | None = message
     with answer_placeholder(where):
         slot, passages = st.empty(), StreamedSources(message)

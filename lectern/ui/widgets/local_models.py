@@ -202,11 +202,7 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
                     sentences.append(_("This model writes your answers now. Without it, answers quote your documents."))
                 st.markdown(" ".join(sentences))
                 st.button(
-                    _("Delete this model"),
-                    key=f"sure_{model.setting}",
-                    type="primary",
-                    on_click=_delete,
-                    args=(model.setting,),
+                    _("Delete this model"), key=f"sure_{model.setting}", type="primary", on_click=_delete, args=(model.setting,)
                 )
         if in_use:
             st.markdown(f":green[:material/check_circle: {_('In use')}]", width="content")

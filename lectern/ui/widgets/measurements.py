@@ -154,10 +154,7 @@ def _judge_note(chosen: QuestionSet, settings: int) -> str:
 
 def describe_ask(ask: Ask) -> str:
     how = ask.retrieval
-    parts = [
-        labels.count(ask.top_k, "passage"),
-        labels.mode_label(ask.response_mode),
-    ]
+    parts = [labels.count(ask.top_k, "passage"), labels.mode_label(ask.response_mode)]
     if how.dense_share is not None:
         parts.append(_("{share}% by meaning").format(share=round(100 * how.dense_share)))
     if how.cutoff is not None:

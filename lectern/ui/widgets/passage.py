@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from lectern.explain.source_view import SURROUNDINGS, view_source
+from lectern.explain.source_view import SURROUNDING_CHARS, view_source
 from lectern.schema import Message, Source
 from lectern.ui import resources
 from lectern.ui.i18n import _, translate
@@ -58,7 +58,7 @@ def _open() -> None:
         session().panel = str(request.get("panel", ""))[:80]
 
 
-def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDINGS) -> None:
+def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDING_CHARS) -> None:
     """Draws a passage and highlights its quoted parts.
 
     `recorded`: the passage is from a recording of the sample, and may not be in this library.

@@ -141,11 +141,7 @@ def _verdict(result: Difference) -> str:
 
 
 def _questions(
-    used: Sequence[str],
-    pairs: Mapping[str, Sequence[Pair]],
-    first: tuple[str, str],
-    second: tuple[str, str],
-    opened: str,
+    used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], first: tuple[str, str], second: tuple[str, str], opened: str
 ) -> None:
     st.markdown(f"**{_('Question by question')}**")
     default = used.index("ndcg") if "ndcg" in used else 0

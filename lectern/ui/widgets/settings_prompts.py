@@ -36,10 +36,7 @@ def titles() -> Mapping[str, tuple[str, str]]:
         ),
         "simple_chat": (_("Just talk"), _("Each message of “Just talk”.")),
         "generation": (_("Answer without documents"), _("The Generation response mode.")),
-        "react": (
-            _("Work with tools"),
-            _("Each call of “Step by step”. Keep the format after Thought, Action and Answer."),
-        ),
+        "react": (_("Work with tools"), _("Each call of “Step by step”. Keep the format after Thought, Action and Answer.")),
         "questions": (_("Write questions"), _("Writes the questions on the Evaluate page.")),
         "faithfulness": (
             _("Judge: is it in the passages?"),
