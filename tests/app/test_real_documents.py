@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lectern.settings import AppSettings, LLMSettings, write_settings
-from tests.app.conftest import ROOT, App, answered, drop, let_in, settled, started, until, wait_until_read
+from tests.app.conftest import ROOT, App, answered, drop, let_in, settled, started, until, wait_without_page
 from tests.app.test_chat import ask_anew, transcript
 from tests.app.test_compare import compare, finished
 from tests.app.test_everything import agree, choose_in_menu, facts
@@ -53,14 +53,13 @@ def cite_passage(messages: Sequence[Mapping[str, Any]]) -> str:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[App]:
     for app in started(tmp_path_factory.mktemp("real")):
-        page = browser.new_page()
+        page = browser.new_page(reduced_motion="reduce")
         let_in(page.context)
         page.goto(app.url)
         drop(page, *FILES)
         page.locator("li.row").nth(len(FILES) - 1).wait_for()
-        wait_until_read(page)
-        assert page.locator('li.row[data-state="failed"]').count() == 0
         page.close()
+        wait_without_page(app)
         yield app
 
 

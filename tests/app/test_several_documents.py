@@ -115,7 +115,9 @@ def test_deleted_document_s_passages_close_on_the_map(page: Page, empty_app: App
 
 
 def test_where_nothing_can_be_dropped_files_are_added(browser: Browser, empty_app: App) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce"
+    )
     let_in(context)
     page = context.new_page()
     page.goto(empty_app.url)
