@@ -52,6 +52,7 @@ class Labels:
     unfinished: str = "This answer was not finished."
     doubtful: str = "Your documents may not answer this. Check the passages."
     unsure: str = "Not sure"
+    not_added: str = "Lectern quotes these figures and does not add them up."
     untitled: str = "Conversation"
     place: Callable[[Source], str] = lambda source: source.place
 
@@ -158,8 +159,9 @@ def _marks(message: Message, labels: Labels) -> list[str]:
 
 
 def _notes(message: Message, labels: Labels) -> list[str]:
-    """Notes below an answer: doubts, a problem, or that it is incomplete."""
+    """Notes below an answer: doubts, what it leaves to the reader, a problem, or that it is incomplete."""
     notes = [labels.doubtful] if message.facts is not None and message.facts.is_doubtful else []
+    notes += [labels.not_added] if message.leaves_adding else []
     if message.problem is not None:
         return [*notes, f"{message.problem.what} {message.problem.hint}".strip()]
     return notes if message.state == "done" else [*notes, labels.unfinished]

@@ -60,6 +60,8 @@ def answer(message: Message, *, last: bool) -> None:
                 _draw_text(message, folds=outcome == "closest")
             if message.facts is not None and message.facts.is_doubtful:
                 st.caption(_("Your documents may not answer this. Check the passages."))
+            if message.leaves_adding:
+                st.caption(_("Lectern quotes these figures and does not add them up."))
             unsupported_line(message)
         if not message.saved:
             unsaved_line(message.id)
