@@ -25,9 +25,8 @@ from ragcore.query_engine.retriever import RetrieverQueryEngine, run_postprocess
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode, override_prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.retrievers.all_passages import AllPassages
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.fixed import ChosenPassages
+from ragcore.retrievers.fixed import AllPassages, ChosenPassages
 from ragcore.retrievers.hybrid import HybridRetriever, usual_feedback
 from ragcore.retrievers.summary_request import OverviewRetriever
 from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle

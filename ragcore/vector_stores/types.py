@@ -172,12 +172,10 @@ class LlamaIndexMethods:
 
     def clear(self) -> None:
         """Delete all documents."""
-        store = cast(Store, self)
-        for document in list(store.documents()):
-            store.delete(document.id_)
+        for document in list(cast(Store, self).documents()):
+            cast(Store, self).delete(document.id_)
 
     async_add = awaitable(add)
-    aclear = awaitable(clear)
     aquery = awaitable(query)
 
 
