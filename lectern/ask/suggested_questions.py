@@ -27,6 +27,7 @@ from ragcore.extractive.topic import quoted_names
 from ragcore.sql.base import Database, writable
 from ragcore.text.keywords import content_words
 from ragcore.text.list_replies import parse_list
+from ragcore.text.quotable_sentences import quotes_in
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAMPLE_QUESTIONS = Path(__file__).parents[2] / "sample" / "questions.jsonl"
-RULES = 4  # version of the rules below; suggestions of another version are replaced
+RULES = 5  # version of the rules below; suggestions of another version are replaced
 MAX_SUGGESTIONS = 4  # from as many of the newest documents
 MAX_RANK = 3  # of a passage of the question's own document in a search for the question
 MAX_TRIED = 6  # questions per document that are searched for
@@ -206,6 +207,8 @@ class Suggestions:
         tried = chain(tried, (Candidate(question, document) for question in candidates(self._store, document)))
         yield from (one for one in islice(tried, MAX_TRIED) if self._is_answered(one, llm))
         text = "\n".join(node.text for node in _passages(self._store, document, MODEL_PASSAGES))
+        if llm.metadata.is_extractive and is_table(text):
+            return
         if _WORD.search(text) and (wish := summary_request(names.pop(document, ""), names.values(), language_of(text))):
             yield Candidate(wish, document)
 
@@ -237,6 +240,13 @@ class Suggestions:
         if not llm.metadata.is_extractive or not is_near(candidate, hits):
             return is_near(candidate, hits)
         return not is_refusal(str(get_response_synthesizer(llm, "compact").synthesize(candidate.question, hits)))
+
+
+def is_table(text: str) -> bool:
+    """Whether most of the text is rows of tables, of which no sentence can be quoted as a summary."""
+    quotes = quotes_in(text, number=1)
+    in_rows = sum(len(quote.text) for quote in quotes if quote.bullet == "|" or quote.is_row)
+    return 2 * in_rows > sum(len(quote.text) for quote in quotes)
 
 
 def summary_request(name: str, others: Collection[str], language: str) -> str:
