@@ -43,9 +43,7 @@ _RIGHT_TO_LEFT_WORDS = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIG
 @dataclass(frozen=True, slots=True)
 class _Letters:
     """The characters of a page: `signs` as PDFium returns them, `readings` with corrections, and `ways`, the direction of each.
-
-    `box_of` returns the rectangle of a character, rotated by its direction. A place is the index of a character on the page.
-    """
+    `box_of` returns the rectangle of one, rotated by its direction. A place is the index of a character on the page."""
 
     text: pdfium.PdfTextPage
     signs: str
@@ -65,8 +63,7 @@ class _Letters:
 
 
 def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
-    """The lines of a page in reading order. Among `paths`, its drawn paths, are the rules of tables. `main` is the direction of
-    most of its text, in quarter turns.
+    """The lines of a page in reading order. `main` is the direction of most of its text, `paths` may be rules of tables.
 
     With `places` each line has the indexes of its characters on the page.
     """
@@ -181,8 +178,7 @@ def _has_gaps(pieces: list[Corners]) -> bool:
 
 
 def _has_rows_of_numbers(whole: str) -> bool:
-    """Whether consecutive lines have several numbers each. Such lines may be rows of a table without gaps between the pieces of
-    text, because some programs draw a whole row at once."""
+    """Whether consecutive lines have several numbers each: a row that was drawn at once has no gaps, but may be a table's."""
     lines = 0
     for line in whole.split("\n"):
         lines = lines + 1 if _DIGIT.search(line) and len(_NUMBER.findall(line)) > 1 else 0
@@ -191,11 +187,8 @@ def _has_rows_of_numbers(whole: str) -> bool:
     return False
 
 
-# From here on, the position of every letter is examined.
-
-
 def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool) -> Iterator[Line]:
-    """The lines of tables, columns and running text. `ruled` has the grids on the page by direction."""
+    """The lines of tables, columns and text, from the position of every letter. `ruled` has the grids by direction."""
     runs_and_ways = list(runs_of(letters.signs, letters.box_of, letters.spell, letters.ways, ruled))
     blocks: dict[int, list[Line]] = {}  # tables and columns, by the place of their first character
     block_of: dict[int, int] = {}  # from the first character of a run to that of the run's block
