@@ -35,8 +35,8 @@ def letterhead(sentence: str) -> list[str]:
 
     These are at least three short lines, two with a capital and two with a number. No line goes on in the next.
 
-    >>> letterhead("Brook Ltd\\n12 Quay Street\\n3 March 2025\\nDear Mr Cole,\\nThe rent rises in May.")
-    ['Brook Ltd\\n12 Quay Street\\n3 March 2025\\n', 'Dear Mr Cole,\\n']
+    >>> letterhead("Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\nDear Mr Cole,\\nThe rent rises in May.")
+    ['Brook Ltd\\n12 Quay Street\\nOldport, 3 March 2025\\n', 'Dear Mr Cole,\\n']
     """
     lines = [*sentence.splitlines(keepends=True), ""]
     end = next(at for at, line in enumerate(lines) if not _NAMES.match(line) or line[0].islower())
