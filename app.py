@@ -10,8 +10,8 @@ from lectern.ui.server import header_deadline
 from lectern.ui.server.app import MIDDLEWARE, ROUTES, lifespan, on_script_error
 
 SCREENS = Path(__file__).resolve().parent / "lectern" / "ui"
-# Otherwise Streamlit adds and removes it in every run, and an import in another thread at that moment, such as the
-# embedder's libraries, would miss the folder after it.
+# Without this, Streamlit adds and removes the folder in every run. An import in another thread at that moment, such as that of
+# the embedder's libraries, would miss the next folder of the path.
 sys.path.append(str(SCREENS))
 
 header_deadline.install()

@@ -1,11 +1,11 @@
 """Installs Lectern and starts it, or runs its tests, with nothing but Python 3.11 or newer.
 
     python start.py              install and start the application; --port NUMBER and the other arguments of lectern follow
-    python start.py test         install and run all tests, or those that pytest's own arguments behind it name; of the long
-                                 ones a sample, and everything with --all
+    python start.py test         install and run all tests, with a sample of the long ones; --all runs all of them, and
+                                 arguments of pytest select tests
 
-Inside a virtual environment it installs there; otherwise it makes one in the folder .venv next to this file. On Linux without
-an NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.
+It installs into the active virtual environment, or else creates one in the folder .venv next to this file. On Linux without an
+NVIDIA card it installs PyTorch's CPU build, which is smaller by several GB.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from urllib.request import Request, urlopen
 
 HERE = Path(__file__).resolve().parent
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-INDEX_SECONDS = 3.0  # how long the CPU index may take to answer
+INDEX_SECONDS = 3.0  # time limit for the answer of the CPU index
 
 
 def main() -> int:
@@ -43,35 +43,40 @@ def main() -> int:
     command = [python, "-m", "lectern.cli", *sys.argv[1:]]
     if os.name != "nt":
         os.chdir(HERE)
-        os.execv(python, command)  # in the place of this process, so that whatever ends it ends the application
+        os.execv(python, command)  # replaces this process, so that a signal to it reaches the application
     return subprocess.call(command, cwd=HERE)
 
 
 def test(python: str, arguments: list[str]) -> int:
-    """Run the tests named, or all: those in the browser, whose driver leaves its event loop running, beside the others; then
-    those with a real language model, which needs the whole processor."""
+    """Runs the tests that `arguments` name, or all.
+
+    The tests in the browser run in a process of their own at the same time as the others, because their driver leaves its
+    event loop running. The tests with a real language model come last, because the model needs the whole processor.
+    """
     pytest = [python, "-m", "pytest", *arguments]
+    # Some images of containers set it; hundreds of processes would compile the application, each for itself.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if arguments not in ([], ["--all"]):
         return subprocess.call(pytest, cwd=HERE)
-    # A file's tests share what was made for them; in the order in which files are taken no long one is left for the end.
+    # The tests of a file share their fixtures. In this order no long file runs alone at the end.
     two = [*pytest, "-n2", "--dist=loadfile", "--no-loadscope-reorder"]
-    with tempfile.TemporaryFile() as said:
-        browser = subprocess.Popen([*two, "tests/app"], cwd=HERE, stdout=said, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryFile() as output:
+        browser = subprocess.Popen([*two, "tests/app"], cwd=HERE, stdout=output, stderr=subprocess.STDOUT)
         try:
             others = subprocess.call([*two, "--ignore=tests/app", "--ignore=tests/real"], cwd=HERE)
             print("The tests in the browser:", flush=True)
             failed = browser.wait() or others
         finally:
-            browser.terminate()  # where the others were broken off; nothing when it has ended
-            said.seek(0)
-            sys.stdout.buffer.write(said.read())
+            browser.terminate()  # if the other tests were interrupted
+            output.seek(0)
+            sys.stdout.buffer.write(output.read())
             sys.stdout.flush()
     print("The tests with a real language model:", flush=True)
     return subprocess.call([*pytest, "-rs", "tests/real"], cwd=HERE) or failed
 
 
 def environment() -> str:
-    """The Python to install into: this one when it is in a virtual environment, or that of .venv, made when missing."""
+    """The Python to install into: this one if it is in a virtual environment, or else that of .venv, created if missing."""
     if sys.prefix != sys.base_prefix:
         return sys.executable
     folder = HERE / ".venv"
@@ -83,28 +88,28 @@ def environment() -> str:
 
 
 def install(python: str, extra: str) -> bool:
-    """Whether Lectern, with `extra`, is installed now. Skipped when nothing has changed since the last time."""
+    """Installs Lectern with `extra`, unless nothing has changed since the last time. Returns whether it is installed."""
     stamp = (
         Path(subprocess.check_output([python, "-c", "import sys; print(sys.prefix)"], text=True).strip()) / "lectern-installed"
     )
-    wanted = (HERE / "pyproject.toml").read_text("utf-8")
-    if stamp.exists() and stamp.read_text("utf-8") in (f"{HERE}[test]{wanted}", f"{HERE}{extra}{wanted}"):
+    project = (HERE / "pyproject.toml").read_text("utf-8")
+    if stamp.exists() and stamp.read_text("utf-8") in (f"{HERE}[test]{project}", f"{HERE}{extra}{project}"):
         return True
     print("Installing; this takes some minutes the first time.", flush=True)
     options: list[str] = []
-    if sys.platform == "linux" and not has_torch(python, wanted):
+    if sys.platform == "linux" and not has_torch(python, project):
         options, choice = torch_build(CPU_INDEX, card=has_nvidia_card())
         print(choice, flush=True)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if subprocess.call([*pip, *options, "-e", f"{HERE}{extra}"]):
         print("The installation failed; what pip says above tells why.", file=sys.stderr)
         return False
-    stamp.write_text(f"{HERE}{extra}{wanted}", "utf-8")
+    stamp.write_text(f"{HERE}{extra}{project}", "utf-8")
     return True
 
 
 def text_recognition_advice(python: str) -> str:
-    """How to have scans and pictures read, in one line; "" where tesseract is installed, or rapidocr in that Python."""
+    """One line about how to read scans and pictures; "" if tesseract is installed, or rapidocr in that Python."""
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('rapidocr') is None)"
     if shutil.which("tesseract") or not subprocess.call([python, "-c", code]):
         return ""
@@ -113,7 +118,7 @@ def text_recognition_advice(python: str) -> str:
 
 
 def has_torch(python: str, project: str) -> bool:
-    """Whether that Python has the release of PyTorch that `project`, the text of pyproject.toml, pins, in whichever build."""
+    """Whether that Python has the release of PyTorch that `project`, the text of pyproject.toml, pins, in any build."""
     pinned = re.search(r'"torch==([\d.]+)"', project)
     code = "from importlib.metadata import version; print(version('torch').partition('+')[0])"
     installed = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
@@ -138,7 +143,7 @@ def torch_build(index: str, *, card: bool, seconds: float = INDEX_SECONDS) -> tu
 
 
 def answers(index: str, seconds: float) -> bool:
-    """Whether the package index lists torch, within `seconds` in all."""
+    """Whether the package index answers within `seconds` that it has torch."""
     listed: list[bool] = []
 
     def ask() -> None:

@@ -1,14 +1,14 @@
-"""What many files cost that are added at once: thousands of one passage, a folder of real files of all kinds, a mailbox.
+"""The cost of many files that are added at once: thousands of one passage, a folder of real files of all kinds, a mailbox.
 
     python -m benchmarks.bulk [WORK ...] [--files 8000] [--mails 5000] [--mixed 200]
 
-Every work is a folder that `lectern add` takes into a new library. Counted is processor time, of all processes together, less
-that of the same for one small file, which is mostly loading. Beside it stands what reading the same files and embedding their
-texts in one batch takes, in this process and the same run: the ratio of both is what a queue costs that loses nothing.
+Each work is a folder that `lectern add` adds to a new library. The figure is the processor time of all processes together,
+minus that for one small file, which is mostly the start. It is compared with reading the same files and embedding their texts
+in one batch, in this process and the same run. The ratio of both is the cost of a queue that loses nothing.
 
-`files`: texts of one passage each, made from the sample documents. `mixed`: real files of ../shared/data, left out where that
-is not there. `mailbox`: one file of made mails. `lengths`: one worker in this process takes the first 100 files from a queue of
-100 and from one of `--files`.
+`files`: texts of one passage each, from sentences of the sample documents. `mixed`: real files of ../shared/data, if it
+exists. `mailbox`: one file of generated mails. `lengths`: one worker in this process reads the first 100 files of a queue of
+100, and of one of `--files`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from ragcore.readers.registry import read_file, supported_suffixes
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
-FEW = 100  # files, the cost of which is compared at two lengths of the queue
+FEW = 100  # files whose cost is compared at two lengths of the queue
 HOSTILE = {"archives", "bombs", "docx_broken", "pdf_broken", "pdf_scanned", "pptx_broken", "xlsx_csv_broken"}  # folders
-LARGEST = 60_000  # bytes of a file of the mix
+MAX_BYTES = 60_000  # of a file of the mix
 CHUNK_SIZE = IngestSettings().chunk_size
-LOOK_SECONDS = 0.2
-WORDS = 30  # of a text, at least
+POLL_SECONDS = 0.2
+MIN_WORDS = 30  # of a text
 TICKS = os.sysconf("SC_CLK_TCK")  # a second
 
 
@@ -57,20 +57,22 @@ class Cost:
     """Processor seconds of `lectern add` and all its processes, of its own while it waited, and how long that was. The
     library chose `embed_model` by its first file."""
 
-    whole: float
-    waiting: float
-    waited: float
+    total: float
+    waiting_cpu: float
+    waiting_seconds: float
     embed_model: str
 
 
 def sentences() -> list[str]:
     texts = " ".join(path.read_text("utf-8") for path in sorted(SAMPLE.glob("*.[mt][dx]*")))
-    return [found for found in re.split(r"(?<=[.!?])\s+", re.sub(r"[#*|>_-]+|\s+", " ", texts)) if 30 < len(found) < 300]
+    return [
+        sentence for sentence in re.split(r"(?<=[.!?])\s+", re.sub(r"[#*|>_-]+|\s+", " ", texts)) if 30 < len(sentence) < 300
+    ]
 
 
 def text(number: int, known: Sequence[str]) -> str:
     chance, words = random.Random(number), f"Note {number}."
-    while len(words.split()) < WORDS:
+    while len(words.split()) < MIN_WORDS:
         words += " " + chance.choice(known)
     return words
 
@@ -91,17 +93,17 @@ def make_mailbox(folder: Path, count: int) -> None:
 
 
 def make_mix(folder: Path, count: int) -> None:
-    """Every so many-th of the real files that a reader takes."""
-    every = (path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < LARGEST)
-    wanted = [path for path in every if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)]
-    chosen = random.Random(1).sample(wanted, min(count, len(wanted)))
+    """A random sample of the real files that a reader accepts."""
+    every = (path for path in sorted(DATA.rglob("*")) if path.is_file() and 0 < path.stat().st_size < MAX_BYTES)
+    readable = [path for path in every if path.suffix.lower() in supported_suffixes() and not HOSTILE & set(path.parts)]
+    chosen = random.Random(1).sample(readable, min(count, len(readable)))
     for number, path in enumerate(chosen):
         shutil.copyfile(path, folder / f"{number}-{path.name}")
 
 
 def reference(folder: Path, embedder: Embedder) -> tuple[float, int]:
-    """Processor seconds for reading the files and embedding their passages in one batch, and how many passages these are. What
-    cannot be read takes its time too, and what is there twice is embedded once."""
+    """Processor seconds for reading the files and embedding their passages in one batch, and the number of passages. Unreadable
+    files take time too; equal passages are embedded once."""
     began, documents = time.process_time(), []
     for path in sorted(folder.iterdir()):
         with suppress(RagError):
@@ -112,8 +114,8 @@ def reference(folder: Path, embedder: Embedder) -> tuple[float, int]:
     return reading + time.process_time() - began, len(passages)
 
 
-def spent(root: int) -> tuple[float, float]:
-    """Processor seconds of a process alone, and with all those below it, also those that have ended."""
+def processor_seconds(root: int) -> tuple[float, float]:
+    """Processor seconds of a process alone, and together with all its descendants, including ended ones."""
     parents: dict[int, list[int]] = {}
     times: dict[int, list[float]] = {}  # user, system, and both of those that have ended
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -122,36 +124,36 @@ def spent(root: int) -> tuple[float, float]:
             number = int(stat.parent.name)
             parents.setdefault(int(fields[1]), []).append(number)
             times[number] = [int(field) / TICKS for field in fields[11:15]]
-    whole, todo = 0.0, [root]
+    total, todo = 0.0, [root]
     while todo:
         number = todo.pop()
-        whole += sum(times.get(number, ()))
+        total += sum(times.get(number, ()))
         todo += parents.get(number, [])
-    return sum(times.get(root, ())[:2]), whole
+    return sum(times.get(root, ())[:2]), total
 
 
 def add(folder: Path) -> Cost:
     """`lectern add` of the folder into a new library."""
-    count, whole, own = len(list(folder.iterdir())), 0.0, 0.0
-    taken_in: tuple[float, float] | None = None  # when, and the processor seconds of the command by then
+    count, total, own = len(list(folder.iterdir())), 0.0, 0.0
+    queued: tuple[float, float] | None = None  # when, and the processor seconds of the command by then
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "lectern.cli", "--library", place, "add", str(folder)]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None:
-            now = spent(process.pid)
-            own, whole = max(own, now[0]), max(whole, now[1])
-            if taken_in is None and files_in(Path(place)) >= count:
-                taken_in = time.monotonic(), own
-            time.sleep(LOOK_SECONDS)
+            now = processor_seconds(process.pid)
+            own, total = max(own, now[0]), max(total, now[1])
+            if queued is None and files_in(Path(place)) >= count:
+                queued = time.monotonic(), own
+            time.sleep(POLL_SECONDS)
         ended = time.monotonic()
         with closing(Library.open(Path(place))) as library:
             embed_model = library.store.versions.current().embed_model
-    began, before = taken_in or (ended, own)
-    return Cost(whole, own - before, ended - began, embed_model)
+    began, before = queued or (ended, own)
+    return Cost(total, own - before, ended - began, embed_model)
 
 
 def files_in(place: Path) -> int:
-    """The rows of a library, and what a zip has become."""
+    """The number of rows of a library, including the files of archives."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{place}/library.db?mode=ro", uri=True)) as db:
         return int(db.execute("SELECT count(*) FROM files").fetchone()[0])
     return 0
@@ -167,10 +169,10 @@ def at_length(length: int) -> float:
         worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
         worker.warm()
         start_reader()
-        _, began = spent(os.getpid())
+        _, began = processor_seconds(os.getpid())
         while library.files.ready_and_bytes()[0] < FEW and worker.run_once():
             pass
-        each = (spent(os.getpid())[1] - began) / library.files.ready_and_bytes()[0]
+        each = (processor_seconds(os.getpid())[1] - began) / library.files.ready_and_bytes()[0]
         end_readers()
         return each
 
@@ -181,15 +183,15 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=8000)
     parser.add_argument("--mails", type=int, default=5000)
     parser.add_argument("--mixed", type=int, default=200)
-    given = parser.parse_args()
-    counts = {"files": given.files, "mixed": given.mixed, "mailbox": given.mails}
-    embedders, chosen = Embedders(HuggingFaceEmbedding()), given.work or [*WORKS, "lengths"]
+    options = parser.parse_args()
+    counts = {"files": options.files, "mixed": options.mixed, "mailbox": options.mails}
+    embedders, chosen = Embedders(HuggingFaceEmbedding()), options.work or [*WORKS, "lengths"]
     print("| work | files | passages | reading and embedding, s | lectern add, s | ratio | waiting took of a core |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as name:
         (one := Path(name) / "one").mkdir()
         make_files(one, 1)
-        start = add(one).whole
+        start = add(one).total
         for work in (each for each in WORKS if each in chosen):
             (folder := Path(name) / work).mkdir()
             WORKS[work](folder, counts[work])
@@ -198,11 +200,11 @@ def main() -> None:
                 embedder = embedders.of(cost.embed_model)
                 embedder.embed_query("ready")  # loads it
                 least, passages = reference(folder, embedder)
-                ratio, share = (cost.whole - start) / least, cost.waiting / max(cost.waited, 1e-9)
-                print(f"| {work} | {files} | {passages} | {least:.1f} | {cost.whole - start:.1f} | {ratio:.2f} | {share:.2%} |")
+                ratio, share = (cost.total - start) / least, cost.waiting_cpu / max(cost.waiting_seconds, 1e-9)
+                print(f"| {work} | {files} | {passages} | {least:.1f} | {cost.total - start:.1f} | {ratio:.2f} | {share:.2%} |")
     if "lengths" in chosen:
-        told = ", ".join(f"{1000 * at_length(length):.1f} ms in a queue of {length:,}" for length in (FEW, given.files))
-        print(f"\nA file costs {told}.")
+        costs = ", ".join(f"{1000 * at_length(length):.1f} ms in a queue of {length:,}" for length in (FEW, options.files))
+        print(f"\nA file costs {costs}.")
 
 
 WORKS: dict[str, Callable[[Path, int], None]] = {"files": make_files, "mixed": make_mix, "mailbox": make_mailbox}

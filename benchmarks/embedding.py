@@ -1,4 +1,4 @@
-"""Embedding passages beside llama-index-core: the same model and passages, the same machine, each side in a process of its own.
+"""Compares embedding with llama-index-core: the same model, passages and machine, each side in its own process.
 
     python -m benchmarks.embedding [--passages 2000] [--rounds 3]
 
@@ -45,7 +45,7 @@ def passages(count: int, shortest: int, longest: int) -> tuple[list[str], list[i
         length = draw.randint(shortest, longest)
         first = draw.randrange(len(offsets) - length)
         texts.append(text[offsets[first][0] : offsets[first + length - 1][1]])
-    return texts, [len(found.ids) for found in encoder.encode_batch(texts)]
+    return texts, [len(encoding.ids) for encoding in encoder.encode_batch(texts)]
 
 
 def side(name: str, count: int, folder: Path) -> dict[str, float]:
@@ -94,12 +94,12 @@ def _peak() -> float:
     with torch.inference_mode():
         for rows in (256, 1024, 2048):
             for inner, outer in ((WIDTH, WIDTH), (WIDTH, INNER), (INNER, WIDTH)):
-                given = torch.randn(rows, inner)
+                inputs = torch.randn(rows, inner)
                 for layer in (torch.nn.Linear(inner, outer), OneDNNLinear(inner, outer)):
-                    layer(given)
+                    layer(inputs)
                     started, times = time.process_time(), 0
                     while time.process_time() - started < 0.2:
-                        layer(given)
+                        layer(inputs)
                         times += 1
                     best = max(best, 2.0 * rows * inner * outer * times / (time.process_time() - started))
     return best
@@ -111,17 +111,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--side", choices=("ours", "theirs"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.side:
-        print(json.dumps(side(given.side, given.passages, given.folder)))
+    options = parser.parse_args()
+    if options.side:
+        print(json.dumps(side(options.side, options.passages, options.folder)))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         measured: dict[str, list[dict[str, float]]] = {"ours": [], "theirs": []}
-        for _ in range(given.rounds):
+        for _ in range(options.rounds):
             for who, rounds in measured.items():
-                rounds.append(_in_its_own_process(who, given.passages, folder))
-        print(f"{given.passages:,} passages; median CPU seconds of {given.rounds} rounds, one thread\n")
+                rounds.append(_run_in_process(who, options.passages, folder))
+        print(f"{options.passages:,} passages; median CPU seconds of {options.rounds} rounds, one thread\n")
         print("| passages | llama-index-core | ragcore | ratio | peak / reached | least cosine |\n|---|---|---|---|---|---|")
         for row in LENGTHS:
             us, them = (statistics.median(each[row] for each in measured[who]) for who in ("ours", "theirs"))
@@ -131,7 +131,7 @@ def main() -> None:
             print(f"| {row} | {them:.2f} | {us:.2f} | {them / us:.2f}x | {peak:.2f} | {cosine:.6f} |")
 
 
-def _in_its_own_process(who: str, count: int, folder: Path) -> dict[str, float]:
+def _run_in_process(who: str, count: int, folder: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.embedding", "--side", who, "--passages", str(count), "--folder", str(folder)]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     out = subprocess.run(command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -38,8 +38,8 @@ def measure(text: Path, question: str) -> list[float]:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as home, sync_playwright() as driver:
-        found = os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-        browser = driver.chromium.launch(executable_path=found, args=FLAGS)
+        executable = os.environ.get("LECTERN_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+        browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
         page = browser.new_page()
         page.set_default_timeout(LIMIT)
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -53,7 +53,7 @@ def measure(text: Path, question: str) -> list[float]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            _wait_for(f"http://127.0.0.1:{port}/_stcore/health")
+            wait_for(f"http://127.0.0.1:{port}/_stcore/health")
             page.goto(f"http://127.0.0.1:{port}")
             page.get_by_text("Drop your files here").wait_for()
             painted = time.perf_counter()
@@ -62,7 +62,7 @@ def measure(text: Path, question: str) -> list[float]:
             ready = time.perf_counter()
             box = page.locator(".st-key-ask_here textarea")
             box.fill(question)
-            asked = time.perf_counter()
+            pressed = time.perf_counter()
             box.press("Enter")
             page.wait_for_selector('a[href^="#passage-"]')
             answered = time.perf_counter()
@@ -70,7 +70,7 @@ def measure(text: Path, question: str) -> list[float]:
             server.terminate()
             server.wait()
             browser.close()
-    return [painted - began, ready - painted, answered - asked]
+    return [painted - began, ready - painted, answered - pressed]
 
 
 def main() -> None:
@@ -78,15 +78,15 @@ def main() -> None:
     parser.add_argument("text", nargs="?", type=Path, default=ESSAY if ESSAY.exists() else LOG)
     parser.add_argument("--question", default=QUESTION if ESSAY.exists() else "Who borrowed the jack?")
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    rounds = [measure(given.text, given.question) for _ in range(given.rounds + 1)][1:]
-    print(f"{given.text.name}, {given.text.stat().st_size:,} bytes; median seconds of {given.rounds} rounds\n")
+    options = parser.parse_args()
+    rounds = [measure(options.text, options.question) for _ in range(options.rounds + 1)][1:]
+    print(f"{options.text.name}, {options.text.stat().st_size:,} bytes; median seconds of {options.rounds} rounds\n")
     for wait, seconds in zip(WAITS, zip(*rounds, strict=True), strict=True):
         print(f"{wait:<26}{statistics.median(seconds):6.2f}")
     print(f"{'in all':<26}{statistics.median(sum(waits) for waits in rounds):6.2f}")
 
 
-def _wait_for(address: str) -> None:
+def wait_for(address: str) -> None:
     deadline = time.monotonic() + LIMIT / 1000
     while time.monotonic() < deadline:
         with suppress(OSError), urllib.request.urlopen(address, timeout=1):

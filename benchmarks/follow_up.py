@@ -1,4 +1,4 @@
-"""What making a follow-up question stand alone is worth: nDCG@10 of the last message, of ours, and of a person's rewriting.
+"""The gain of rewriting follow-ups as standalone questions: nDCG@10 of the last message, of ours, and of a person's rewriting.
 
     python -m benchmarks.follow_up [--others 1300]
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from benchmarks.reader import DATA, lines
 from benchmarks.sentence_check import bm25
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.follow_up import add_topic
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import content_words
 
@@ -34,32 +34,32 @@ def main() -> None:
     for row in (FOLDER / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
         question, passage, grade = row.split("\t")
         grades[question][passage] = int(grade)
-    judged = {passage for found in grades.values() for passage in found}
+    judged = {passage for graded in grades.values() for passage in graded}
     corpus = lines(FOLDER / "corpus.jsonl")
     rest = [item for item in corpus if item["_id"] not in judged]
     random.Random(0).shuffle(rest)
     corpus = [item for item in corpus if item["_id"] in judged] + rest[:others]
 
-    said = {
+    queries = {
         name: {item["_id"]: turns(item["text"]) for item in lines(FOLDER / f"queries.{name}.jsonl")}
         for name in ("lastturn", "questions", "rewrite")
     }
-    asked = {
-        "the last message": {key: texts[-1] for key, texts in said["lastturn"].items()},
-        "made to stand alone": {
-            key: stand_alone(texts[-1], [ChatMessage(MessageRole.USER, text) for text in texts[:-1]])
-            for key, texts in said["questions"].items()
+    variants = {
+        "the last message": {key: texts[-1] for key, texts in queries["lastturn"].items()},
+        "standalone question": {
+            key: add_topic(texts[-1], [ChatMessage(MessageRole.USER, text) for text in texts[:-1]])
+            for key, texts in queries["questions"].items()
         },
-        "rewritten by a person": {key: texts[-1] for key, texts in said["rewrite"].items()},
+        "rewritten by a person": {key: texts[-1] for key, texts in queries["rewrite"].items()},
     }
     embedder = HuggingFaceEmbedding()
     vectors = embedder.embed_passages([item["text"] for item in corpus])
     words = [Counter(content_words(item["text"])) for item in corpus]
-    for name, questions in asked.items():
+    for name, questions in variants.items():
         scores = []
         for key, relevant in grades.items():
             text = questions[key]
-            best = fused(bm25(set(content_words(text)), words), vectors @ embedder.embed_query(text))[:10]
+            best = fuse(bm25(set(content_words(text)), words), vectors @ embedder.embed_query(text))[:10]
             scores.append(ndcg([relevant.get(corpus[at]["_id"], 0) for at in best], sorted(relevant.values(), reverse=True)))
         print(f"{name:24s} {np.mean(scores):.3f}")
 
@@ -68,7 +68,7 @@ def turns(text: str) -> list[str]:
     return [turn.strip() for turn in text.removeprefix("|user|:").split("\n|user|:")]
 
 
-def fused(*scores: npt.NDArray[np.floating]) -> list[int]:
+def fuse(*scores: npt.NDArray[np.floating]) -> list[int]:
     """Reciprocal rank fusion with the usual 60."""
     total = np.zeros(len(scores[0]))
     for score in scores:
@@ -76,9 +76,9 @@ def fused(*scores: npt.NDArray[np.floating]) -> list[int]:
     return [int(row) for row in np.argsort(-total, kind="stable")]
 
 
-def ndcg(found: list[int], ideal: list[int]) -> float:
+def ndcg(gains: list[int], ideal: list[int]) -> float:
     discount = 1 / np.log2(np.arange(2, 12))
-    return float((found @ discount[: len(found)]) / (ideal[:10] @ discount[: len(ideal[:10])]))
+    return float((gains @ discount[: len(gains)]) / (ideal[:10] @ discount[: len(ideal[:10])]))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive import features
-from ragcore.extractive.follow_up import stand_alone
+from ragcore.extractive.follow_up import add_topic
 from ragcore.extractive.reader import Reader
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import ChatMessage, MessageRole
@@ -33,36 +33,36 @@ def follow_ups(folder: Path) -> Iterator[tuple[str, str, list[str], list[str]]]:
         if grade.isdigit() and int(grade):
             graded[question].append(passage)
     for line in (folder / "queries.questions.jsonl").read_text("utf-8").splitlines():
-        asked = json.loads(line)
-        *before, last = (turn.removeprefix("|user|:").strip() for turn in asked["text"].split("\n"))
-        question = stand_alone(last, [ChatMessage(MessageRole.USER, turn) for turn in before])
-        conversation, _, number = asked["_id"].partition("<::>")
-        own = graded[asked["_id"]]
+        row = json.loads(line)
+        *before, last = (turn.removeprefix("|user|:").strip() for turn in row["text"].split("\n"))
+        question = add_topic(last, [ChatMessage(MessageRole.USER, turn) for turn in before])
+        conversation, _, number = row["_id"].partition("<::>")
+        own = graded[row["_id"]]
         earlier = [passage for passage in graded[f"{conversation}<::>{int(number) - 1}"] if passage not in own]
         if question != last and question.rstrip().endswith(")") and own and earlier:
-            yield asked["_id"], question, own[:PASSAGES], earlier[:PASSAGES]
+            yield row["_id"], question, own[:PASSAGES], earlier[:PASSAGES]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data_set", type=Path, nargs="?", default=Path("../shared/data/mtrag_clapnq"))
     folder = parser.parse_args().data_set
-    asked = list(follow_ups(folder))
-    wanted = {passage for _, _, own, earlier in asked for passage in own + earlier}
+    cases = list(follow_ups(folder))
+    needed = {passage for _, _, own, earlier in cases for passage in own + earlier}
     lines = map(json.loads, (folder / "corpus.jsonl").read_text("utf-8").splitlines())
-    texts = {line["_id"]: line["text"] for line in lines if line["_id"] in wanted}
+    texts = {line["_id"]: line["text"] for line in lines if line["_id"] in needed}
     reader = Reader(HuggingFaceEmbedding())
-    print(f"{len(asked)} follow-ups\nweight  part         own  before  nothing")
-    for features.CARRIED in WEIGHTS:
-        found = {"development": Counter[str](), "validation": Counter[str]()}
-        for id_, question, own, earlier in asked:
+    print(f"{len(cases)} follow-ups\nweight  part         own  before  nothing")
+    for features.TOPIC_WEIGHT in WEIGHTS:
+        counts = {"development": Counter[str](), "validation": Counter[str]()}
+        for id_, question, own, earlier in cases:
             read = sorted(own + earlier, key=lambda passage: zlib.crc32(f"{id_}{passage}".encode()))
             reading = reader.read(question, [Passage(texts[each], number) for number, each in enumerate(read, 1)])
-            quoted = read[reading.ranked[0].passage]
-            said = "nothing" if reading.outcome == "nothing" else "own" if quoted in own else "before"
-            found["validation" if zlib.crc32(id_.encode()) % 2 else "development"][said] += 1
-        for part, counted in found.items():
-            print(f"{features.CARRIED:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['nothing']:7}")
+            quoted = read[reading.best_first[0].passage]
+            outcome = "nothing" if reading.outcome == "nothing" else "own" if quoted in own else "before"
+            counts["validation" if zlib.crc32(id_.encode()) % 2 else "development"][outcome] += 1
+        for part, counted in counts.items():
+            print(f"{features.TOPIC_WEIGHT:6}  {part:11}  {counted['own']:3}  {counted['before']:6}  {counted['nothing']:7}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How well the text of an article is told from the frame of its web page.
+"""How well the text of an article is extracted from its web page.
 
     python -m benchmarks.html
 
@@ -26,13 +26,13 @@ DATA = Path(__file__).parents[2] / "shared" / "data" / "html_articles"
 
 def agreement(text: str, article: str) -> tuple[float, float, float]:
     """(precision, recall, F1) of the words of `text`, each 0 to 1."""
-    found, expected = (Counter(re.findall(r"\w+", each)) for each in (text, article))
-    both = sum((found & expected).values())
-    precision, recall = both / max(sum(found.values()), 1), both / max(sum(expected.values()), 1)
+    actual, expected = (Counter(re.findall(r"\w+", each)) for each in (text, article))
+    both = sum((actual & expected).values())
+    precision, recall = both / max(sum(actual.values()), 1), both / max(sum(expected.values()), 1)
     return precision, recall, 2 * precision * recall / (precision + recall) if both else 0.0
 
 
-def measured(pages: dict[str, tuple[str, str]], text_of: Callable[[str], str]) -> tuple[float, float, float, float]:
+def measure(pages: dict[str, tuple[str, str]], text_of: Callable[[str], str]) -> tuple[float, float, float, float]:
     """Means of precision, recall and F1 over the pages, and milliseconds for each page."""
     began = time.process_time()
     texts = {name: text_of(html) for name, (html, _) in pages.items()}
@@ -63,12 +63,12 @@ def main() -> None:
         "trafilatura, by default": lambda html: trafilatura.extract(html) or "",
         "BeautifulSoup get_text": lambda html: bs4.BeautifulSoup(html, "html.parser").get_text(" "),
     }
-    given = pages()
-    page_text(next(iter(given.values()))[0])  # imports what it needs
-    print(f"{len(given)} pages")
+    articles = pages()
+    page_text(next(iter(articles.values()))[0])  # imports what it needs
+    print(f"{len(articles)} pages")
     print(f"{'':26}precision  recall      F1  ms a page")
     for name, text_of in peers.items():
-        precision, recall, f1, spent = measured(given, text_of)
+        precision, recall, f1, spent = measure(articles, text_of)
         print(f"{name:26}{precision:9.3f}{recall:8.3f}{f1:8.3f}{spent:11.0f}")
 
 

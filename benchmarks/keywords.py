@@ -36,7 +36,7 @@ from ragcore.vector_stores.disk import SCHEMA, DiskStore
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PER_DOCUMENT = 10  # passages
 WIDTH = 8  # numbers in a vector
-ASKED = 100  # questions of each kind
+QUESTIONS = 100  # questions of each kind
 OWN = 0.04  # of the words are drawn from the endless list
 
 
@@ -112,13 +112,13 @@ def questions(texts: Sequence[str], language: Language) -> dict[str, list[str]]:
     chance = random.Random(3)
     if language.letters:
         cuts = {"2 words": 2 * language.letters, "5 words": 5 * language.letters, "10 words": 10 * language.letters}
-        return {kind: [_stretch(chance, texts, letters) for _ in range(ASKED)] for kind, letters in cuts.items()}
+        return {kind: [_stretch(chance, texts, letters) for _ in range(QUESTIONS)] for kind, letters in cuts.items()}
     having = Counter(word for text in texts for word in set(content_words(text)))
     rare = [word for word, count in having.items() if 2 <= count < max(3, len(texts) / 500)]
     common = [word for word, _ in having.most_common(50)]
-    ordinary = [content_words(text) for text in chance.sample(list(texts), ASKED)]
+    ordinary = [content_words(text) for text in chance.sample(list(texts), QUESTIONS)]
     return {
-        "2 rare words": [" ".join(chance.sample(rare, 2)) for _ in range(ASKED)],
+        "2 rare words": [" ".join(chance.sample(rare, 2)) for _ in range(QUESTIONS)],
         "5 ordinary words": [" ".join(chance.sample(words, 5)) for words in ordinary],
         "10 words, 4 of the commonest": [" ".join(chance.sample(words, 6) + chance.sample(common, 4)) for words in ordinary],
     }
@@ -142,21 +142,21 @@ def measure(name: str, passages: int, folder: Path) -> None:
                 characters += len(document.text.encode())
                 stored.append(document.id_)
                 started = time.process_time()
-                store.put(document, nodes)
+                store.upsert(document, nodes)
                 building += time.process_time() - started
         print(f"{name}: {passages:,} passages, built in {building:.1f} s")
-        asked = questions(sample, language)
+        by_kind = questions(sample, language)
         store = DiskStore(database, vectors=folder / "vectors")
         started = time.process_time()
-        store.keyword_search(asked[next(iter(asked))][0], 10)
+        store.keyword_search(by_kind[next(iter(by_kind))][0], 10)
         print(f"    first question{1000 * (time.process_time() - started):25.1f} ms")
-        for kind, each in asked.items():
-            times = [_timed(store, question) for question in each]
+        for kind, each in by_kind.items():
+            times = [_milliseconds(store, question) for question in each]
             print(f"    {kind:30} p50 {statistics.median(times):6.1f} ms  p95 {sorted(times)[int(0.95 * len(times))]:6.1f} ms")
         print_sizes(folder / "library.db", characters)
         started = time.process_time()
         for document, nodes in documents(text, 1000 * PER_DOCUMENT):
-            store.put(document, nodes)
+            store.upsert(document, nodes)
         print(f"    1,000 documents more, each for itself: {time.process_time() - started:.1f} s")
         started = time.process_time()
         for id_ in stored[:: max(len(stored) // 100, 1)][:100]:
@@ -165,7 +165,7 @@ def measure(name: str, passages: int, folder: Path) -> None:
         store.close()
 
 
-def _timed(store: DiskStore, question: str) -> float:
+def _milliseconds(store: DiskStore, question: str) -> float:
     """Milliseconds."""
     started = time.process_time()
     store.keyword_search(question, 10)
@@ -190,9 +190,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How fast and how large keyword search of the disk store is.")
     parser.add_argument("--passages", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--languages", nargs="+", choices=LANGUAGES, default=list(LANGUAGES))
-    given = parser.parse_args()
-    for name in given.languages:
-        for passages in given.passages:
+    options = parser.parse_args()
+    for name in options.languages:
+        for passages in options.passages:
             with tempfile.TemporaryDirectory() as folder:
                 measure(name, passages, Path(folder))
 

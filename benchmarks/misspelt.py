@@ -1,12 +1,12 @@
-"""How well questions with a slip of the keyboard are answered, beside the same questions as they are.
+"""How well questions with a typing error are answered, compared with the correct questions.
 
     python -m benchmarks.misspelt
     python -m benchmarks.misspelt --forms
 
-Of each question of squad2_500 and clapnq_dev in ../shared/data one word of five letters or more, never its first letter, has
-two letters in the wrong order, one left out, one twice or another in its place. With --forms, of the questions that hold a form
-of an irregular word, such as "written", each has another in its place. Passages and answers are the application's, without a
-language model. "taken for misspelt": questions of which a word was taken for another.
+In each question of squad2_500 and clapnq_dev in ../shared/data one word of at least five letters gets an error after its first
+letter: two letters swapped, one missing, one doubled, or one replaced. With --forms, a form of an irregular word, such as
+"written", is replaced by another. Passages and answers are the application's, without a language model. "corrected":
+questions in which the application has corrected a word.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets.data_set import read_data_set
-from benchmarks.datasets.index import indexed
+from benchmarks.datasets.index import open_index
 from benchmarks.datasets.settings import setting_of
 from benchmarks.datasets.token_overlap import token_recall
 from benchmarks.reader import DATA, WORK
@@ -40,28 +40,28 @@ _WORD = re.compile(r"\b[^\W\d_]{5,}\b")
 _WORD_OR_SHORT = re.compile(r"\b[^\W\d_]+\b")
 
 
-def misspelt(question: str, chance: random.Random) -> str:
+def misspell(question: str, chance: random.Random) -> str:
     """With one slip; the question as it is where it has no word for it."""
-    words = [found for found in _WORD.finditer(question) if found[0].lower() not in STOP_WORDS]
+    words = [match for match in _WORD.finditer(question) if match[0].lower() not in STOP_WORDS]
     if not words:
         return question
-    found = chance.choice(words)
-    word, at = found[0], chance.randrange(1, len(found[0]) - 1)
+    match = chance.choice(words)
+    word, at = match[0], chance.randrange(1, len(match[0]) - 1)
     slips = (
         word[:at] + word[at + 1] + word[at] + word[at + 2 :],
         word[:at] + word[at + 1 :],
         word[:at] + word[at] + word[at:],
         word[:at] + chance.choice(ascii_lowercase) + word[at + 1 :],
     )
-    return question[: found.start()] + chance.choice(slips) + question[found.end() :]
+    return question[: match.start()] + chance.choice(slips) + question[match.end() :]
 
 
 def in_another_form(question: str, chance: random.Random) -> str | None:
     """With another form of one irregular word; None where it has none."""
-    found = [found for found in _WORD_OR_SHORT.finditer(question) if found[0].lower() in FORMS]
-    if not found:
+    matches = [matches for matches in _WORD_OR_SHORT.finditer(question) if matches[0].lower() in FORMS]
+    if not matches:
         return None
-    one = chance.choice(found)
+    one = chance.choice(matches)
     return question[: one.start()] + chance.choice(FORMS[one[0].lower()]) + question[one.end() :]
 
 
@@ -76,30 +76,30 @@ def _forms() -> dict[str, list[str]]:
 FORMS = _forms()
 
 
-def measured(name: str, change: Callable[[str, random.Random], str | None], embedder: HuggingFaceEmbedding, work: Path) -> None:
+def measure(name: str, change: Callable[[str, random.Random], str | None], embedder: HuggingFaceEmbedding, work: Path) -> None:
     setting, data_set, chance = setting_of("default"), read_data_set(DATA / name), random.Random(7)
     reader = ExtractiveLLM(embedder)
     rows: dict[str, list[dict[str, Any]]] = {"as they are": [], "changed": []}
-    with indexed(data_set, setting, work, print, embedder) as opened:
+    with open_index(data_set, setting, work, print, embedder) as opened:
         for trial in data_set.trials:
             changed = change(trial.question.text, chance)
             if changed is None:
                 continue
             for how, question in zip(rows, (trial.question.text, changed), strict=True):
                 ask = replace(setting.ask, question=question, chat_mode=None)
-                found = plan_retrieval(ask, opened.library.store, embedder)
-                said = "".join(answer(ask, (), llm=reader, plan=found))
+                plan = plan_retrieval(ask, opened.library.store, embedder)
+                text = "".join(answer(ask, (), llm=reader, plan=plan))
                 with span("query") as root:
-                    hits = found.passages(question)
+                    hits = plan.passages(question)
                 own = [hit.node.ref_doc_id for hit in hits[:1] if trial.grades.get(str(hit.node.ref_doc_id))]
                 answers = tuple(trial.question.answers)
                 rows[how].append(
                     {
                         "own passage first": bool(own) if answers else None,
-                        "tokens in the answer": token_recall(said, answers) if answers else None,
-                        "answerable refused": is_refusal(said) if answers else None,
-                        "unanswerable refused": None if answers else is_refusal(said),
-                        "taken for misspelt": any("meant" in step.facts for step in root.named("retrieve")),
+                        "tokens in the answer": token_recall(text, answers) if answers else None,
+                        "answerable refused": is_refusal(text) if answers else None,
+                        "unanswerable refused": None if answers else is_refusal(text),
+                        "corrected": any("meant" in step.facts for step in root.spans("retrieve")),
                     }
                 )
     title = f"{name}, {len(rows['changed'])} questions"
@@ -111,12 +111,12 @@ def measured(name: str, change: Callable[[str, random.Random], str | None], embe
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, default=WORK, help="where indexes are kept, as for lectern eval")
+    parser.add_argument("--work", type=Path, default=WORK, help="cache of indexes, as for lectern eval")
     parser.add_argument("--forms", action="store_true", help="another form of an irregular word in place of a slip")
-    given = parser.parse_args()
+    options = parser.parse_args()
     embedder = HuggingFaceEmbedding()
     for name in SETS:
-        measured(name, in_another_form if given.forms else misspelt, embedder, given.work)
+        measure(name, in_another_form if options.forms else misspell, embedder, options.work)
 
 
 if __name__ == "__main__":

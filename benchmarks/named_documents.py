@@ -1,24 +1,22 @@
-"""Questions that name what a document is about, which the document does not say, but its file's name does: an essay that says
-"I", a sheet that says "it".
+"""Questions that name the subject of a document which only its file name has, such as an essay that says "I".
 
     python -m benchmarks.named_documents ../shared/data/squad2_500
 
-Made of a data set of paragraphs: of each, a name in one of its questions becomes "it" in the text, and the name of the file.
-Each half of the questions on its own, those whose id has an even CRC-32 first.
+From a data set of paragraphs: a name in a question becomes "it" in the text, and the name of the file. The halves of the
+questions are measured separately; the development half has ids with an even CRC-32.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reader import lines
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.schema import Ask
@@ -31,9 +29,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("data_set", type=Path)
     data_set = parser.parse_args().data_set
-    texts = {one["_id"]: one["text"] for one in _lines(data_set / "corpus.jsonl")}
+    texts = {one["_id"]: one["text"] for one in lines(data_set / "corpus.jsonl")}
     names: dict[str, str] = {}
-    questions = [one for one in _lines(data_set / "qa.jsonl") if _named(one, texts, names)]
+    questions = [one for one in lines(data_set / "qa.jsonl") if _names_document(one, texts, names)]
     with tempfile.TemporaryDirectory() as folder:
         library = Library.open(Path(folder))
         read(library, texts, names)
@@ -42,16 +40,12 @@ def main() -> None:
         library.close()
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    yield from map(json.loads, path.read_text("utf-8").splitlines())
-
-
-def _named(asked: dict[str, Any], texts: dict[str, str], names: dict[str, str]) -> bool:
+def _names_document(row: dict[str, Any], texts: dict[str, str], names: dict[str, str]) -> bool:
     """Whether the question says the name of its document, of which the first question with one decides."""
-    document = asked["doc_ids"][0]
-    for found in NAME.findall(asked["question"]):
-        name = found.removesuffix("'s")
-        answers = any(name in answer or answer in name for answer in asked["answers"])
+    document = row["doc_ids"][0]
+    for match in NAME.findall(row["question"]):
+        name = match.removesuffix("'s")
+        answers = any(name in answer or answer in name for answer in row["answers"])
         if re.search(rf"\b{re.escape(name)}\b", texts[document]) and not answers and names.setdefault(document, name) == name:
             return True
     return False
@@ -70,16 +64,16 @@ def read(library: Library, texts: dict[str, str], names: dict[str, str]) -> None
 
 
 def measure(half: str, library: Library, questions: list[dict[str, Any]]) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for one in questions:
-        said = str(library.answer(Ask(one["question"], chat_mode=None)).whole())
+        text = str(library.answer(Ask(one["question"], chat_mode=None)).whole())
         kind = "answerable" if one["answers"] else "unanswerable"
-        found[kind] += 1
-        found[f"{kind}, refused"] += is_refusal(said)
-        found["answerable, right"] += any(answer.lower() in said.lower() for answer in one["answers"])
+        counts[kind] += 1
+        counts[f"{kind}, refused"] += is_refusal(text)
+        counts["answerable, right"] += any(answer.lower() in text.lower() for answer in one["answers"])
     for name in ("answerable, right", "answerable, refused", "unanswerable, refused"):
-        of = found[name.partition(",")[0]]
-        print(f"{half}: {name} {found[name] / max(of, 1):.3f} of {of}")
+        of = counts[name.partition(",")[0]]
+        print(f"{half}: {name} {counts[name] / max(of, 1):.3f} of {of}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Reads 312 files that are good, broken, locked, scanned or made to do harm, and says which are not as expected.
+"""Reads 312 files that are good, damaged, protected, scanned or malicious, and reports unexpected results.
 
     python -m benchmarks.nasty [folder] [--without-ocr]
 
-One line for each file that is not as expected, then how many of each kind are. The files are ../shared/data/nasty; each line
-of its manifest.jsonl says what to expect of one. They are read in one child process, which tells when any other file is
-opened or anything is connected to.
+Prints one line for each unexpected result, then the counts of each kind. The files are ../shared/data/nasty; each line of its
+manifest.jsonl has the expectations for one. They are read in one child process, which reports when another file is opened or a
+connection is made.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ragcore.readers.registry import read_file, suffix_of
 from ragcore.readers.zip.archive import unpack
 
 FILES = Path(__file__).parents[2] / "shared" / "data" / "nasty"
-WORDS = 0.95  # of the words of a file that must be found
-SECONDS = 60.0  # of processor time for one file
+MIN_WORDS_SHARE = 0.95  # of the expected words of a file
+MAX_SECONDS = 60.0  # of processor time for one file
 TEXT = ("text", "text_short", "text_unverified", "encrypted_then_text")
 PASSWORDS = {  # which the manifest lacks; it says of the first two that they open without
     "pdf_encrypted/r5-user-password.pdf": "asdfzxcv",
@@ -43,7 +43,7 @@ PASSWORDS = {  # which the manifest lacks; it says of the first two that they op
 
 @dataclass
 class Outcome:
-    """What became of a file: its text, or the error; in `locked` what it said without the password that it has."""
+    """The result of a file: its text, or the error. `locked`: the error without its password."""
 
     text: str = ""
     error: str = ""
@@ -75,10 +75,10 @@ def outcomes(files: list[dict[str, Any]], folder: Path = FILES, *, ocr: bool = T
         env=environment,
         check=False,
     )
-    found = [Outcome(**json.loads(line)) for line in done.stdout.splitlines()]
-    if len(found) < len(files):
-        raise RuntimeError(f"{files[len(found)]['file']} ended the reader: {done.stderr[-2000:]}")
-    return found
+    results = [Outcome(**json.loads(line)) for line in done.stdout.splitlines()]
+    if len(results) < len(files):
+        raise RuntimeError(f"{files[len(results)]['file']} ended the reader: {done.stderr[-2000:]}")
+    return results
 
 
 def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> str:
@@ -86,7 +86,7 @@ def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> st
     name = Path(file["file"]).name
     if outcome.touched:
         return f"touched {outcome.touched}"
-    if outcome.seconds > SECONDS:
+    if outcome.seconds > MAX_SECONDS:
         return f"took {outcome.seconds:.0f} seconds"
     if outcome.error and not issubclass(getattr(ragcore.errors, outcome.error, int), UnreadableFileError):
         return f"{outcome.error}: {outcome.what}"
@@ -98,21 +98,21 @@ def complaint(file: dict[str, Any], outcome: Outcome, *, ocr: bool = True) -> st
         return f"does not ask for a password: {outcome.locked or 'it opened without'}"
     if _password(file) and outcome.error and file["expect"] != "empty":
         return f"does not open with its password: {outcome.what}"
-    return _unexpected(file, outcome, ocr)
+    return _complaint_about_text(file, outcome, ocr)
 
 
-def _unexpected(file: dict[str, Any], outcome: Outcome, ocr: bool) -> str:
+def _complaint_about_text(file: dict[str, Any], outcome: Outcome, ocr: bool) -> str:
     missing = [word for word in file["must_words"] if _plain(word) not in _plain(outcome.text)]
-    lost = len(missing) > (1 - WORDS) * len(file["must_words"])
+    lost = len(missing) > (1 - MIN_WORDS_SHARE) * len(file["must_words"])
     if file["expect"] in TEXT and lost:
         return f"lacks {len(missing)} of {len(file['must_words'])} words ({', '.join(missing[:5])}) {outcome.what}"
-    harmless = (file["must_words"] and not lost) or len(outcome.text) <= file["size"]
-    if file["expect"] == "bomb" and not outcome.error and not harmless:
+    escape_formula = (file["must_words"] and not lost) or len(outcome.text) <= file["size"]
+    if file["expect"] == "bomb" and not outcome.error and not escape_formula:
         return f"gave {len(outcome.text):,} characters and no error"
     if file["expect"] == "encrypted" and not _password(file) and not outcome.error:
         return "opened without a password"
     if file["expect"] == "archive" and outcome.error and ".zip" not in outcome.what + outcome.hint:
-        return f"does not say which archives are taken: {outcome.what}"
+        return f"does not say which archives are supported: {outcome.what}"
     if file["category"] == "pdf_scanned" and ocr and outcome.error:
         return f"was not recognised: {outcome.what}"
     return ""
@@ -193,9 +193,9 @@ def main() -> None:
     ocr = "--without-ocr" not in sys.argv
     files = manifest(folder)
     began = time.monotonic()
-    found = outcomes(files, folder, ocr=ocr)
+    results = outcomes(files, folder, ocr=ocr)
     good: Counter[str] = Counter()
-    for file, outcome in zip(files, found, strict=True):
+    for file, outcome in zip(files, results, strict=True):
         wrong = complaint(file, outcome, ocr=ocr)
         good[file["expect"]] += not wrong
         if wrong:
@@ -203,7 +203,7 @@ def main() -> None:
     print(f"\n{sum(good.values())} of {len(files)} files as expected, in {time.monotonic() - began:.0f} s:")
     for kind, count in sorted(Counter(file["expect"] for file in files).items()):
         print(f"  {kind:20} {good[kind]:3} of {count}")
-    slowest = max(zip(found, files, strict=True), key=lambda each: each[0].seconds)
+    slowest = max(zip(results, files, strict=True), key=lambda each: each[0].seconds)
     print(f"slowest: {slowest[1]['file']}, {slowest[0].seconds:.1f} s of processor time")
 
 

@@ -1,11 +1,11 @@
-"""How the disk store grows, from a thousand passages to a million; draws docs/scaling.svg and prints the table.
+"""How the disk store grows, from a thousand passages to a million. Draws docs/scaling.svg and prints the table.
 
     OMP_NUM_THREADS=1 python -m benchmarks.scaling [--embeddings ROWS.npy] [--words] [--sizes 1000 10000 ...]
 
-The first vectors are embeddings of real passages, made by the bundled model unless a file of them is given; the others are
-mixes of two of these with a little noise, and the questions are real ones held back. One library grows through all sizes;
-building is one process, and at each size another opens it, asks, and ends. `--words` has words collected and asked for too,
-which takes most of the time of building. Needs about 3 kB of disk a passage.
+The first vectors are embeddings of real passages, from a file or by the bundled model. The others are mixtures of two of these
+with a little noise; the questions are real ones that are not in the store. One library grows through all sizes: one process
+builds it, and at each size another opens it, searches, and ends. `--words` also indexes and searches keywords, which takes most
+of the time of building. Needs about 3 kB of disk per passage.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from ragcore.vector_stores.search import nearest
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "scaling.svg"
 SIZES = (1_000, 10_000, 100_000, 300_000, 1_000_000)
-BLOCK = 1_000  # vectors made at a time
-REAL = 2_000  # passages embedded when no file is given
+BLOCK = 1_000  # vectors that are generated at a time
+REAL = 2_000  # passages that are embedded if there is no file
 QUESTIONS = 200
 RECALL_QUESTIONS = 50
 TOP = 10
-AT_ONCE = 50  # documents stored in one transaction
+BATCH = 50  # documents in one transaction
 WORDS = "what is the effect of treatment on growth", "patients with acute disease", "pressure at high speed"
 
 
-def embedded() -> Any:
+def embed_texts() -> Any:
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
     return HuggingFaceEmbedding().embed_passages(list(texts(REAL + QUESTIONS)))
@@ -68,34 +68,34 @@ def _store(folder: Path, words: bool) -> DiskStore:
 
 
 def build(folder: Path, real: Any, first: int, count: int, words: bool) -> dict[str, float]:
-    """Seconds to store `count` more passages, and whatever is on the disk then."""
+    """Stores `count` more passages. Returns the seconds, and the size on disk."""
     store, seconds = _store(folder, words), 0.0
     for start in range(first, first + count, BLOCK):
-        batch = list(_numbered(start, rows_of(real, start, BLOCK)))
-        for at in range(0, len(batch), AT_ONCE):
+        batch = list(_documents(start, rows_of(real, start, BLOCK)))
+        for at in range(0, len(batch), BATCH):
             began = time.process_time()
             with store._database.transaction():
-                for document, nodes in batch[at : at + AT_ONCE]:
-                    store.put(document, nodes)
+                for document, nodes in batch[at : at + BATCH]:
+                    store.upsert(document, nodes)
             seconds += time.process_time() - began
     store._database.shrink()
     return {"build s": seconds, "disk MB": store.bytes_on_disk() / 1e6}
 
 
-def _numbered(first: int, rows: Any) -> Iterator[tuple[Any, list[Any]]]:
+def _documents(first: int, rows: Any) -> Iterator[tuple[Any, list[Any]]]:
     yield from documents(rows, first // EACH)
 
 
 def serve(folder: Path, questions: Any, words: bool) -> dict[str, float]:
     clock = Clock()
 
-    def opened() -> Any:
+    def open_store() -> Any:
         store = _store(folder, words)
         store.search(questions[0], TOP)
         return store
 
     before = memory()["VmRSS"]
-    store = clock.time("open", opened)
+    store = clock.time("open", open_store)
     seconds = sorted(_seconds(lambda question=question: store.search(question, TOP)) for question in questions)
     figures = {
         "open + first ms": 1e3 * clock.figures["open"],
@@ -106,8 +106,8 @@ def serve(folder: Path, questions: Any, words: bool) -> dict[str, float]:
     }
     if words:
         store.keyword_search(WORDS[0], TOP)
-        asked = sorted(_seconds(lambda question=question: store.keyword_search(question, TOP)) for question in 7 * WORDS)
-        figures |= {"words p50 ms": 1e3 * statistics.median(asked), "words p95 ms": 1e3 * asked[int(0.95 * len(asked))]}
+        times = sorted(_seconds(lambda question=question: store.keyword_search(question, TOP)) for question in 7 * WORDS)
+        figures |= {"words p50 ms": 1e3 * statistics.median(times), "words p95 ms": 1e3 * times[int(0.95 * len(times))]}
     return figures
 
 
@@ -121,39 +121,39 @@ def recall(folder: Path, questions: Any, words: bool) -> dict[str, float]:
     """The share of the ten nearest of an exact search that the store finds."""
     (file,) = (folder / "vectors").glob("*.f32")
     rows = np.memmap(file, np.float32, "r").reshape(-1, DIMENSION)
-    store, found = _store(folder, words), 0
+    store, hits = _store(folder, words), 0
     for question in questions[:RECALL_QUESTIONS]:
         _, exact = nearest(rows, question, TOP)
-        found += sum((hit.score or 0) >= exact[-1] - 1e-6 for hit in store.search(question, TOP))
-    return {"recall@10": found / RECALL_QUESTIONS / TOP}
+        hits += sum((hit.score or 0) >= exact[-1] - 1e-6 for hit in store.search(question, TOP))
+    return {"recall@10": hits / RECALL_QUESTIONS / TOP}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--embeddings", type=Path, help="rows of 384 numbers, of length 1; the last 200 are asked")
+    parser.add_argument("--embeddings", type=Path, help="rows of 384 numbers, of length 1; the last 200 are the questions")
     parser.add_argument("--words", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--step", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.step:
-        print(json.dumps(_step(given.folder, np.load(given.embeddings, mmap_mode="r"), given.words, *given.step)))
+    options = parser.parse_args()
+    if options.step:
+        print(json.dumps(_step(options.folder, np.load(options.embeddings, mmap_mode="r"), options.words, *options.step)))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = np.load(given.embeddings) if given.embeddings else embedded()
+        rows = np.load(options.embeddings) if options.embeddings else embed_texts()
         real = folder / "real.npy"
         np.save(real, rows)
         table: list[dict[str, float]] = []
-        for last, size in zip((0, *given.sizes), given.sizes, strict=False):
+        for last, size in zip((0, *options.sizes), options.sizes, strict=False):
             figures: dict[str, float] = {"passages": size}
             for step in (["build", str(last), str(size - last)], ["serve"], ["recall"]):
-                figures |= _in_its_own_process(step, folder, real, given.words)
+                figures |= _run_in_process(step, folder, real, options.words)
             figures["build s"] += table[-1]["build s"] if table else 0
             table.append(figures)
             print(", ".join(f"{name} {value:,.4g}" for name, value in figures.items()), file=sys.stderr, flush=True)
         _print(table, len(rows) - QUESTIONS)
-    PICTURE.write_text(_drawn(table), "utf-8")
+    PICTURE.write_text(_draw(table), "utf-8")
 
 
 def _step(folder: Path, rows: Any, words: bool, name: str, *numbers: str) -> dict[str, float]:
@@ -173,7 +173,7 @@ def _print(table: Sequence[dict[str, float]], real: int) -> None:
         print("| " + " | ".join(f"{value:,.0f}" if value >= 100 else f"{value:.3g}" for value in figures.values()) + " |")
 
 
-def _drawn(table: Sequence[dict[str, float]]) -> str:
+def _draw(table: Sequence[dict[str, float]]) -> str:
     sizes = [figures["passages"] for figures in table]
 
     def line(label: str, column: str, colour: str) -> Line:
@@ -194,7 +194,7 @@ def _drawn(table: Sequence[dict[str, float]]) -> str:
     return chart("passages", sizes, [Panel("Milliseconds", times), Panel("Size and building", sizes_on_disk)])
 
 
-def _in_its_own_process(step: list[str], folder: Path, real: Path, words: bool) -> dict[str, float]:
+def _run_in_process(step: list[str], folder: Path, real: Path, words: bool) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.scaling", "--folder", str(folder), "--embeddings", str(real)]
     command += ["--words"] if words else []
     out = subprocess.run([*command, "--step", *step], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout

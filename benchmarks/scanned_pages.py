@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 SIZE = (1654, 2339)  # pixels
 MARGIN = 160
-LATIN = ("LiberationSerif-Regular.ttf", "DejaVuSerif.ttf", "times.ttf", "Times New Roman.ttf")
-CHINESE = ("DroidSansFallbackFull.ttf", "NotoSansCJK-Regular.ttc", "wqy-microhei.ttc", "simsun.ttc", "PingFang.ttc")
+LATIN_FONTS = ("LiberationSerif-Regular.ttf", "DejaVuSerif.ttf", "times.ttf", "Times New Roman.ttf")
+CHINESE_FONTS = ("DroidSansFallbackFull.ttf", "NotoSansCJK-Regular.ttc", "wqy-microhei.ttc", "simsun.ttc", "PingFang.ttc")
 
 ENGLISH = """The cliff railway of Penrose Bay was opened in the spring of 1871. It has two cars on one cable, and the weight
 of the car that goes down pulls up the other. Water from the stream above the town fills a tank below the floor of the upper
@@ -42,10 +42,10 @@ CHINESE = """悬崖铁路于一八七一年春天开通。铁路有两辆车，�
 山上的溪水流入车厢地板下面的水箱。车到达海滩以后，水箱里的水排入大海，下一次旅程就可以开始了。
 建造铁路的女士一直住在车站旁边的塔楼里。她把铁路送给了城市，条件是七岁以下的孩子永远不用买票。
 每年夏天有九万名乘客乘坐这条铁路，五月的第一个星期日，第一辆车会用鲜花装饰。"""
-LEFT = """The first column tells of the harbour. Its oldest wall was built by monks who dried their fish on the warm stones.
+HARBOUR = """The first column tells of the harbour. Its oldest wall was built by monks who dried their fish on the warm stones.
 Later the town bought the wall and made it longer, so that ships with three masts could lie behind it in winter. A lamp was
 lit every evening by the keeper, whose house still stands at the end of the pier."""
-RIGHT = """The second column tells of the market. Farmers come on Tuesdays with apples, honey and wool, and stay until noon.
+MARKET = """The second column tells of the market. Farmers come on Tuesdays with apples, honey and wool, and stay until noon.
 Nobody may sell before the bell is rung. In the year of the great frost the bell cracked, and a new one was cast from the
 spoons and kettles of the whole town. It sounds a little higher than the old one."""
 TABLE = [
@@ -69,27 +69,27 @@ class ScannedPage:
 
 
 def scanned_pages(chinese_font: str | None = None) -> list[ScannedPage]:
-    """All ten; without a font that has Chinese characters, nine. OSError where no font for Latin letters is found."""
-    latin = _font(LATIN, 38)
+    """All ten; without a font that has Chinese characters, nine. OSError without a font for Latin letters."""
+    latin = _font(LATIN_FONTS, 38)
     pages = [
-        _page(name, _written(text, latin), text)
+        _page(name, _draw_text(text, latin), text)
         for name, text in (("English", ENGLISH), ("German", GERMAN), ("French", FRENCH), ("Spanish", SPANISH))
     ]
     with suppress(OSError):
-        pages.append(_page("Chinese", _written(CHINESE, _font((chinese_font or "", *CHINESE), 46)), CHINESE))
-    english = _written(ENGLISH, latin)
+        pages.append(_page("Chinese", _draw_text(CHINESE, _font((chinese_font or "", *CHINESE_FONTS), 46)), CHINESE))
+    english = _draw_text(ENGLISH, latin)
     return [
         *pages,
-        _page("two columns", _columns(latin), f"{LEFT} {RIGHT}"),
+        _page("two columns", _columns(latin), f"{HARBOUR} {MARKET}"),
         _page("table", _table(latin), " ".join(cell for row in TABLE for cell in row)),
         _page("skewed by 2 degrees", _noisy(english.rotate(2, fillcolor=255, resample=Image.Resampling.BICUBIC)), ENGLISH),
-        _page("photograph", _photographed(english), ENGLISH),
+        _page("photograph", _photograph(english), ENGLISH),
         _page("on its side", english.transpose(Image.Transpose.ROTATE_90), ENGLISH),
     ]
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """What is counted: words without the punctuation around them, in Chinese each character."""
+    """The words without the punctuation around them; in Chinese each character."""
     if any("\u4e00" <= sign <= "\u9fff" for sign in text):
         return tuple(sign for sign in text if sign.isalnum())
     return tuple(word for each in text.split() if (word := each.strip(".,:;!?¡¿|'\"()")))
@@ -105,16 +105,16 @@ def _font(names: Sequence[str], size: int) -> ImageFont.FreeTypeFont:
             return ImageFont.truetype(name, size)
         except OSError:
             continue
-    raise OSError(f"none of the fonts {', '.join(names)} was found")
+    raise OSError(f"none of the fonts {', '.join(names)} is installed")
 
 
-def _written(text: str, font: ImageFont.FreeTypeFont) -> Image.Image:
+def _draw_text(text: str, font: ImageFont.FreeTypeFont) -> Image.Image:
     paper = Image.new("L", SIZE, 255)
     _write(paper, text, font, MARGIN, 200, SIZE[0] - 2 * MARGIN)
     return paper
 
 
-def _write(paper: Image.Image, text: str, font: ImageFont.FreeTypeFont, left: int, top: int, width: int) -> None:
+def _write(paper: Image.Image, text: str, font: ImageFont.FreeTypeFont, x: int, top: int, width: int) -> None:
     pen = ImageDraw.Draw(paper)
     spaced = text[0] < "\u4e00"
     line, space = "", " " if spaced else ""
@@ -123,15 +123,15 @@ def _write(paper: Image.Image, text: str, font: ImageFont.FreeTypeFont, left: in
         if word and pen.textlength(longer, font=font) <= width:
             line = longer
             continue
-        pen.text((left, top), line, font=font, fill=20)
+        pen.text((x, top), line, font=font, fill=20)
         line, top = word, top + round(1.4 * font.size)
 
 
 def _columns(font: ImageFont.FreeTypeFont) -> Image.Image:
     paper = Image.new("L", SIZE, 255)
     width = (SIZE[0] - 2 * MARGIN - 80) // 2
-    _write(paper, LEFT, font, MARGIN, 300, width)
-    _write(paper, RIGHT, font, MARGIN + width + 80, 300, width)
+    _write(paper, HARBOUR, font, MARGIN, 300, width)
+    _write(paper, MARKET, font, MARGIN + width + 80, 300, width)
     return paper
 
 
@@ -150,8 +150,8 @@ def _noisy(paper: Image.Image) -> Image.Image:
     return Image.blend(paper.filter(ImageFilter.GaussianBlur(0.8)), grain, 0.12)
 
 
-def _photographed(paper: Image.Image) -> Image.Image:
-    """Held at a slant, lit from one side, a little out of focus, on a dark table."""
+def _photograph(paper: Image.Image) -> Image.Image:
+    """As in a photograph: at an angle, lit from one side, a little out of focus, on a dark table."""
     width, height = paper.size
     corners = (-90, -60, -140, height + 90, width + 60, height + 150, width + 110, -120)  # from the top left, counterclockwise
     sheet = paper.transform(paper.size, Image.Transform.QUAD, corners, Image.Resampling.BICUBIC, fillcolor=70)

@@ -1,11 +1,11 @@
-"""How well the sentence check tells what a passage says from what it does not.
+"""How well the sentence check separates what a passage says from what it does not.
 
-    python -m benchmarks.sentence_check             # the figures of the held-out half
-    python -m benchmarks.sentence_check --fit       # fits weights and limits anew on the other half
+    python -m benchmarks.sentence_check             # the figures of the validation half
+    python -m benchmarks.sentence_check --fit       # fits weights and limits on the development half
 
-Made from ../shared/data/clapnq_dev: each sentence of a gold answer is held against its own passage, which says it, and against
-passages that do not: one drawn by lot, the one that the words of the question find next, and its own with the sentence
-falsified: another number, another name, or a "not". A question belongs to the half that the hash of its id says.
+From ../shared/data/clapnq_dev: each sentence of a gold answer is compared with its own passage, which says it, and with others
+that do not: a random one, the next best for the question, and its own passage with a falsified sentence: another number,
+another name, or a "not". The hash of its id decides about the half of a question.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ragcore.text.keywords import content_words
 
 FOLDER = DATA / "clapnq_dev"
 RIDGE = 0.002
-DOUBTED = 0.1  # share of what is said that may fall short of supported
-PASSED = 0.05  # share of what another passage says nothing of that may pass for weak
-RESAMPLED = 1000
-KINDS = ("drawn by lot", "found next", "number", "name", "not")
+MAX_DOUBTED = 0.1  # share of true sentences that may be less than supported
+MAX_PASSED = 0.05  # share of sentences about another passage that may be weak
+RESAMPLES = 1000
+KINDS = ("random", "next best", "number", "name", "not")
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Case:
 def cases() -> list[Case]:
     check, lot = SentenceCheck(HuggingFaceEmbedding()), random.Random(0)
     corpus = {item["_id"]: item["text"] for item in lines(FOLDER / "corpus.jsonl")}
-    asked = [item for item in lines(FOLDER / "qa.jsonl") if item["answers"] and item["doc_ids"]]
+    items = [item for item in lines(FOLDER / "qa.jsonl") if item["answers"] and item["doc_ids"]]
     texts, ids = list(corpus.values()), list(corpus)
     terms = [Counter(content_words(text)) for text in texts]
     names = sorted({name for text in texts for name in NAME.findall(text)})
-    found: list[Case] = []
-    for item in asked:
+    results: list[Case] = []
+    for item in items:
         own = {str(each) for each in item["doc_ids"]}
         passage = "\n\n".join(corpus[each] for each in item["doc_ids"])
         ranked = np.argsort(-bm25(set(content_words(item["question"])), terms), kind="stable")
@@ -66,14 +66,14 @@ def cases() -> list[Case]:
         for _, end, claim, _ in claims(item["answers"][0]):
             if claims_nothing(claim, item["answers"][0][end:]):
                 continue
-            against = [("own", claim, passage), ("drawn by lot", claim, other), ("found next", claim, next_best)]
-            against += [(kind, false, passage) for kind, false in falsified(claim, passage, names, lot)]
-            for kind, said, text in against:
-                found.append(Case(item["id"], kind, check.measure(said, text)))
-    return found
+            against = [("own", claim, passage), ("random", claim, other), ("next best", claim, next_best)]
+            against += [(kind, false, passage) for kind, false in falsify(claim, passage, names, lot)]
+            for kind, statement, text in against:
+                results.append(Case(item["id"], kind, check.measure(statement, text)))
+    return results
 
 
-def falsified(claim: str, passage: str, names: Sequence[str], lot: random.Random) -> Iterator[tuple[str, str]]:
+def falsify(claim: str, passage: str, names: Sequence[str], lot: random.Random) -> Iterator[tuple[str, str]]:
     """The claim with one thing changed, where it has such a thing."""
     if number := re.search(r"\d+", claim):
         other = str(int(number.group()) + lot.randint(1, 9))
@@ -89,14 +89,14 @@ def falsified(claim: str, passage: str, names: Sequence[str], lot: random.Random
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}")
 
 
-def fit(some: Sequence[Case]) -> None:
-    """Logistic regression in which what is said weighs as much as all that is not."""
+def fit(cases_: Sequence[Case]) -> None:
+    """Logistic regression. The true sentences have the same weight as all others together."""
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    rows = np.array([case.measured for case in some])
-    right = np.array([case.kind == "own" for case in some])
-    sizes = Counter(case.kind for case in some)
-    share = np.array([(1.0 if case.kind == "own" else PART[case.kind]) / sizes[case.kind] for case in some])
+    rows = np.array([case.measured for case in cases_])
+    right = np.array([case.kind == "own" for case in cases_])
+    sizes = Counter(case.kind for case in cases_)
+    share = np.array([(1.0 if case.kind == "own" else PART[case.kind]) / sizes[case.kind] for case in cases_])
     middle, spread = rows.mean(axis=0), rows.std(axis=0)
     scaled = np.column_stack([(rows - middle) / spread, np.ones(len(rows))])
     sign = np.where(right, 1.0, -1.0)
@@ -107,19 +107,19 @@ def fit(some: Sequence[Case]) -> None:
         slope = -share * sign / (1 + np.exp(margin))
         return float(share @ np.logaddexp(0, -margin) + penalty @ weights), scaled.T @ slope + 2 * penalty
 
-    found = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B").x
-    weights = found[:-1] / spread
-    bias = float(found[-1] - weights @ middle)
+    solution = minimize(loss, np.zeros(scaled.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = solution[:-1] / spread
+    bias = float(solution[-1] - weights @ middle)
     odds = rows @ weights + bias
     for name, value in zip(FEATURES, weights, strict=True):
         print(f"{name:18s} {value:8.3f}")
-    others = odds[[case.kind in KINDS[:2] for case in some]]
+    others = odds[[case.kind in KINDS[:2] for case in cases_]]
     print("WEIGHTS = (" + ", ".join(f"{value:.3f}" for value in weights) + ")")
     print(f"BIAS = {bias:.3f}")
-    print(f"SUPPORTED, WEAK = {np.quantile(odds[right], DOUBTED):.2f}, {np.quantile(others, 1 - PASSED):.2f}")
+    print(f"SUPPORTED, WEAK = {np.quantile(odds[right], MAX_DOUBTED):.2f}, {np.quantile(others, 1 - MAX_PASSED):.2f}")
 
 
-PART = {"drawn by lot": 0.3, "found next": 0.3, "number": 0.15, "name": 0.15, "not": 0.1}
+PART = {"random": 0.3, "next best": 0.3, "number": 0.15, "name": 0.15, "not": 0.1}
 
 
 def report(some: Sequence[Case]) -> None:
@@ -139,14 +139,14 @@ def report(some: Sequence[Case]) -> None:
 def interval(positive: npt.NDArray[np.float64], negative: npt.NDArray[np.float64]) -> tuple[float, float]:
     """The middle 95% of the AUCs of sets drawn anew from these, with replacement (Efron 1979)."""
     random_ = np.random.default_rng(0)
-    drawn = [auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative))) for _ in range(RESAMPLED)]
+    drawn = [auroc(random_.choice(positive, len(positive)), random_.choice(negative, len(negative))) for _ in range(RESAMPLES)]
     return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
 
 
-def bm25(asked: set[str], documents: Sequence[Counter[str]]) -> npt.NDArray[np.float64]:
+def bm25(terms: set[str], documents: Sequence[Counter[str]]) -> npt.NDArray[np.float64]:
     lengths = np.array([words.total() for words in documents])
     scores = np.zeros(len(documents))
-    for term in sorted(asked):
+    for term in sorted(terms):
         count = np.array([words[term] for words in documents], dtype=np.float64)
         holding = np.count_nonzero(count)
         idf = np.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
@@ -162,11 +162,11 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fit", action="store_true", help="fit the weights and the limits")
-    found = cases()
+    all_cases = cases()
     if parser.parse_args().fit:
-        fit([case for case in found if case.development])
+        fit([case for case in all_cases if case.development])
         return
-    report([case for case in found if not case.development])
+    report([case for case in all_cases if not case.development])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Keeping and searching vectors, side by side with llama-index-core: the same passages and vectors, the same machine.
+"""Storing and searching vectors, compared with llama-index-core: the same passages and vectors, the same machine.
 
     OMP_NUM_THREADS=1 python -m benchmarks.stores [--rounds N]
 
-Each step of each side runs in a process of its own, in turns; the figures are medians of CPU seconds, imports left out.
-Embeddings are given, so that no model is in the figures. What would take the peer very long is measured at a smaller size, and
-the row says so. Bytes and memory are ours alone, beside what is allowed them.
+Each step of each side runs in its own process, in turns. The figures are medians of CPU seconds without imports. Embeddings
+are generated, so that no model is in the figures. What would take the peer very long is measured at a smaller size, as its row
+says. Bytes and memory are only ours, with their limits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.passages import DIMENSION, EACH, LENGTH, documents, vectors
 
 SMALL, LARGE = 20_000, 100_000
 INSERTS = 1000
-THEIR_INSERTS = 2  # kept after half of INSERTS, where one takes what all take on average
+THEIR_INSERTS = 2  # measured after half of INSERTS, where one takes the average time of all
 TOP = 10
 QUERIES = 20
 
@@ -33,7 +33,7 @@ PERSIST_AGAIN = f"persist again after one insert into {SMALL:,}"
 OPEN = f"open {SMALL:,} and answer the first query"
 TOP_SMALL = f"top-10 of {SMALL:,}"
 TOP_LARGE = f"top-10 of {LARGE:,}"
-INSERT = f"insert {INSERTS:,} documents one by one, each kept"
+INSERT = f"insert {INSERTS:,} documents one by one, each persisted"
 ROWS = (PERSIST, PERSIST_AGAIN, OPEN, TOP_SMALL, TOP_LARGE, INSERT)
 
 T = TypeVar("T")
@@ -74,11 +74,11 @@ def our_build(folder: Path) -> dict[str, float]:
 def our_open(folder: Path) -> dict[str, float]:
     from ragcore import QueryBundle, StorageContext, load_index_from_storage
     from ragcore.embeddings.hashing import HashEmbedding
-    from ragcore.storage.disk import DiskStorage  # noqa: F401 - imports are left out
+    from ragcore.storage.disk import DiskStorage  # noqa: F401 - imports are not measured
 
     clock, model = Clock(), HashEmbedding()
     questions = [QueryBundle("", embedding=row) for row in vectors(QUERIES, seed=1)]
-    our_index(vectors(EACH)).as_retriever().retrieve(questions[0])  # which imports the rest
+    our_index(vectors(EACH)).as_retriever().retrieve(questions[0])  # imports the rest
 
     def answer() -> Any:
         context = StorageContext.from_defaults(persist_dir=folder / "small")
@@ -87,16 +87,16 @@ def our_open(folder: Path) -> dict[str, float]:
         return retriever
 
     retriever = clock.time(OPEN, answer)
-    asked = iter(questions)
-    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(asked)), repeat=QUERIES)
+    queries = iter(questions)
+    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(queries)), repeat=QUERIES)
     nodes = [node for _, nodes in documents(vectors(EACH, seed=2)) for node in nodes]
     context = StorageContext.from_defaults(persist_dir=folder / "small")
     index = load_index_from_storage(context, embed_model=model)
-    clock.time(PERSIST_AGAIN, lambda: index.insert_nodes(_renamed(nodes)))  # which keeps it
+    clock.time(PERSIST_AGAIN, lambda: index.insert_nodes(_rename(nodes)))  # which persists it
     return clock.figures
 
 
-def _renamed(nodes: list[Any]) -> list[Any]:
+def _rename(nodes: list[Any]) -> list[Any]:
     from dataclasses import replace
 
     return [replace(node, id_=f"new {node.id_}", ref_doc_id="new", prev_id=None, next_id=None) for node in nodes]
@@ -113,12 +113,12 @@ def our_fill(folder: Path) -> dict[str, float]:
     for half in halves:
         started = time.process_time()
         for document, nodes in half:
-            store.put(document, nodes)
+            store.upsert(document, nodes)
         seconds.append(time.process_time() - started)
     clock.figures |= {INSERT: sum(seconds), "second half over first": seconds[1] / seconds[0]}
     with store._database.transaction():
         for document, nodes in every:
-            store.put(document, nodes)
+            store.upsert(document, nodes)
     store._database.shrink()
     return clock.figures | {"bytes": store.bytes_on_disk(), "allowed": 4 * DIMENSION * LARGE + 1.5 * LENGTH * LARGE}
 
@@ -127,9 +127,9 @@ def our_serve(folder: Path) -> dict[str, float]:
     clock = Clock()
     before = memory()
     store = _our_store(folder / "large")
-    asked = iter(vectors(QUERIES + 1, seed=1))
-    store.search(next(asked), TOP)
-    clock.time(TOP_LARGE, lambda: store.search(next(asked), TOP), repeat=QUERIES)
+    queries = iter(vectors(QUERIES + 1, seed=1))
+    store.search(next(queries), TOP)
+    clock.time(TOP_LARGE, lambda: store.search(next(queries), TOP), repeat=QUERIES)
     after = memory()
     return clock.figures | {
         "peak": after["VmHWM"],
@@ -139,9 +139,9 @@ def our_serve(folder: Path) -> dict[str, float]:
 
 
 def our_bandwidth(folder: Path) -> dict[str, float]:
-    """Of one read of the large matrix: what numpy needs for it in memory, and an exact search for it on disk.
+    """The time to read the large matrix: for numpy in memory, and for an exact search on disk.
 
-    And what the store finds of what the exact search does, and how long the signs take where nothing is near.
+    Also the recall of the store, and its time for a question without near vectors.
     """
     from ragcore.vector_stores.search import nearest
 
@@ -155,13 +155,13 @@ def our_bandwidth(folder: Path) -> dict[str, float]:
     (file,) = (folder / "large" / "vectors").glob("*.f32")
     rows = np.memmap(file, np.float32, "r").reshape(-1, DIMENSION)
     clock.time("search", lambda: nearest(rows, query, TOP), repeat=QUERIES)
-    store, found = _our_store(folder / "large"), 0
+    store, hits = _our_store(folder / "large"), 0
     for question in questions:
         least = nearest(rows, question, TOP)[1][-1]
-        found += sum((hit.score or 0) >= least - 1e-6 for hit in store.search(question, TOP))
+        hits += sum((hit.score or 0) >= least - 1e-6 for hit in store.search(question, TOP))
     away = iter(vectors(QUERIES, seed=1, clusters=0))
     clock.time("nothing near", lambda: store.search(next(away), TOP), repeat=QUERIES)
-    return clock.figures | {"gigabytes": 4 * DIMENSION * LARGE / 1e9, "recall": found / QUERIES / TOP}
+    return clock.figures | {"gigabytes": 4 * DIMENSION * LARGE / 1e9, "recall": hits / QUERIES / TOP}
 
 
 def _our_store(folder: Path) -> Any:
@@ -224,8 +224,8 @@ def their_open(folder: Path) -> dict[str, float]:
         return index
 
     index = clock.time(OPEN, answer)
-    retriever, asked = index.as_retriever(similarity_top_k=TOP), iter(questions)
-    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(asked)), repeat=QUERIES)
+    retriever, queries = index.as_retriever(similarity_top_k=TOP), iter(questions)
+    clock.time(TOP_SMALL, lambda: retriever.retrieve(next(queries)), repeat=QUERIES)
     nodes = their_nodes(vectors(EACH, seed=2), "new ")
 
     def insert() -> None:
@@ -237,7 +237,7 @@ def their_open(folder: Path) -> dict[str, float]:
 
 
 def their_fill(folder: Path) -> dict[str, float]:
-    """Documents kept one by one: measured in the middle, where one takes what all take on average."""
+    """Documents persisted one by one: measured in the middle, where one takes the average time of all."""
     index = their_index(vectors(INSERTS * EACH // 2))
     batches = [their_nodes(vectors(EACH, seed=3 + number), f"{number} ") for number in range(THEIR_INSERTS)]
     started = time.process_time()
@@ -253,9 +253,9 @@ def their_serve(folder: Path) -> dict[str, float]:
 
     clock = Clock()
     retriever = their_index(vectors(LARGE)).as_retriever(similarity_top_k=TOP)
-    asked = iter([QueryBundle("", embedding=row.tolist()) for row in vectors(6, seed=1)])
-    retriever.retrieve(next(asked))
-    clock.time(TOP_LARGE, lambda: retriever.retrieve(next(asked)), repeat=5)
+    queries = iter([QueryBundle("", embedding=row.tolist()) for row in vectors(6, seed=1)])
+    retriever.retrieve(next(queries))
+    clock.time(TOP_LARGE, lambda: retriever.retrieve(next(queries)), repeat=5)
     return clock.figures | {"peak": memory()["VmHWM"]}
 
 
@@ -270,19 +270,19 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     measured: dict[str, list[dict[str, float]]] = {"our": [], "their": []}
-    for number in range(given.rounds):
+    for number in range(options.rounds):
         for side, rounds in measured.items():
             with tempfile.TemporaryDirectory() as folder:
                 figures: dict[str, float] = {}
                 steps = [*STEPS, "bandwidth"] if side == "our" else STEPS
                 for step in steps:
-                    figures |= _in_its_own_process(f"{side}_{step}", Path(folder))
+                    figures |= _run_in_process(f"{side}_{step}", Path(folder))
                 rounds.append(figures)
-        print(f"round {number + 1} of {given.rounds} is done", file=sys.stderr)
+        print(f"round {number + 1} of {options.rounds} is done", file=sys.stderr)
     us, them = (_medians(measured[side]) for side in ("our", "their"))
-    _print(us, them, given.rounds)
+    _print(us, them, options.rounds)
 
 
 def _print(us: Mapping[str, float], them: Mapping[str, float], rounds: int) -> None:
@@ -302,8 +302,8 @@ def _print(us: Mapping[str, float], them: Mapping[str, float], rounds: int) -> N
     )
     speeds = {row: us["gigabytes"] / us[row] for row in ("sum", "product", "search")}
     print(
-        f"Of the {TOP} nearest of {LARGE:,} by an exact search, {us['recall']:.1%} are found. A question that nothing is near"
-        f" takes {us['nothing near']:.5f}."
+        f"Of the {TOP} nearest of {LARGE:,} by an exact search, the store returns {us['recall']:.1%}. A question without near"
+        f" vectors takes {us['nothing near']:.5f}."
     )
     print(
         f"Exact search of {LARGE:,}: {speeds['search']:.1f} GB/s; numpy in memory: sum {speeds['sum']:.1f}, product"
@@ -315,7 +315,7 @@ def _medians(rounds: list[dict[str, float]]) -> dict[str, float]:
     return {row: float(np.median([figures[row] for figures in rounds])) for row in rounds[0]}
 
 
-def _in_its_own_process(step: str, folder: Path) -> dict[str, float]:
+def _run_in_process(step: str, folder: Path) -> dict[str, float]:
     import subprocess
 
     work = "import json, pathlib, sys; from benchmarks import stores; _, step, folder = sys.argv;"

@@ -1,7 +1,7 @@
-"""How good suggested questions are before they are checked: the share whose own document is among the first three passages that
-the library finds. And those that are suggested in the end.
+"""How good suggested questions are before they are checked: the share whose own document is among the first three passages of a
+search. Also prints the final suggestions.
 
-    python -m benchmarks.suggestions LIBRARY ...    # folders of libraries, with what is to be measured read
+    python -m benchmarks.suggestions LIBRARY ...    # folders of libraries whose files are read
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import argparse
 import time
 from pathlib import Path
 
-from lectern.ask.suggested_questions import NEAR, Candidate, candidates, is_near
+from lectern.ask.suggested_questions import MAX_RANK, Candidate, candidates, is_near
 from lectern.library import Library
 
-OF_EACH = 3  # questions of each document, the most telling ones
+MAX_PER_DOCUMENT = 3  # questions, the best ones
 
 
 def main() -> None:
@@ -27,24 +27,25 @@ def main() -> None:
 
 def measure(library: Library) -> None:
     documents = [document.id_ for document in library.store.documents()]
-    asked = {document: candidates(library.store, document)[:OF_EACH] for document in documents}
-    first = [questions[0] for questions in asked.values() if questions]
-    every = [question for questions in asked.values() for question in questions]
+    by_document = [
+        [Candidate(question, document) for question in candidates(library.store, document)[:MAX_PER_DOCUMENT]]
+        for document in documents
+    ]
+    first = [questions[0] for questions in by_document if questions]
+    every = [question for questions in by_document for question in questions]
     print(f"{library.folder.name}: {len(documents)} documents, {len(first)} with a question")
-    print(f"  first of each: {share(library, first)}; first {OF_EACH} of each: {share(library, every)}")
-    sentences = [question for question in every if question.rank[0] == 0]
-    print(f"  of sentences: {share(library, sentences)}")
+    print(f"  first of each: {share(library, first)}; first {MAX_PER_DOCUMENT} of each: {share(library, every)}")
     began = time.perf_counter()
-    made = library.suggestions.generate()
-    print(f"  suggested in {time.perf_counter() - began:.1f} s: {share(library, made)}")
-    for suggestion in made:
+    suggestions = library.suggestions.generate()
+    print(f"  suggested in {time.perf_counter() - began:.1f} s: {share(library, suggestions)}")
+    for suggestion in suggestions:
         print(f"    {suggestion.question}")
 
 
-def share(library: Library, asked: list[Candidate]) -> str:
-    retriever = library.retriever(NEAR)
-    near = sum(is_near(candidate, retriever.retrieve(candidate.question)) for candidate in asked)
-    return f"{near} of {len(asked)} ({near / max(len(asked), 1):.0%})"
+def share(library: Library, questions: list[Candidate]) -> str:
+    retriever = library.retriever(MAX_RANK)
+    near = sum(is_near(candidate, retriever.retrieve(candidate.question)) for candidate in questions)
+    return f"{near} of {len(questions)} ({near / max(len(questions), 1):.0%})"
 
 
 if __name__ == "__main__":

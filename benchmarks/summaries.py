@@ -1,11 +1,11 @@
-"""How well a summary of several documents, made with no language model, covers them.
+"""How well a summary of several documents, without a language model, covers them.
 
     python -m benchmarks.summaries ../shared/data
 
-Four articles of `clapnq_dev` beside one of `azure_northwind`'s long documents, as many times as there are articles for: each
-of the five should be quoted, and an article's sentences should name what it is about, a word of its title, which is not
-part of its text. No sentence should come twice, and where a length is asked for it should be kept. Each half of the articles
-on its own, those whose id has an even CRC-32 first.
+Each summary is of four articles of `clapnq_dev` and one of `azure_northwind`'s long documents. It should quote each of the
+five, and the sentences of an article should have a word of its title, which is not part of its text. No sentence should be
+repeated, and a requested length should be right. The halves of the articles are measured separately; the development half has
+ids with an even CRC-32.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lectern.schema import Ask, build_sources
 from ragcore.text.keywords import content_words
 from ragcore.text.quotable_sentences import quotes_in
 
-ARTICLES = 4  # beside each long document
+ARTICLES = 4  # with each long document
 WISHES = {
     "Summarise these documents.": None,
     "Summarise these documents in three sentences.": 3,
@@ -50,12 +50,12 @@ def read(library: Library, data: Path) -> dict[str, tuple[str, set[str]]]:
     """By the id of its file, an article's id and the words of its title that its text has."""
     articles: dict[str, tuple[str, set[str]]] = {}
     for line in (data / "clapnq_dev" / "corpus.jsonl").read_text("utf-8").splitlines():
-        one = json.loads(line)
-        path = library.incoming / one["_id"]
-        path.write_text(one["text"], "utf-8")
-        added = library.intake.add(path, f"{one['_id']}.txt").file.id
-        if named := set(content_words(one["title"])) & set(content_words(one["text"])):
-            articles[added] = (one["_id"], named)
+        article = json.loads(line)
+        path = library.incoming / article["_id"]
+        path.write_text(article["text"], "utf-8")
+        file_id = library.intake.add(path, f"{article['_id']}.txt").file.id
+        if title_words := set(content_words(article["title"])) & set(content_words(article["text"])):
+            articles[file_id] = (article["_id"], title_words)
     for source in sorted((data / "azure_northwind" / "data").glob("*.pdf")):
         library.intake.add(source, source.name)
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
@@ -66,29 +66,30 @@ def read(library: Library, data: Path) -> dict[str, tuple[str, set[str]]]:
 
 def measure(half: str, library: Library, names: dict[str, set[str]], groups: list[list[str]], long: list[str]) -> None:
     for wish, length in WISHES.items():
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for number, group in enumerate(groups):
             files = (*group, long[number % len(long)])
             ask = Ask(wish, chat_mode=None, response_mode="tree_summarize", reading="everything", file_ids=files)
             answer = library.answer(ask)
-            said = str(answer.whole())
+            text = str(answer.whole())
             sources = {source.number: source.file_id for source in build_sources(answer.source_nodes)}
-            quotes = quotes_in(said, number=None)
+            quotes = quotes_in(text, number=None)
             of_file = {
                 file: [quote.text for quote in quotes if any(sources[mark] == file for mark in quote.marks)] for file in files
             }
-            found["documents"] += len(files)
-            found["quoted"] += sum(map(bool, of_file.values()))
-            found["articles"] += len(group)
-            found["named"] += sum(bool(names[file] & set(content_words(" ".join(of_file[file])))) for file in group)
-            found["sentences"] += len(quotes)
-            found["twice"] += len(quotes) - len({quote.text for quote in quotes})
-            found["kept"] += length is None or len(quotes) == length
+            counts["documents"] += len(files)
+            counts["quoted"] += sum(map(bool, of_file.values()))
+            counts["articles"] += len(group)
+            counts["named"] += sum(bool(names[file] & set(content_words(" ".join(of_file[file])))) for file in group)
+            counts["sentences"] += len(quotes)
+            counts["twice"] += len(quotes) - len({quote.text for quote in quotes})
+            counts["right length"] += length is None or len(quotes) == length
         print(
-            f"{half}: {wish} documents quoted {found['quoted'] / found['documents']:.3f}, subject named"
-            f" {found['named'] / found['articles']:.3f} of {found['articles']} articles, {found['sentences'] / len(groups):.1f}"
-            f" sentences, {found['twice']} twice"
-            + ("" if length is None else f", length kept {found['kept'] / len(groups):.3f}"),
+            f"{half}: {wish} documents quoted {counts['quoted'] / counts['documents']:.3f}, subject named"
+            f" {counts['named'] / counts['articles']:.3f} of {counts['articles']} articles,"
+            f" {counts['sentences'] / len(groups):.1f}"
+            f" sentences, {counts['twice']} twice"
+            + ("" if length is None else f", right length {counts['right length'] / len(groups):.3f}"),
             flush=True,
         )
 

@@ -1,14 +1,13 @@
-"""How far the time left that is shown for a queue is from the time that it then took.
+"""The error of the time left on the screens while a queue of files is read.
 
-    python -m benchmarks.time_left [MIX ...] [--load alone|beside]
+    python -m benchmarks.time_left [MIX ...] [--load idle|busy]
 
-Every mix is given at once to a new library in a temporary folder, whose worker is then started as the application starts it:
-nothing is known of the machine but what it shows meanwhile. Each is read once `alone`, that is beside what else this machine
-does, and once `beside` a process that keeps one core busy. The time left is looked at five times a second. A row tells of the
-looks after the first tenth of the whole time, and without its last second: how many there were, the share that was within a
-factor of two of the time that was really left, and the furthest off of them, as a factor (under 1: too little was said) and at
-what part of the whole time. The files are of ../shared/data; a mix without any there is left out, and so is one of scans
-without tesseract.
+Each mix is added to a new library in a temporary folder, whose worker then starts as in the application, without any knowledge
+of the machine. Each is read once on the machine as it is (`idle`), and once with a process that keeps one core busy (`busy`).
+The time left is read five times a second. A row of the table is about the readings after the first tenth of the whole time and
+before the last second: their number, the share within a factor of two of the true time left, and the largest error, as a
+factor (under 1: too low) and at what part of the whole time. The files are of ../shared/data. A mix without its files, and one
+of scans without tesseract, is skipped.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ KINDS = (
     "html_xml/tika434.html", "html_xml/fake-html-pre.htm",
 )  # fmt: skip
 SCANS = 10  # pages
-EVERY = 0.2  # seconds between two looks
-LAST = 1.0  # seconds that are not counted: "a few seconds" is all that is shown of the last five
-LOADS = ("alone", "beside")
-# Ends when its standard input closes, which it does however this process ends.
+POLL_SECONDS = 0.2
+IGNORED_SECONDS = 1.0  # at the end. The screens say "a few seconds" for the last five.
+LOADS = ("idle", "busy")
+# Ends when its standard input closes, as it does when this process ends for any reason.
 BUSY = """
 import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
 while True: pass
 """
 
-Looks = list[tuple[float, float]]  # seconds since the beginning, and those that were said to be left
+Samples = list[tuple[float, float]]  # seconds since the beginning, and the estimated seconds left
 
 
 def cold(_: Path) -> list[Path]:
@@ -78,13 +77,13 @@ def scans(folder: Path, *, first: bool) -> list[Path]:
     if BENEFITS.exists() and tesseract.is_installed():
         import pypdfium2
 
-        typed, made, drawn = pypdfium2.PdfDocument(BENEFITS), pypdfium2.PdfDocument.new(), io.BytesIO()
-        pages = [typed[index].render(scale=2.0, grayscale=True).to_pil() for index in range(3, 3 + SCANS)]
-        pages[0].save(drawn, "PDF", save_all=True, append_images=pages[1:], resolution=144)
-        pictures = pypdfium2.PdfDocument(drawn.getvalue())
-        for part in (pictures, typed) if first else (typed, pictures):
-            made.import_pages(part)
-        made.save(path)
+        text_pages, document, file = pypdfium2.PdfDocument(BENEFITS), pypdfium2.PdfDocument.new(), io.BytesIO()
+        pages = [text_pages[index].render(scale=2.0, grayscale=True).to_pil() for index in range(3, 3 + SCANS)]
+        pages[0].save(file, "PDF", save_all=True, append_images=pages[1:], resolution=144)
+        pictures = pypdfium2.PdfDocument(file.getvalue())
+        for part in (pictures, text_pages) if first else (text_pages, pictures):
+            document.import_pages(part)
+        document.save(path)
     return [path]
 
 
@@ -98,51 +97,51 @@ MIXES: dict[str, Callable[[Path], list[Path]]] = {
 }
 
 
-def measured(mix: str, load: str) -> Looks:
-    """Of nothing, where the files are not there."""
+def measure(mix: str, load: str) -> Samples:
+    """Empty if the files do not exist."""
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ending:
         folder = Path(name)
-        given = [path for path in MIXES[mix](folder) if path.exists()]
-        if not given:
+        files = [path for path in MIXES[mix](folder) if path.exists()]
+        if not files:
             return []
-        if load == "beside":
+        if load == "busy":
             ending.enter_context(subprocess.Popen([sys.executable, "-c", BUSY], stdin=subprocess.PIPE))
         library = Library.open(folder / "library")
         ending.callback(library.close)
-        looks = read(library, given)
-        return reindex(library) if mix == "reindex" else looks
+        samples = read(library, files)
+        return reindex(library) if mix == "reindex" else samples
 
 
-def read(library: Library, given: list[Path]) -> Looks:
-    for path in given:
+def read(library: Library, files: list[Path]) -> Samples:
+    for path in files:
         library.intake.add(path, path.name)
     library.worker.start()
-    return looked_at(lambda: seconds_left(library.files.all()))
+    return poll(lambda: seconds_left(library.files.all()))
 
 
-def reindex(library: Library) -> Looks:
-    """Its passages are cut anew to three quarters of their length."""
+def reindex(library: Library) -> Samples:
+    """Rebuilds the index with passages of three quarters of their length."""
 
-    def left() -> float | None:
-        coming = library.store.versions.coming()
-        return None if coming is None or coming.state != "building" else coming.seconds_left or 0.0
+    def estimate_left() -> float | None:
+        next_version = library.store.versions.next_version()
+        return None if next_version is None or next_version.state != "building" else next_version.seconds_left or 0.0
 
     library.rebuilds.start(chunk_size=library.settings.ingest.chunk_size * 3 // 4)
-    return looked_at(left)
+    return poll(estimate_left)
 
 
-def looked_at(left: Callable[[], float | None]) -> Looks:
-    """Until nothing is left."""
-    began, looks = time.monotonic(), Looks()
-    while (said := left()) is not None:
-        looks.append((time.monotonic() - began, said))
-        time.sleep(EVERY)
-    return [*looks, (time.monotonic() - began, 0.0)]
+def poll(estimate_left: Callable[[], float | None]) -> Samples:
+    """Reads the estimate until the work has ended."""
+    began, samples = time.monotonic(), Samples()
+    while (estimate := estimate_left()) is not None:
+        samples.append((time.monotonic() - began, estimate))
+        time.sleep(POLL_SECONDS)
+    return [*samples, (time.monotonic() - began, 0.0)]
 
 
-def row(mix: str, load: str, looks: Looks) -> str:
-    whole = looks[-1][0]
-    counted = [(at, said / (whole - at)) for at, said in looks if whole / 10 <= at < whole - LAST]
+def row(mix: str, load: str, samples: Samples) -> str:
+    whole = samples[-1][0]
+    counted = [(at, estimate / (whole - at)) for at, estimate in samples if whole / 10 <= at < whole - IGNORED_SECONDS]
     right = sum(0.5 <= ratio <= 2 for _, ratio in counted) / len(counted)
     at, worst = max(counted, key=lambda look: max(look[1], 1 / max(look[1], 1e-9)))
     return f"| {mix} | {load} | {whole:.0f} | {len(counted)} | {right:.1%} | {worst:.2f} at {at / whole:.0%} |"
@@ -152,12 +151,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("mix", nargs="*", help=f"of {', '.join(MIXES)}; all, unless some are named")
     parser.add_argument("--load", choices=LOADS)
-    given = parser.parse_args()
+    options = parser.parse_args()
     print("| mix | load | seconds | looks | within a factor of two | furthest off |\n|---|---|---:|---:|---:|---:|")
-    for mix in given.mix or MIXES:
-        for load in [given.load] if given.load else LOADS:
-            if looks := measured(mix, load):
-                print(row(mix, load, looks), flush=True)
+    for mix in options.mix or MIXES:
+        for load in [options.load] if options.load else LOADS:
+            if samples := measure(mix, load):
+                print(row(mix, load, samples), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How often the library answers what is asked of a topic in the words people have for it, with no language model.
+"""How often the library answers questions about a topic, in several everyday forms, without a language model.
 
-    python -m benchmarks.topics LIBRARY ...    # folders of libraries, with what is to be measured read
+    python -m benchmarks.topics LIBRARY ...    # folders of libraries whose files are read
 
-Topics are the headings of the documents: an answer should cite the passage that has the heading, or its neighbour, and none
-should be refused. Of `ELSEWHERE`, what the documents have no word of, each should be refused.
+Topics are the headings of the documents. An answer should cite the passage with the heading, or its neighbour, and none should
+be refused. Questions about topics of `ELSEWHERE` for which the documents have no word should be refused.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ def measure(library: Library) -> None:
         there = [ask(library, form.format(topic)) for topic in topics]
         right = sum(topic in "\n".join(cited) for topic, cited in zip(topics, there, strict=True) if cited is not None)
         refused = sum(cited is None for cited in there)
-        kept = sum(ask(library, form.format(topic)) is None for topic in absent)
-        shares = f"right {right / len(topics):.3f}  refused {refused / len(topics):.3f}  of absent {kept / len(absent):.3f}"
+        correct = sum(ask(library, form.format(topic)) is None for topic in absent)
+        shares = f"right {right / len(topics):.3f}  refused {refused / len(topics):.3f}  of absent {correct / len(absent):.3f}"
         print(f"  {form:40} {shares}")
 
 
 def headings(nodes: Sequence[TextNode]) -> list[str]:
     """Short lines of several words before a long one, of one passage each."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for node in nodes:
         lines = [line.strip() for line in node.text.splitlines() if line.strip()]
         for line, following in pairwise(lines):
             if _HEADING.fullmatch(line) and 2 <= len(line.split()) <= 6 and line[0].isupper() and len(following) > 80:
-                found[line] = found.get(line, 0) + 1
-    return [heading for heading, count in found.items() if count == 1 and content_words(heading)]
+                counts[line] = counts.get(line, 0) + 1
+    return [heading for heading, count in counts.items() if count == 1 and content_words(heading)]
 
 
 def ask(library: Library, question: str) -> list[str] | None:

@@ -210,18 +210,18 @@ def main() -> None:
     parser.add_argument("text", nargs="?", type=Path, default=None, help="a text file; the essay of the walkthroughs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--side", choices=("ours", "theirs"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    text = given.text or (ESSAY if ESSAY.exists() else next(SAMPLE.glob("*.md")))
-    if given.side:
+    options = parser.parse_args()
+    text = options.text or (ESSAY if ESSAY.exists() else next(SAMPLE.glob("*.md")))
+    if options.side:
         with tempfile.TemporaryDirectory() as folder:
             sides = {"ours": ours, "theirs": theirs}
-            print(json.dumps(sides[given.side](text, Path(folder))))
+            print(json.dumps(sides[options.side](text, Path(folder))))
         return
     measured: dict[str, list[dict[str, float]]] = {"ours": [], "theirs": []}
-    for _ in range(given.rounds):
+    for _ in range(options.rounds):
         for side, rounds in measured.items():
-            rounds.append(_in_its_own_process(side, text))
-    print(f"{text.name}, {text.stat().st_size:,} bytes; median CPU seconds of {given.rounds} rounds\n")
+            rounds.append(_run_in_process(side, text))
+    print(f"{text.name}, {text.stat().st_size:,} bytes; median CPU seconds of {options.rounds} rounds\n")
     print(f"| {'stage':<24} | llama-index-core | ragcore   | ratio  |")
     print(f"|{'-' * 26}|{'-' * 18}|{'-' * 11}|{'-' * 8}|")
     for row in ROWS:
@@ -230,7 +230,7 @@ def main() -> None:
         print(f"| {row:<24} | {them:16.4f} | {us:9.4f} | {them / max(us, 1e-6):5.1f}x |")
 
 
-def _in_its_own_process(side: str, text: Path) -> dict[str, float]:
+def _run_in_process(side: str, text: Path) -> dict[str, float]:
     # The only tiktoken vocabulary at hand is the one that llama-index-core ships.
     spec = importlib.util.find_spec("llama_index.core")
     if spec is None or spec.origin is None:

@@ -157,7 +157,7 @@ def _serve(where: Path | str, port: int | None, *, no_token: bool) -> int:
     os.environ |= {config.DATABASE: str(where)} if config.on_server(where) else in_folder
     if no_token:
         os.environ[access.ACCESS] = "off"
-    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # otherwise uvicorn trusts proxy headers of any local program
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")  # so that uvicorn trusts no proxy headers of other local programs
     token = access.access_token(config.default_folder()) if access.needs_token() else None
     if sys.stdout.isatty():
         threading.Thread(target=_open_browser, args=(port, token), daemon=True).start()
@@ -224,7 +224,7 @@ def _add(where: Path | str, what: list[str], query: str | None, *, as_json: bool
                 continue
             for added in files:
                 if as_json and added.outcome == "duplicate":
-                    print(added_as_json(added.given, "duplicate", same_as=added.file.name))
+                    print(added_as_json(added.original_name, "duplicate", same_as=added.file.name))
                 elif (sentence := added_in_words(added)) and not as_json:
                     print(sentence)
                 ids.add(added.file.id)
@@ -254,7 +254,7 @@ def read_source(library: Library, what: str, query: str | None) -> Iterator[Sour
 
 def added_in_words(added: Added) -> str:
     """Whether a new file is a duplicate, replaces a file, or got another name; "" for neither."""
-    name, file = added.given, added.file
+    name, file = added.original_name, added.file
     if added.outcome == "duplicate":
         return f"{name} is already in the library{'' if name == file.name else f', as {file.name}'}."
     if added.outcome == "replaced":
@@ -350,7 +350,7 @@ def _rebuild(where: Path | str, options: argparse.Namespace) -> int:
             f"{plan.passages_now:,} passages become about {plan.passages:,}{changes}; about {plan.seconds:,.0f} s.", flush=True
         )
         library.worker.start()
-        while (coming := library.store.versions.coming()) is not None:
+        while (coming := library.store.versions.next_version()) is not None:
             if coming.problem is not None:
                 print(f"{coming.problem.what} {coming.problem.hint}")
                 return 1

@@ -30,7 +30,7 @@ from ragcore.storage.atomic_file import replace_file
 MAIN = "main"
 FIRST_NAME = "My documents"
 NAME_CHARS = 60
-LEFT_SECONDS = 24 * 3600.0  # before an incomplete index is deleted
+STALE_SECONDS = 24 * 3600.0  # before an incomplete index is deleted
 _ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -89,17 +89,19 @@ class Indexes:
         path = self._folder / "main.json" if id_ == MAIN else Path(index.where) / ABOUT
         replace_file(path, json.dumps({"name": name, "made": index.created}))
 
-    def duplicate(self, id_: str, source: Library, name: str, told: Callable[[float], None] = lambda fraction: None) -> Index:
+    def duplicate(
+        self, id_: str, source: Library, name: str, on_progress: Callable[[float], None] = lambda fraction: None
+    ) -> Index:
         """Copy the index `id_`, whose open library is `source`. Nothing is embedded again, but the worker has to read the
-        files. `told` is called with the progress, 0 to 1; its exceptions end the work."""
+        files. `on_progress` gets the finished share, 0 to 1; its exceptions end the work."""
         self._require(id_)
         settings, ingest = source.rebuilds.current_settings(), source.settings.ingest
         ingest = ingest.model_copy(update={name: getattr(settings, name) for name in CHUNKING})
         copy = source.incoming / f"{new_id()}.part"
 
         def fill(library: Library) -> None:
-            write_copy(source, copy, lambda fraction: told(fraction / 2))
-            read_copy(library, copy, on_progress=lambda fraction: told((1 + fraction) / 2))
+            write_copy(source, copy, lambda fraction: on_progress(fraction / 2))
+            read_copy(library, copy, on_progress=lambda fraction: on_progress((1 + fraction) / 2))
 
         try:
             return self._create(name, ingest, fill)
@@ -107,14 +109,14 @@ class Indexes:
             copy.unlink(missing_ok=True)
 
     def take_in(
-        self, copy: Path, name: str, *, called: str = "", told: Callable[[float], None] = lambda fraction: None
+        self, copy: Path, name: str, *, called: str = "", on_progress: Callable[[float], None] = lambda fraction: None
     ) -> tuple[Index, Copied]:
         """Create an index from a copy of a library, see lectern.export.backup. `called`: the name of the copy in errors;
-        `told` as for `duplicate`. UnreadableFileError."""
+        `on_progress` as for `duplicate`. UnreadableFileError."""
         copied: list[Copied] = []
         try:
             index = self._create(
-                name, None, lambda library: copied.append(read_copy(library, copy, name=called, on_progress=told))
+                name, None, lambda library: copied.append(read_copy(library, copy, name=called, on_progress=on_progress))
             )
         except DamagedFileError as error:  # with another hint, because the index was deleted
             raise DamagedFileError(error.what, hint="Make the copy again. No index was made from this one.") from error
@@ -190,7 +192,7 @@ class Indexes:
         return name
 
     def _sweep(self) -> None:
-        oldest = time.time() - LEFT_SECONDS
+        oldest = time.time() - STALE_SECONDS
         for path in [*self._folder.glob("*.part"), *self._folder.glob("*.gone")]:
             with suppress(OSError):  # another process was faster
                 if path.suffix == ".gone" or path.stat().st_mtime < oldest:

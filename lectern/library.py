@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ragcore.retrievers.base import BaseRetriever
 
 TABLES = (conversations, feedback, notes, document_groups, sentence_checks, suggested_questions, prompt_versions, evaluations)
-LEFT_BEHIND_SECONDS = 24 * 3600.0  # before an incoming file that was never added is deleted
+STALE_SECONDS = 24 * 3600.0  # before an incoming file that was never added is deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,7 @@ def _bundled_embedder() -> Embedder:
 
 def _delete_old(incoming: Path) -> None:
     """Delete incoming files of processes that have ended."""
-    oldest = time.time() - LEFT_BEHIND_SECONDS
+    oldest = time.time() - STALE_SECONDS
     for path in incoming.iterdir():
         with contextlib.suppress(OSError):  # added meanwhile, or of another user
             if path.stat().st_mtime < oldest:

@@ -18,7 +18,7 @@ State = Literal["writing", "done", "stopped", "failed", "interrupted"]
 
 Reading = Literal["best", "everything", "each_file"]
 
-Found = Literal["found", "closest", "uncited", "nothing", "failed"]
+FileOutcome = Literal["found", "closest", "uncited", "nothing", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class FileAnswer:
 
     file_name: str
     text: str
-    found: Found
+    found: FileOutcome
     pages: tuple[str, ...] = ()
     page_word: str = "page"
     hint: str = ""

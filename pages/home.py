@@ -5,16 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from lectern.jobs.file_rows import ACTIVE, Stage
-from lectern.ui import places, resources
+from lectern.ui import navigation, resources
 from lectern.ui.asking import ask_in_chat
 from lectern.ui.i18n import _
 from lectern.ui.state import session, widget
 from lectern.ui.widgets.files import file_rows
-from lectern.ui.widgets.lights import lights
 from lectern.ui.widgets.problem import problem
-from lectern.ui.widgets.recorded_demo import offer, recorded_questions
-from lectern.ui.widgets.sources import ways_in
-from lectern.ui.widgets.suggested import suggested_questions
+from lectern.ui.widgets.recorded_demo import recorded_question_buttons, recorded_questions
+from lectern.ui.widgets.sources import add_documents
+from lectern.ui.widgets.status_indicators import status_indicators
+from lectern.ui.widgets.suggested_questions import suggested_questions
 from ragcore.errors import Problem, RagError
 
 library, state = resources.library(), session()
@@ -41,7 +41,7 @@ files, ready, reading = tally.total(), tally[Stage.READY], any(tally[stage] for 
 
 if state.chat.go_to_chat:
     state.chat.go_to_chat = False
-    places.go_to_chat(state.chat.conversation)
+    navigation.go_to_chat(state.chat.conversation)
 
 with st.container(key="hero"):
     title = _("Your documents") if files else _("Ask your documents. Nothing\N{NO-BREAK SPACE}leaves this computer.")
@@ -49,27 +49,23 @@ with st.container(key="hero"):
     if not files:
         st.markdown(_("Drop in files, ask a question, and get an answer that shows the page it came from."))
 
-# Each part has its own container, even if empty. Otherwise a fragment further down could land in another's place.
+# Each part has its own container, even if empty, so that a fragment further down never moves into the place of another.
 with st.container():
     if state.problem is not None:
         problem(state.problem, key="home")
 
 with st.container():
-    offer(recorded_questions(chat=True), ask_recorded, key="home")
+    recorded_question_buttons(recorded_questions(chat=True), ask_recorded, key="home")
 
 with st.container():
     # Drawn early, so that the list below does not move when the first file is ready.
     if ready or reading:
         with st.container(key="ask_here"):
             st.chat_input(_("Ask your documents"), key="home_ask", on_submit=ask, disabled=not ready)
-    if ready:
         suggested_questions(box="home_ask", new=True)
-    elif reading:
-        with st.container(key="suggested"):
-            st.caption(_("Your documents are being read. You can ask as soon as the first one is ready."))
 
 with st.container():
-    ways_in(small=bool(files))
+    add_documents(small=bool(files))
 
 with st.container():
     if not files:
@@ -80,4 +76,4 @@ with st.container():
 with st.container():
     file_rows()
 
-lights()
+status_indicators()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.ui import places
+from lectern.ui import navigation
 from lectern.ui.i18n import _
 from lectern.ui.state import session
 from lectern.ui.widgets.documents import documents
@@ -13,11 +13,11 @@ from lectern.ui.widgets.indexes import index_actions, index_list
 from lectern.ui.widgets.viewer import viewer
 
 state = session()
-state.viewer.document = places.from_address("d", state.viewer.document or None) or ""
-places.to_address("d", state.viewer.document or None, "")
+state.viewer.document = navigation.id_from_address("d", state.viewer.document or None) or ""
+navigation.write_address("d", state.viewer.document or None, "")
 
 st.title(_("Indexes"), anchor=False)
-# Each part has its own container, even if empty. Otherwise a fragment could land in another's place.
+# Each part has its own container, even if empty, so that a fragment never moves into the place of another.
 with st.container():
     index_list()
 with st.container():

@@ -8,41 +8,37 @@ from functools import partial
 import streamlit as st
 
 from lectern.schema import Ask, Conversation, Message, Reading, Retrieval
-from lectern.ui import labels, places, resources
-from lectern.ui.asking import ask_once
+from lectern.ui import labels, navigation, resources
+from lectern.ui.asking import ask_outside_chat
 from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.pricing import calls_a_model
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
-from lectern.ui.widgets import answer, compare
-from lectern.ui.widgets.differences import pinned_line, pins
+from lectern.ui.widgets import answer, answer_columns
+from lectern.ui.widgets.differences import pinned_answers, pinned_line
+from lectern.ui.widgets.live_typing import follow_typing
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import address, citation_clicks
 from lectern.ui.widgets.price import price_tag, total_tag
 from lectern.ui.widgets.problem import session_problem
-from lectern.ui.widgets.read_everything import choose_reading, offer_here, offer_instead
-from lectern.ui.widgets.recorded_demo import offer, recorded_questions
-from lectern.ui.widgets.search_options import chosen_ask, put_settings, search_options
+from lectern.ui.widgets.read_everything import choose_reading, draw_offer, make_offer
+from lectern.ui.widgets.recorded_demo import recorded_question_buttons, recorded_questions
+from lectern.ui.widgets.search_options import chosen_ask, fill_search_options, search_options
 from lectern.ui.widgets.sentence_support import read_checks
 from lectern.ui.widgets.thumbs import read_verdicts, verdict_line
-from lectern.ui.widgets.typed import follow_typing
 
 SNIPPET = 160  # characters of a passage in the list
-RECENT = 12
-QUOTING_ALIKE = {
-    "compact",
-    "refine",
-    "tree_summarize",
-    "simple_summarize",
-}  # these modes often quote the same, without a language model
+MAX_EARLIER = 12  # questions in the list
+# Without a language model, these modes often give the same quotes.
+SIMILAR_QUOTES = {"compact", "refine", "tree_summarize", "simple_summarize"}
 
 library, runs, state = resources.library(), resources.current_index().runs, session()
 
-asked_for = places.from_address("q", state.query.conversation)
+asked_for = navigation.id_from_address("q", state.query.conversation)
 query = library.conversations.get(asked_for) if asked_for else None
 state.query.conversation = query.id if query else None
 opened = opened_panel(state.query.conversation)
-places.to_address("q", state.query.conversation, state.panel if opened else "")
+navigation.write_address("q", state.query.conversation, state.panel if opened else "")
 
 read_verdicts(state.query.conversation)
 read_checks(state.query.conversation)
@@ -55,18 +51,18 @@ def asks_of(answers: list[Message]) -> list[Ask]:
     return [message.ask for message in answers if message.ask]
 
 
-def take_up(asks: list[Ask], fill: Callable[[str, object], None]) -> None:
+def fill_form(asks: list[Ask], fill: Callable[[str, object], None]) -> None:
     """Fills the form with the question and settings of a result."""
     if asks:
         fill("query_text", asks[0].question)
         fill("query_modes", [ask.response_mode for ask in asks])
-        put_settings(asks[0], fill)
+        fill_search_options(asks[0], fill)
 
 
-take_up(asks_of(answers), fill_new_widget)
-usual = library.settings.answers
-usual_ask = Ask("", response_mode=usual.response_mode, top_k=usual.top_k, retrieval=Retrieval(weaker=usual.weaker))
-take_up([usual_ask], fill_new_widget)
+fill_form(asks_of(answers), fill_new_widget)
+default = library.settings.answers
+default_ask = Ask("", response_mode=default.response_mode, top_k=default.top_k, retrieval=Retrieval(weaker=default.weaker))
+fill_form([default_ask], fill_new_widget)
 
 
 def chosen_asks() -> list[Ask]:
@@ -75,17 +71,17 @@ def chosen_asks() -> list[Ask]:
 
 
 def chosen_reading() -> Reading:
-    """What the next question reads. The chosen response modes apply to the best passages only."""
+    """How much the next question reads. The response modes apply only to the best passages."""
     return state.ask.to_read.get("query_reading", "best")
 
 
 def ask() -> None:
     question = str(widget("query_text") or "")
-    if not offer_instead(question, chat=False):
-        ask_once(chosen_asks() or [chosen_ask(question, usual.response_mode)])
+    if not make_offer(question, chat=False):
+        ask_outside_chat(chosen_asks() or [chosen_ask(question, default.response_mode)])
 
 
-def earlier(one: Conversation) -> str:
+def question_label(one: Conversation) -> str:
     """The question and its response modes, which tell repeated questions apart."""
     ways = [labels.mode_label(ask.response_mode) for ask in asks_of(library.conversations.messages(one.id))]
     return label(" · ".join([one.title, ", ".join(ways)]))
@@ -93,7 +89,7 @@ def earlier(one: Conversation) -> str:
 
 def open_query(query_id: str) -> None:
     state.query.conversation, state.panel, state.problem = query_id, "", None
-    take_up(asks_of(library.conversations.messages(query_id)), fill_widget)
+    fill_form(asks_of(library.conversations.messages(query_id)), fill_widget)
 
 
 def ask_to_delete(query_id: str) -> None:
@@ -114,7 +110,9 @@ def earlier_question(number: int, one: Conversation) -> None:
         st.button(_("Delete"), key="delete_question", type="primary", on_click=delete_query, args=(one.id,))
         st.button(_("Keep"), key="keep_question", on_click=ask_to_delete, args=("",))
         return
-    st.button(earlier(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,), width="stretch")
+    st.button(
+        question_label(one), key=f"recent_{number}", type="tertiary", on_click=open_query, args=(one.id,), width="stretch"
+    )
     st.button(
         "", key=f"drop_{number}", help=_("Delete"), icon=":material/delete:", type="tertiary", on_click=ask_to_delete,
         args=(one.id,),
@@ -129,13 +127,13 @@ def earlier_questions() -> None:
     key = f"earlier_{state.query.conversation}"
     # Not on_change="rerun": a click on another page closes the list too, and that run would lead back to this page.
     with st.popover(_("Earlier questions"), type="tertiary", icon=":material/history:", key=key):
-        for number, one in enumerate(sorted(conversations, key=lambda one: -one.updated)[:RECENT]):
+        for number, one in enumerate(sorted(conversations, key=lambda one: -one.updated)[:MAX_EARLIER]):
             with st.container(key=f"earlier_row_{number}", horizontal=True, vertical_alignment="center", gap="small"):
                 earlier_question(number, one)
 
 
-def ways_of_answering() -> list[Ask]:
-    """The choice of response modes with their descriptions and prices, or what is read instead."""
+def response_modes() -> list[Ask]:
+    """The choice of response modes with their descriptions and prices. It is disabled if the question reads more."""
     st.pills(
         _("Response modes"),
         list(labels.response_modes()),
@@ -159,12 +157,12 @@ def ways_of_answering() -> list[Ask]:
             if len(asks) == 1 or (one.question.strip() and priced):
                 price_tag(one)
             else:
-                way = labels.response_modes()[one.response_mode]
-                st.caption(_("{mode}: {sentence}").format(mode=way.label, sentence=way.sentence))
+                mode = labels.response_modes()[one.response_mode]
+                st.caption(_("{mode}: {sentence}").format(mode=mode.label, sentence=mode.sentence))
         if len(asks) > 1 and asks[0].question.strip() and priced:
             total_tag(asks)
-        if not priced and len(QUOTING_ALIKE.intersection(one.response_mode for one in asks)) > 1:
-            st.caption(labels.quoting_alike())
+        if not priced and len(SIMILAR_QUOTES.intersection(one.response_mode for one in asks)) > 1:
+            st.caption(labels.quotes_are_similar())
     return asks
 
 
@@ -175,13 +173,13 @@ def form() -> None:
         earlier_questions()
     st.markdown(_("Ask one question in several ways, and see what each makes of the same passages."))
     if not files and not answers:
-        st.page_link(places.HOME, label=_("Add a document first"), icon=":material/upload_file:")
+        st.page_link(navigation.HOME, label=_("Add a document first"), icon=":material/upload_file:")
     st.text_area(
         _("Question"), key="query_text", height=80, placeholder=_("What do you want to know?"), persist_state="session"
     )
     follow_typing("query_text", now=not answering)
-    offer(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
-    asks = ways_of_answering()
+    recorded_question_buttons(recorded_questions(chat=False), partial(fill_widget, "query_text"), key="query")
+    asks = response_modes()
     with st.container(key="query_buttons", horizontal=True, vertical_alignment="center"):
         compare_them = ngettext("Compare {number} answer", "Compare {number} answers", len(asks)).format(number=len(asks))
         st.button(
@@ -196,8 +194,8 @@ def form() -> None:
         search_options(files)
         if answering:  # last, so that it does not move the others
             stop = _("Stop") if len(answers) == 1 else _("Stop all")
-            st.button(stop, key="query_stop", icon=":material/stop:", on_click=compare.stop_all, args=(answers,))
-    offer_here(chat=False)
+            st.button(stop, key="query_stop", icon=":material/stop:", on_click=answer_columns.stop_all, args=(answers,))
+    draw_offer(chat=False)
     session_problem("query")
 
 
@@ -223,13 +221,13 @@ def passages(message: Message) -> None:
 def one_answer(reply: Message) -> None:
     run = runs.get(reply.conversation_id)
     if run is not None:
-        answer.growing_answer(run, reply)
+        answer.stream_answer(run, reply)
         st.rerun()
     if reply.state == "writing":
-        answer.answer_elsewhere(reply)
+        answer.follow_answer_elsewhere(reply)
         st.rerun()
     if reply.ask is not None and reply.ask.response_mode == "no_text" and reply.state == "done":
-        answer.passages_alone(reply)
+        answer.answer_without_text(reply)
     else:
         answer.answer(reply, last=True)
         verdict_line(reply)
@@ -240,21 +238,21 @@ def one_answer(reply: Message) -> None:
 
 def several_answers(question: Message) -> None:
     with st.container(key="query_common"):
-        compare.common_line(question, answers)
-        pinned_line(pins(answers, opened))
-    growing = compare.columns(answers, runs.all(question.conversation_id))
+        answer_columns.common_line(question, answers)
+        pinned_line(pinned_answers(answers, opened))
+    unfinished = answer_columns.draw_columns(answers, runs.all(question.conversation_id))
     if question.sources:
         with st.container(key="query_passages"):
             passages(question)
-    if growing:
-        compare.follow(growing, passages_known=bool(question.sources))
+    if unfinished:
+        answer_columns.stream_columns(unfinished, passages_known=bool(question.sources))
 
 
 with st.container(key="query_form"):
     form()
 citation_clicks(
     answering=answering,
-    of=state.query.conversation or "",
+    conversation_id=state.query.conversation or "",
     ended=labels.end_message([message.state for message in answers]),
     reveal=messages[0].id if answers else "",
 )

@@ -7,34 +7,34 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from lectern.runs.chat_mode_replay import MODES, Replay, lacking
-from lectern.ui import labels, places, resources
+from lectern.runs.chat_mode_replay import MODES, Replay, find_lack
+from lectern.ui import labels, navigation, resources
 from lectern.ui.i18n import _, ngettext
-from lectern.ui.pricing import agree_first, calls_a_model
+from lectern.ui.pricing import calls_a_model, run_with_consent
 from lectern.ui.safetext import label
 from lectern.ui.state import Confirm, fill_new_widget, session, widget
-from lectern.ui.widgets.chat_mode_replay import needs, table
+from lectern.ui.widgets.chat_mode_replay import describe_lack, draw_table
 from lectern.ui.widgets.panel import opened_panel, side_panel
 from lectern.ui.widgets.passage import citation_clicks
 from lectern.ui.widgets.problem import session_problem
 from ragcore.errors import Problem, RagError
 
-LISTED = 200  # conversations, the latest
-LOOK_SECONDS = 0.6  # between two updates of growing answers
-LOOKS = ("passage", "calls")  # the side panels that change nothing
+MAX_CONVERSATIONS = 200  # in the list, the latest
+POLL_SECONDS = 0.6  # between two updates of unfinished answers
+READ_ONLY_PANELS = ("passage", "calls")
 
 library, replays, state = resources.library(), resources.current_index().replays, session()
 
-asked_for = places.from_address("r", state.replay.conversation)
+asked_for = navigation.id_from_address("r", state.replay.conversation)
 conversation = library.conversations.get(asked_for) if asked_for else None
 state.replay.conversation = conversation.id if conversation else None
 replay = replays.get(conversation.id) if conversation else None
 message = library.conversations.message(state.panel.partition(".")[2].partition(".")[0])
 shown_in = message.conversation_id if message and conversation and message.conversation_id.startswith(conversation.id) else None
 opened = opened_panel(shown_in)
-if opened is not None and opened.kind not in LOOKS:
+if opened is not None and opened.kind not in READ_ONLY_PANELS:
     opened = None
-places.to_address("r", state.replay.conversation, state.panel if opened else "")
+navigation.write_address("r", state.replay.conversation, state.panel if opened else "")
 
 
 def start() -> None:
@@ -44,7 +44,7 @@ def start() -> None:
 
 
 def again(mode: str) -> None:
-    """Repeats the unfinished answer in this mode and goes on."""
+    """Repeats the unfinished answer in this mode, and asks the next questions."""
     replayed = str(state.replay.conversation)
     replay_in([mode], lambda: replays.go_on(replayed, mode))
 
@@ -52,7 +52,7 @@ def again(mode: str) -> None:
 def replay_in(modes: list[str], begin: Callable[[], None]) -> None:
     """Runs `begin`; a high price needs the person's consent."""
 
-    def begun() -> None:
+    def start() -> None:
         try:
             begin()
             state.problem, state.replay.choosing = None, False
@@ -61,7 +61,7 @@ def replay_in(modes: list[str], begin: Callable[[], None]) -> None:
 
     try:
         replayed = str(state.replay.conversation)
-        agree_first(replays.price(replayed, modes), len(modes) * len(replays.questions(replayed)), begun)
+        run_with_consent(replays.price(replayed, modes), len(modes) * len(replays.questions(replayed)), start)
     except RagError as error:
         state.problem = Problem.of(error)
 
@@ -70,19 +70,19 @@ def stop() -> None:
     replays.stop(str(state.replay.conversation))
 
 
-def anew(choosing: bool) -> None:
+def choose_modes(choosing: bool) -> None:
     state.replay.choosing = choosing
 
 
 def conversation_picker() -> None:
     titles: dict[str, str] = {}
     repeated: Counter[str] = Counter()
-    for one in library.conversations.all("chat", limit=LISTED):
+    for one in library.conversations.all("chat", limit=MAX_CONVERSATIONS):
         title = one.title or _("New conversation")
         repeated[title] += 1  # options need different texts
         titles[one.id] = title if repeated[title] == 1 else f"{title} ({repeated[title]})"
     if not titles:
-        st.page_link(places.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:")
+        st.page_link(navigation.CHAT, label=_("Ask something in the chat first"), icon=":material/chat_bubble:")
         return
     now = state.replay.conversation
     chosen = st.selectbox(
@@ -100,29 +100,29 @@ def conversation_picker() -> None:
 
 def choices() -> None:
     model = library.llm().metadata
-    able = [mode for mode in labels.chat_modes() if mode in MODES and lacking(mode, model) is None]
-    fill_new_widget("replay_modes", able)
+    available = [mode for mode in labels.chat_modes() if mode in MODES and find_lack(mode, model) is None]
+    fill_new_widget("replay_modes", available)
     st.pills(
         _("Chat modes"),
-        able,
+        available,
         selection_mode="multi",
         key="replay_modes",
         format_func=lambda mode: labels.chat_modes()[mode].label,
     )
     for mode in labels.chat_modes():
-        if (lack := lacking(mode, model)) is not None:
-            st.caption(f"**{label(labels.chat_modes()[mode].label)}**: {label(needs(lack))}")
+        if (lack := find_lack(mode, model)) is not None:
+            st.caption(f"**{label(labels.chat_modes()[mode].label)}**: {label(describe_lack(lack))}")
     chosen = list(widget("replay_modes") or ())
     if chosen and calls_a_model():
         st.markdown(label(price(chosen)))
     elif len(chosen) > 1:
-        st.caption(labels.quoting_alike())
+        st.caption(labels.quotes_are_similar())
     with st.container(horizontal=True):
         st.button(
             _("Replay"), key="replay_start", type="primary", icon=":material/replay:", on_click=start, disabled=not chosen
         )
         if replay is not None:
-            st.button(_("Cancel"), key="replay_keep", on_click=anew, args=(False,))
+            st.button(_("Cancel"), key="replay_keep", on_click=choose_modes, args=(False,))
 
 
 def price(chosen: list[str]) -> str:
@@ -139,18 +139,18 @@ def grid(before: Replay, drawn: tuple[Problem | None, Confirm | None]) -> None:
     now = replays.get(str(state.replay.conversation))
     if now is None or before.running != now.running or (state.problem, state.confirm) != drawn:
         st.rerun()
-    table(now, library.llm().metadata, again)
+    draw_table(now, library.llm().metadata, again)
 
 
 with st.container(key="replay_head", horizontal=True, vertical_alignment="center"):
     st.title(_("Modes"), anchor=False)
     if conversation is not None:
         if st.button(_("Back to the chat"), key="replay_back", type="tertiary", icon=":material/arrow_back:"):
-            places.go_to_chat(conversation.id)
+            navigation.go_to_chat(conversation.id)
         if replay is not None and replay.running:
             st.button(_("Stop"), key="replay_stop", type="primary", icon=":material/stop:", on_click=stop)
         elif replay is not None and not state.replay.choosing:
-            st.button(_("Replay again"), key="replay_again", icon=":material/replay:", on_click=anew, args=(True,))
+            st.button(_("Replay again"), key="replay_again", icon=":material/replay:", on_click=choose_modes, args=(True,))
 
 st.markdown(_("Ask a conversation’s questions again in other chat modes, and see how each one understands and answers them."))
 conversation_picker()
@@ -167,10 +167,10 @@ elif conversation is not None:
             st.caption(_("The conversation has changed since this replay. Replay it again to see all of it."))
         with st.container(key="replay"):
             drawn = state.problem, state.confirm
-            st.fragment(grid, run_every=LOOK_SECONDS if replay.running else None)(replay, drawn)
+            st.fragment(grid, run_every=POLL_SECONDS if replay.running else None)(replay, drawn)
 
 answers = [cell.state for lane in replay.lanes for cell in lane.cells] if replay else []
 answering = replay is not None and replay.running
-citation_clicks(answering=answering, of=state.replay.conversation or "", ended=labels.end_message(answers))
+citation_clicks(answering=answering, conversation_id=state.replay.conversation or "", ended=labels.end_message(answers))
 if opened is not None:
     side_panel(opened)

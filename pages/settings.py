@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.ui import places
+from lectern.ui import navigation
 from lectern.ui.i18n import _
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.component import component
@@ -14,7 +14,7 @@ from lectern.ui.widgets.settings_answers import answer_settings
 from lectern.ui.widgets.settings_ingest import limit_settings, passage_settings
 from lectern.ui.widgets.settings_model import is_model_unsaved, model_settings
 from lectern.ui.widgets.settings_price import limits_of_answers
-from lectern.ui.widgets.settings_privacy import details, library_place, what_leaves
+from lectern.ui.widgets.settings_privacy import library_place, privacy_details, privacy_summary
 from lectern.ui.widgets.settings_prompts import is_prompt_unsaved, prompt_settings
 
 _UNSAVED = component("unsaved", "<span hidden></span>")
@@ -46,10 +46,10 @@ def reading_settings() -> None:
 
 
 def privacy() -> None:
-    what_leaves()
+    privacy_summary()
     library_place()
     with st.expander(_("More"), type="compact"):
-        details()
+        privacy_details()
 
 
 def prompts() -> None:
@@ -84,12 +84,12 @@ def open_prompt(name: str) -> None:
 
 state = session()
 came_from_elsewhere = state.address.letter != "s"
-address = places.from_address("s", None if came_from_elsewhere else state.settings.page) or "model"
+address = navigation.id_from_address("s", None if came_from_elsewhere else state.settings.page) or "model"
 part, _dot, opened = address.partition(".")
 if part not in PARTS:
     address = part = "model"
 state.settings.page = "" if address == "model" else address
-places.to_address("s", state.settings.page, "")
+navigation.write_address("s", state.settings.page, "")
 
 st.title(_("Settings"), anchor=False)
 fill_widget("settings_page", part)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragcore.prompts.templates import PromptTemplate as PromptTemplate
     from ragcore.prompts.templates import SelectorPromptTemplate as SelectorPromptTemplate
     from ragcore.readers.directory import SimpleDirectoryReader as SimpleDirectoryReader
+    from ragcore.readers.download import download_loader as download_loader
     from ragcore.response_synthesizers.synthesizer import get_response_synthesizer as get_response_synthesizer
     from ragcore.schema import ChatMessage as ChatMessage
     from ragcore.schema import Document as Document

@@ -1,12 +1,12 @@
-"""`from_defaults` where it takes what the constructor takes: another name of the class."""
+"""A `from_defaults` with the arguments of the constructor."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-Made = TypeVar("Made")
+Class = TypeVar("Class")
 
 
 class SameAsConstructor:
-    def __get__(self, instance: object, owner: type[Made]) -> type[Made]:
+    def __get__(self, instance: object, owner: type[Class]) -> type[Class]:
         return owner

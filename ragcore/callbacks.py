@@ -1,12 +1,12 @@
-"""Handlers that hear of stages as events, by the names that scripts of LlamaIndex know; `ragcore.observe` is what tells them.
+"""Handlers that receive the stages of a trace as events, under LlamaIndex's names. The events come from `ragcore.observe`.
 
     counter = TokenCountingHandler()
     Settings.callback_manager = CallbackManager([counter])
     ...
     counter.total_llm_token_count
 
-A manager hears of everything from when it stands in `Settings` until another, or None, does. A payload is the facts of the
-span: those it began with, and at the end all. What a handler raises is logged and disturbs nobody.
+A manager receives events from its assignment to `Settings` until another manager or None replaces it. The payload of a start
+event has the facts with which the span began; that of an end event has all facts. Errors of a handler are only logged.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CBEventType(str, Enum):
     EXCEPTION = "exception"
 
 
-_TYPES = {  # of spans; those of other names are no events
+_TYPES = {  # by the names of spans; other spans are no events
     "embed": CBEventType.EMBEDDING,
     "split": CBEventType.NODE_PARSING,
     "llm": CBEventType.LLM,
@@ -71,7 +71,7 @@ _TYPES = {  # of spans; those of other names are no events
 
 @dataclass(frozen=True, slots=True)
 class CBEvent:
-    """That something began or ended: both have the same `id_`. `time` is in UTC."""
+    """The start or the end of a stage; both have the same `id_`. `time` is in UTC."""
 
     event_type: CBEventType
     payload: Payload
@@ -87,7 +87,18 @@ class EventStats:
 
 
 class BaseCallbackHandler(ABC):
-    """Is called in the thread that does the work, of several at once; not for the beginnings and ends to be ignored."""
+    """Subclasses receive events, in the threads that do the work, possibly several at once. Ignored types are not sent.
+
+    >>> class Ends(BaseCallbackHandler):
+    ...     def on_event_end(self, event_type, payload=None, event_id=""):
+    ...         print(event_type.value)
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.settings import Settings
+    >>> Settings.callback_manager = CallbackManager([Ends()])
+    >>> _ = ScriptedLLM(["Hello."]).complete("Good morning")
+    llm
+    >>> Settings.callback_manager = None
+    """
 
     def __init__(
         self,
@@ -100,21 +111,29 @@ class BaseCallbackHandler(ABC):
     def on_event_start(
         self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = ""
     ) -> str:
-        """Gives the id of the event, a new one by default. `parent_id` is that of the event around it, or BASE_TRACE_EVENT."""
+        """Returns the event's id, a new one by default. `parent_id` is the enclosing event's id, or BASE_TRACE_EVENT."""
         return event_id or new_id()
 
     @abstractmethod
     def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None: ...
 
     def start_trace(self, trace_id: str) -> None:  # noqa: B027 - most handlers do nothing then
-        """Something begins that is part of nothing else: a question, an index; `trace_id` names it."""
+        """A trace starts, such as a question or an index; `trace_id` is its name."""
 
     def end_trace(self, trace_id: str, trace_map: TraceMap) -> None:  # noqa: B027 - most handlers do nothing then
-        """It has ended; `trace_map` has the ids of the events in each event, in the order in which they began."""
+        """A trace ends. `trace_map` maps the id of each event to the ids of its inner events, in the order of their starts."""
 
 
 class CallbackManager(Listener):
-    """Tells its handlers of each event."""
+    """Sends each event to its handlers.
+
+    >>> counter = TokenCountingHandler()
+    >>> manager = CallbackManager([counter])
+    >>> _ = manager.on_event_start(CBEventType.LLM, event_id="1")
+    >>> manager.on_event_end(CBEventType.LLM, {"formatted_prompt": "Hello", "response": "Hi"}, "1")
+    >>> len(counter.llm_token_counts)
+    1
+    """
 
     def __init__(self, handlers: Sequence[BaseCallbackHandler] | None = None) -> None:
         self.handlers = list(handlers or ())
@@ -126,16 +145,16 @@ class CallbackManager(Listener):
         self.handlers.append(handler)
 
     def remove_handler(self, handler: BaseCallbackHandler) -> None:
-        """ValueError for one that it does not have."""
+        """ValueError for an unknown handler."""
         self.handlers.remove(handler)
 
     @contextmanager
     def as_trace(self, trace_id: str) -> Iterator[None]:
-        """Let what is done inside be one trace."""
+        """Everything inside the block becomes one trace."""
         with span(trace_id):
             yield
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         if step.parent is None:
             self._tell(lambda handler: handler.start_trace(step.name))
         if (kind := _TYPES.get(step.name)) is None:
@@ -146,7 +165,7 @@ class CallbackManager(Listener):
             self._inside.setdefault(_root(step), {}).setdefault(parent, []).append(id_)
         self.on_event_start(kind, dict(step.facts), id_, parent)
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         with self._lock:
             id_ = self._ids.get(step)
             inside = self._inside.pop(step, {}) if step.parent is None else {}
@@ -158,7 +177,7 @@ class CallbackManager(Listener):
     def on_event_start(
         self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "", parent_id: str = BASE_TRACE_EVENT
     ) -> str:
-        """Tell the handlers of an event of one's own. Gives its id, a new one by default."""
+        """Send an event of your own to the handlers. Returns its id, a new one by default."""
         event_id = event_id or new_id()
 
         def start(handler: BaseCallbackHandler) -> None:
@@ -169,7 +188,7 @@ class CallbackManager(Listener):
         return event_id
 
     def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
-        """The end of an event, by the id that its beginning gave."""
+        """Send the end of an event. `event_id` is the result of `on_event_start`."""
 
         def end(handler: BaseCallbackHandler) -> None:
             if event_type not in handler.event_ends_to_ignore:
@@ -181,7 +200,7 @@ class CallbackManager(Listener):
         for handler in tuple(self.handlers):
             try:
                 event(handler)
-            except Exception:  # whatever is wrong with a handler, the answer does not suffer, nor the other handlers
+            except Exception:  # an error of a handler must affect neither the answer nor the other handlers
                 logger.exception("a callback handler failed")
 
     def _id_around(self, step: Span) -> str:
@@ -207,9 +226,18 @@ class TokenCountingEvent:
 
 
 class TokenCountingHandler(BaseCallbackHandler):
-    """Counts what models read and wrote, and what embedders read where they count: what the server says, else our own count.
+    """Counts the tokens of prompts, replies and embedded texts. The server's counts are preferred to our own.
 
-    A `tokenizer` takes the place of our own count of language models.
+    A `tokenizer` replaces our own count for language models.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.settings import Settings
+    >>> counter = TokenCountingHandler()
+    >>> Settings.callback_manager = CallbackManager([counter])
+    >>> _ = ScriptedLLM(["Good morning to you."], counts_words=True).complete("Hi")
+    >>> counter.completion_llm_token_count
+    4
+    >>> Settings.callback_manager = None
     """
 
     def __init__(
@@ -273,7 +301,12 @@ class TokenCountingHandler(BaseCallbackHandler):
 
 
 class LlamaDebugHandler(BaseCallbackHandler):
-    """Keeps all events. With `print_trace_on_end` each trace is logged when it has ended, a line for each event."""
+    """Stores all events. `print_trace_on_end` logs each trace when it ends, one line per event.
+
+    >>> debug = LlamaDebugHandler()
+    >>> debug.get_event_time_info(CBEventType.LLM).total_count
+    0
+    """
 
     def __init__(
         self,
@@ -286,7 +319,7 @@ class LlamaDebugHandler(BaseCallbackHandler):
         self.flush_event_logs()
 
     def flush_event_logs(self) -> None:
-        """Forget them."""
+        """Delete the stored events."""
         self.sequential_events: list[CBEvent] = []
 
     def on_event_start(
@@ -307,15 +340,15 @@ class LlamaDebugHandler(BaseCallbackHandler):
 
     @property
     def event_pairs_by_type(self) -> dict[CBEventType, list[CBEvent]]:
-        """Beginnings and ends of each type."""
+        """Start and end events by type."""
         return {kind: self.get_events(kind) for kind in CBEventType if self.get_events(kind)}
 
     def get_events(self, event_type: CBEventType | None = None) -> list[CBEvent]:
-        """Beginnings and ends in the order in which they came."""
+        """Start and end events in order of time."""
         return [event for event in self.sequential_events if event_type in (None, event.event_type)]
 
     def get_event_pairs(self, event_type: CBEventType | None = None) -> list[list[CBEvent]]:
-        """The beginning and, once it is there, the end of each, in the order of their beginnings."""
+        """The start and, once it has come, the end of each event, in the order of the starts."""
         pairs: dict[str, list[CBEvent]] = {}
         for event in self.get_events(event_type):
             pairs.setdefault(event.id_, []).append(event)
@@ -325,7 +358,7 @@ class LlamaDebugHandler(BaseCallbackHandler):
         return self.get_event_pairs(CBEventType.LLM)
 
     def get_event_time_info(self, event_type: CBEventType | None = None) -> EventStats:
-        """Zeros where there were none."""
+        """Zeros if there are no such events."""
         seconds = [_seconds(pair) for pair in self.get_event_pairs(event_type)]
         return EventStats(sum(seconds), sum(seconds) / len(seconds) if seconds else 0.0, len(seconds))
 
@@ -348,7 +381,7 @@ def _root(step: Span) -> Span:
 
 
 class SimpleLLMHandler(BaseCallbackHandler):
-    """Writes what every call of a language model was asked, and what it answered, to the terminal.
+    """Writes the messages and the reply of every call of a language model to the terminal.
 
     >>> SimpleLLMHandler().event_ends_to_ignore
     ()
@@ -356,6 +389,6 @@ class SimpleLLMHandler(BaseCallbackHandler):
 
     def on_event_end(self, event_type: CBEventType, payload: Payload | None = None, event_id: str = "") -> None:
         if event_type is CBEventType.LLM and payload:
-            said = (f"{each['role']}: " + "".join(part["text"] for part in each["parts"]) for each in payload["messages"])
-            sys.stdout.write("** Messages: **\n" + "\n".join(said))
+            messages = (f"{each['role']}: " + "".join(part["text"] for part in each["parts"]) for each in payload["messages"])
+            sys.stdout.write("** Messages: **\n" + "\n".join(messages))
             sys.stdout.write(f"\n** Response: **\n{payload.get('reply', '')}\n\n")

@@ -23,7 +23,7 @@ from ragcore.prompts.wording import (
     in_chat,
 )
 from ragcore.query_engine.retriever import NodePostprocessor, Retriever, RetrieverQueryEngine
-from ragcore.response_synthesizers.modes import Prompts, ResponseMode, worded
+from ragcore.response_synthesizers.modes import Prompts, ResponseMode, override_prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage
 from ragcore.tools import QueryEngineTool
@@ -57,6 +57,12 @@ def chat_engine(
     """`memory` is the conversation, by default a new one; `chat_history` is added to it. `wording` replaces prompts by name.
 
     ValueError for an unknown mode; ConfigError for OPENAI with a model that cannot call functions.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> retriever = SummaryIndex([]).as_retriever()
+    >>> str(chat_engine("simple", llm=ScriptedLLM(["Hello!"]), retriever=retriever).chat("Hi"))
+    'Hello!'
     """
     mode = ChatMode(mode)
     if mode is ChatMode.BEST:
@@ -91,10 +97,10 @@ def chat_engine(
 
 
 def _prompts(mode: ChatMode, wording: Mapping[str, Prompt]) -> Prompts:
-    """The prompts of the mode's answers. The system prompt comes before them; an agent has it itself."""
+    """The prompts of the mode's answers. The system prompt comes before them; agents add it themselves."""
 
     if mode in (ChatMode.REACT, ChatMode.OPENAI, ChatMode.SIMPLE):
-        return worded(wording)
+        return override_prompts(wording)
 
     def current(prompt: Prompt) -> Prompt:
         return wording.get(prompt.name, prompt)

@@ -1,4 +1,4 @@
-"""The bases of parts that a script writes itself: their annotated names are the arguments of their constructors."""
+"""The base classes of components that a script defines. Their annotated names are the arguments of their constructors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MISSING: Any = object()
 class Fields:
     """The annotated names of a subclass are keyword arguments of its constructor, with their values as defaults.
 
-    A name that begins with an underscore is no argument, but has its default. A default may be a Field or a PrivateAttr of
-    pydantic; a list, dictionary or set is copied for each object. Values are not checked. TypeError for arguments that are
-    missing or unknown.
+    A name that begins with an underscore gets its default and is no argument. A default may be pydantic's Field or
+    PrivateAttr; a list, dictionary or set is copied for each object. Values are not validated. TypeError for missing or
+    unknown arguments.
 
     >>> class Cut(Fields):
     ...     words: list[str]
@@ -49,7 +49,7 @@ class Fields:
 
 
 def _names(kind: type) -> Iterator[str]:
-    """Those annotated, of the bases first."""
+    """The annotated names, those of the bases first."""
     for each in reversed(kind.__mro__):
         if issubclass(each, Fields):
             for name, annotation in get_annotations(each).items():
@@ -58,7 +58,7 @@ def _names(kind: type) -> Iterator[str]:
 
 
 def _default(value: Any) -> Any:
-    """A value for one object, of what stands in the class. _MISSING where a Field or a PrivateAttr has no default."""
+    """The default for a new object. _MISSING for a Field or a PrivateAttr without a default."""
     if type(value).__module__.startswith("pydantic."):
         factory = getattr(value, "default_factory", None)
         value = factory() if factory else value.default
@@ -68,7 +68,7 @@ def _default(value: Any) -> Any:
 
 
 class TransformComponent(Fields, ABC):
-    """The base of a transformation: subclasses give `__call__`, which may edit the nodes, as it is given copies.
+    """The base of transformations. Subclasses define `__call__`, which may edit the nodes because it receives copies.
 
     >>> from ragcore.ingestion import IngestionPipeline
     >>> from ragcore.schema import Document
@@ -87,7 +87,7 @@ class TransformComponent(Fields, ABC):
         """The nodes after this step."""
 
     async def acall(self, nodes: Sequence[Any], **kwargs: Any) -> Sequence[BaseNode]:
-        """As calling it, in a thread."""
+        """Calls it in a thread."""
         import asyncio
 
         return await asyncio.to_thread(self, nodes, **kwargs)

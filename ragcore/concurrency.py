@@ -1,18 +1,19 @@
-"""The synchronous library in an event loop: two wrappers give the methods of a class their async twins.
+"""Uses the synchronous library in an event loop: two wrappers derive async twins of a class's methods.
 
 aquery = awaitable(query)                  # answer = await engine.aquery("...")
 astream_chat = awaitable_stream(stream_chat)   # async for piece in await llm.astream_chat(messages)
 
-A twin has the parameters of its method, by ParamSpec, so that a type checker sees a misspelt one.
+A twin has the same parameters as its method (by ParamSpec), so that a type checker detects a misspelt one.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import wraps
+from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ragcore.observe import Span, finish, start, within
@@ -61,7 +62,7 @@ def in_event_loop() -> bool:
     return True
 
 
-def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
     """The coroutine's result, with or without an event loop in this thread."""
     import asyncio
 
@@ -118,7 +119,7 @@ R = TypeVar("R")
 
 
 def in_order(work: Callable[[T], R], items: Sequence[T], *, workers: int = 4) -> list[R]:
-    """The results of `work(item)` in the order of the items, at most `workers` at the same time.
+    """The results of `work(item)` in the order of the items; at most `workers` run in parallel.
 
     Each is a span "part" in the current span. After a failure no further item begins, and the first error is
     raised when the running ones have ended.
@@ -150,7 +151,7 @@ def _inside(step: Span, work: Callable[[T], R], item: T) -> R:
 async def run_jobs(
     jobs: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4, desc: str | None = None
 ) -> list[T]:
-    """The results of coroutines in their order, at most `workers` at the same time. `show_progress` logs the end of each.
+    """The results of coroutines in their order; at most `workers` run in parallel. `show_progress` logs the end of each.
 
     >>> import asyncio
     >>> async def double(number: int) -> int:
@@ -171,6 +172,18 @@ async def run_jobs(
     return list(await asyncio.gather(*(done(number, job) for number, job in enumerate(jobs, 1))))
 
 
+async def batch_gather(tasks: Sequence[Coroutine[Any, Any, T]], batch_size: int = 10, verbose: bool = False) -> list[T]:
+    """As `run_jobs`, where a batch begins when the one before it has ended."""
+    return [result for batch in iter_batch(tasks, batch_size) for result in await run_jobs(batch, verbose, batch_size)]
+
+
+def iter_batch(iterable: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of `size`, the last of which may be shorter."""
+    items = iter(iterable)
+    while batch := list(islice(items, size)):
+        yield batch
+
+
 def run_async_tasks(tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool = False, workers: int = 4) -> list[T]:
     """As `run_jobs`, with or without an event loop.
 
@@ -179,7 +192,7 @@ def run_async_tasks(tasks: Sequence[Coroutine[Any, Any, T]], show_progress: bool
     >>> run_async_tasks([double(1), double(2)])
     [2, 4]
     """
-    return finished(run_jobs(tasks, show_progress, workers))
+    return run_coroutine(run_jobs(tasks, show_progress, workers))
 
 
-asyncio_run = finished
+asyncio_run = run_coroutine

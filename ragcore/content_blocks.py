@@ -1,4 +1,4 @@
-"""What a message holds beside text: images, sound and documents, each from bytes, a file or a URL.
+"""The content blocks of a message: text, images, sound and documents, each from bytes, a file or a URL.
 
 >>> from ragcore.schema import ChatMessage
 >>> message = ChatMessage(role="user", blocks=[TextBlock(text="What is this?"), ImageBlock(url="https://example.org/a.png")])
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +41,24 @@ class _Media:
     data_field: ClassVar[str]
 
     @property
-    def given(self) -> bytes | None:
-        """The data that the block was made with."""
+    def raw_data(self) -> bytes | None:
+        """The bytes that the constructor received, possibly in base64."""
         data = getattr(self, self.data_field)
         return data.getvalue() if isinstance(data, BytesIO) else data
 
     @property
     def mimetype(self) -> str:
-        """The type that was given, otherwise that of the name of the file, otherwise the usual one for such blocks."""
+        """The declared type; else the type of the file's name; else the usual type of such blocks."""
         import mimetypes
 
-        given = getattr(self, f"{self.block_type}_mimetype", None)
-        return given or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
+        declared = getattr(self, f"{self.block_type}_mimetype", None)
+        return declared or mimetypes.guess_type(str(self.path or self.url or ""))[0] or self.usual_type
 
     def resolve(self, as_base64: bool = False) -> BytesIO:
         """The bytes, or their base64. ValueError without data, path and URL."""
         url = str(self.url or "")
-        if self.given:
-            data = _decoded(self.given)
+        if self.raw_data:
+            data = _decode_base64(self.raw_data)
         elif self.path is not None:
             data = Path(self.path).read_bytes()
         elif url.startswith("data:"):
@@ -76,13 +76,13 @@ class _Media:
 
     @property
     def data_url(self) -> str:
-        """The URL, otherwise one that holds the data itself."""
+        """The URL; without one, a data URL with the content."""
         return str(self.url) if self.url else f"data:{self.mimetype};base64,{self.resolve(True).getvalue().decode()}"
 
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock(_Media):
-    """An image, for models that see. `image` are its bytes, as they are or in base64.
+    """An image, for models that accept images. `image` has its bytes, raw or in base64.
 
     >>> ImageBlock(image=b"abc").resolve_image().read()
     b'abc'
@@ -100,7 +100,7 @@ class ImageBlock(_Media):
 
 @dataclass(frozen=True, slots=True)
 class AudioBlock(_Media):
-    """Sound, for models that hear.
+    """Sound, for models that accept sound.
 
     >>> AudioBlock(audio=b"abc", format="mp3").resolve_audio().read()
     b'abc'
@@ -117,7 +117,7 @@ class AudioBlock(_Media):
 
 @dataclass(frozen=True, slots=True)
 class DocumentBlock(_Media):
-    """A file as it is, for models that read files themselves.
+    """A file, for models that read files themselves.
 
     >>> DocumentBlock(data=b"%PDF", title="invoice.pdf").resolve_document().read()
     b'%PDF'
@@ -135,7 +135,7 @@ class DocumentBlock(_Media):
 
 @dataclass(frozen=True, slots=True)
 class VideoBlock(_Media):
-    """A film, for models that see films.
+    """A video, for models that accept videos.
 
     >>> VideoBlock(video=b"abc").resolve_video().read()
     b'abc'
@@ -154,7 +154,7 @@ class VideoBlock(_Media):
 
 @dataclass(frozen=True, slots=True)
 class ToolCallBlock:
-    """A tool that a model wants to call. The arguments are an object, or JSON as the model wrote it.
+    """A model's call of a tool. The arguments are an object, or JSON as the model wrote it.
 
     >>> ToolCallBlock(tool_name="add", tool_kwargs={"a": 1}).block_type
     'tool_call'
@@ -168,7 +168,7 @@ class ToolCallBlock:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """What a model wrote before its answer. It is not sent to a model again.
+    """The thoughts that a model wrote before its answer. They are not sent to a model again.
 
     >>> ThinkingBlock(content="The sky is clear.").block_type
     'thinking'
@@ -180,12 +180,33 @@ class ThinkingBlock:
     block_type: ClassVar[str] = "thinking"
 
 
-Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | VideoBlock | ToolCallBlock | ThinkingBlock
+@dataclass(frozen=True, slots=True)
+class CacheControl:
+    """How long a server may reuse what stands before a CachePoint: `ttl` is a time such as "5m"."""
+
+    type: str
+    ttl: str = "5m"
+
+
+@dataclass(frozen=True, slots=True)
+class CachePoint:
+    """The end of the part of a prompt that stays the same. It is not sent: ragcore's servers find that part themselves."""
+
+    cache_control: CacheControl
+    block_type: ClassVar[str] = "cache"
+
+
+Block: TypeAlias = TextBlock | ImageBlock | AudioBlock | DocumentBlock | VideoBlock | ToolCallBlock | ThinkingBlock | CachePoint
 ContentBlock = Block
 
 
+def load_image_urls(image_urls: Sequence[str]) -> list[ImageBlock]:
+    """An image for each URL, which is loaded by the server of the model."""
+    return [ImageBlock(url=url) for url in image_urls]
+
+
 def text_of(blocks: Iterable[Block]) -> str:
-    """The texts below each other."""
+    """The texts, joined by newlines."""
     return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
 
 
@@ -194,7 +215,7 @@ def has_media(blocks: Iterable[Block]) -> bool:
 
 
 def in_openai_format(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """The parts of a message as OpenAI's servers take them."""
+    """The parts of a message in OpenAI's format."""
     return [_part(block) for block in blocks if isinstance(block, TextBlock | _Media)]
 
 
@@ -211,8 +232,8 @@ def _part(block: TextBlock | _Media) -> dict[str, Any]:
     return {"type": "file", "file": {"filename": name, "file_data": block.data_url}}
 
 
-def _decoded(data: bytes) -> bytes:
-    """Bytes that are base64 already are what they stand for."""
+def _decode_base64(data: bytes) -> bytes:
+    """Decodes base64. Other bytes are returned unchanged."""
     try:
         return base64.b64decode(data, validate=True) if len(data) > 8 else data
     except binascii.Error:

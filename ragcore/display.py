@@ -1,4 +1,4 @@
-"""Answers and passages for people: as text on a terminal, and as Markdown in a notebook, where IPython is installed.
+"""Displays answers and passages: as text on a terminal, and as Markdown in a notebook if IPython is installed.
 
 >>> from ragcore.schema import NodeWithScore, Response, TextNode
 >>> hit = NodeWithScore(TextNode("Ada wrote notes.", "n1"), 0.5)
@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from textwrap import fill
 
+from ragcore.prompts.prompt import Prompt
 from ragcore.schema import MetadataMode, NodeWithScore, Response
 
 
@@ -57,8 +58,8 @@ def display_source_node(
     **Node ID:** n1<br>**Similarity:** 0.5<br>**Text:** Ada wrote notes.<br>
     """
     text = _cut(source_node.node.get_content(metadata_mode).strip(), source_length)
-    shown = f"**Node ID:** {source_node.node.id_}<br>**Similarity:** {source_node.score}<br>**Text:** {text}<br>"
-    _show(shown + (f"**Metadata:** {dict(source_node.metadata)}<br>" if show_source_metadata else ""))
+    markdown = f"**Node ID:** {source_node.node.id_}<br>**Similarity:** {source_node.score}<br>**Text:** {text}<br>"
+    _show(markdown + (f"**Metadata:** {dict(source_node.metadata)}<br>" if show_source_metadata else ""))
 
 
 def display_response(
@@ -79,6 +80,13 @@ def display_response(
         display_source_node(hit, source_length, show_source_metadata)
     if show_metadata:
         _show(f"**`Metadata`** {response.metadata}")
+
+
+def display_prompt_dict(prompts_dict: dict[str, Prompt]) -> None:
+    """The templates of a part, as its `get_prompts` returns them."""
+    for name, prompt in prompts_dict.items():
+        _show(f"**Prompt Key**: {name}<br>**Text:** <br>")
+        _write(prompt.get_template())
 
 
 def _cut(text: str, length: int) -> str:

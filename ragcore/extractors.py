@@ -1,7 +1,7 @@
-"""Transformations that write a model's answers about passages into their metadata: title, keywords, questions, summary.
+"""Transformations that add a model's answers about passages to their metadata: title, keywords, questions, summary.
 
-The new passages have the order and the ids of the old ones, which stay as they were. There is no call for a passage without
-text. The error of a call that fails is raised, and there are no new passages.
+The new passages have the order and the ids of the old ones, which do not change. There is no call for a passage without text.
+If a call fails, its error is raised and no passages are returned.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from ragcore.components import Fields
-from ragcore.concurrency import awaitable, finished, in_order
+from ragcore.concurrency import awaitable, in_order, run_coroutine
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
@@ -37,10 +37,16 @@ logger = logging.getLogger(__name__)
 
 
 class BaseExtractor(Fields, PromptMixin, ABC):
-    """Subclasses have `extract`, or `aextract`, which is awaited; their annotated names are arguments of the constructor.
+    """Subclasses define `extract`, or the coroutine `aextract`. Their annotated names are arguments of the constructor.
 
-    `num_workers` is how many calls may run at once. `metadata_mode` says which metadata of a passage a model reads: by default
-    what it may see, and none for the model that quotes, as it would quote it. `show_progress` logs each batch.
+    `num_workers` calls may run in parallel. `metadata_mode` selects the metadata of a passage that a model reads: by default
+    LLM, and NONE for the extractive model, which would quote metadata. `show_progress` logs each batch.
+
+    >>> class Length(BaseExtractor):
+    ...     def extract(self, nodes):
+    ...         return [{"length": str(len(node.text))} for node in nodes]
+    >>> Length()([TextNode("A boat is red.")])[0].metadata
+    {'length': '14'}
     """
 
     works_on: ClassVar[Literal["node", "document"]] = "document"  # whose passages the result depends on
@@ -67,10 +73,10 @@ class BaseExtractor(Fields, PromptMixin, ABC):
 
     def __call__(self, nodes: Sequence[Item]) -> list[Item]:
         with span("extract", extractor=type(self).__name__, passages=len(nodes)):
-            found = self.extract(nodes)
+            entries = self.extract(nodes)
         logger.log(logging.INFO if self.show_progress else logging.DEBUG, "%s: %d", type(self).__name__, len(nodes))
         results = list(nodes) if self.in_place else [replace(node) for node in nodes]
-        for node, new in zip(results, found, strict=True):
+        for node, new in zip(results, entries, strict=True):
             node.metadata = {**node.metadata, **new}
         return results
 
@@ -82,7 +88,7 @@ class BaseExtractor(Fields, PromptMixin, ABC):
         return node.get_content(self.metadata_mode or usual)
 
     def _ask(self, prompt: Prompt, variables: Sequence[Mapping[str, Variable]]) -> list[str]:
-        """The stripped replies to one call for each, at the same time."""
+        """The stripped replies to parallel calls, one for each of `variables`."""
         calls = [LLMCall(prompt, values) for values in variables]
         return in_order(lambda call: self.llm.generate(call).text.strip(), calls, workers=self.num_workers)
 
@@ -93,6 +99,7 @@ class BaseExtractor(Fields, PromptMixin, ABC):
         return [next(replies) if text else "" for text in texts]
 
     acall = awaitable(__call__)
+    aextract = awaitable(extract)
 
 
 class TitleExtractor(BaseExtractor):
@@ -129,7 +136,12 @@ class TitleExtractor(BaseExtractor):
 
 
 class KeywordExtractor(BaseExtractor):
-    """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c"."""
+    """`excerpt_keywords`: at most `keywords` keywords of each passage, "a, b, c".
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> KeywordExtractor(ScriptedLLM(["KEYWORDS: boat, red"]), keywords=2)([TextNode("A boat is red.")])[0].metadata
+    {'excerpt_keywords': 'boat, red'}
+    """
 
     works_on = "node"
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
@@ -148,7 +160,13 @@ class KeywordExtractor(BaseExtractor):
 
 
 class QuestionsAnsweredExtractor(BaseExtractor):
-    """`questions_this_excerpt_can_answer`: so many questions that each passage answers, one per line."""
+    """`questions_this_excerpt_can_answer`: `questions` questions that each passage answers, one per line.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> extractor = QuestionsAnsweredExtractor(ScriptedLLM(["What is red?"]), questions=1)
+    >>> extractor([TextNode("A boat is red.")])[0].metadata
+    {'questions_this_excerpt_can_answer': 'What is red?'}
+    """
 
     works_on = "node"
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
@@ -166,9 +184,13 @@ class QuestionsAnsweredExtractor(BaseExtractor):
 
 
 class SummaryExtractor(BaseExtractor):
-    """`section_summary`, `prev_section_summary`, `next_section_summary`: of each passage, and of the one before and after it.
+    """`section_summary`, `prev_section_summary`, `next_section_summary`: summaries of each passage and its neighbours.
 
     `summaries` selects among them. Only passages of the same document are neighbours. One call per passage.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> SummaryExtractor(ScriptedLLM(["About a boat."]), summaries=["self"])([TextNode("A boat is red.")])[0].metadata
+    {'section_summary': 'About a boat.'}
     """
 
     prompt_attributes: ClassVar = {"prompt_template": "prompt_template"}
@@ -182,18 +204,32 @@ class SummaryExtractor(BaseExtractor):
 
     def extract(self, nodes: Sequence[Item]) -> list[Entries]:
         texts = self._ask_each(self.prompt_template, nodes, {"query_str": "Summarize this."})
-        found: list[Entries] = []
+        entries: list[Entries] = []
         for _, run in groupby(zip(nodes, texts, strict=True), key=lambda pair: _document(pair[0])):
             texts_of_run = ["", *(text for _, text in run), ""]
             for before, own, after in zip(texts_of_run, texts_of_run[1:], texts_of_run[2:], strict=False):
                 all_three = {"self": own, "prev": before, "next": after}
-                found.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
-        return found
+                entries.append(_entries(**{_SUMMARY_KEYS[kind]: all_three[kind] for kind in self.summaries}))
+        return entries
+
+
+class PydanticProgramExtractor(BaseExtractor):
+    """The fields of the object that a program makes of each passage. The text of a passage is its argument `input_key`."""
+
+    works_on = "node"
+    program: Any
+    input_key: str = "input"
+
+    def extract(self, nodes: Sequence[Item]) -> list[Entries]:
+        def fields(text: str) -> Entries:
+            return self.program(**{self.input_key: text}).model_dump(mode="json") if text else {}
+
+        return in_order(fields, [self.sees(node) for node in nodes], workers=self.num_workers)
 
 
 def _run_aextract(self: Any, nodes: Sequence[Item]) -> list[Entries]:
-    found: list[Entries] = finished(self.aextract(nodes))
-    return found
+    entries: list[Entries] = run_coroutine(self.aextract(nodes))
+    return entries
 
 
 _SUMMARY_KEYS = {"self": "section_summary", "prev": "prev_section_summary", "next": "next_section_summary"}
@@ -207,6 +243,6 @@ def _content(prompt: Prompt, text: str) -> dict[str, Variable]:
     return {"context_str": (Passage(text),)} if "context_str" in prompt.variables else {"text": text}
 
 
-def _entries(**found: str) -> Entries:
-    """Without those that are empty."""
-    return {key: value for key, value in found.items() if value}
+def _entries(**values: str) -> Entries:
+    """The values that are not empty."""
+    return {key: value for key, value in values.items() if value}

@@ -1,7 +1,7 @@
-"""Events and spans by LlamaIndex's names, from the package `llama-index-instrumentation` (extra: workflow).
+"""Events and spans under LlamaIndex's names, from the package `llama-index-instrumentation` (extra: workflow).
 
-What `ragcore.observe` tells is passed on to the handlers of its dispatchers, as an event at the begin and at the end of each
-stage; the facts of the span, as traces keep them, are its attributes.
+The dispatcher's handlers receive an event at the start and at the end of each stage of `ragcore.observe`. The facts of the
+span are the attributes of the event.
 
 >>> from ragcore.instrumentation.event_handlers import BaseEventHandler
 >>> heard = []
@@ -12,7 +12,7 @@ stage; the facts of the span, as traces keep them, are its attributes.
 >>> from ragcore.llms import ScriptedLLM
 >>> _ = ScriptedLLM(["Hello."]).complete("Good morning")
 >>> heard
-['LLMChatStartEvent', 'LLMChatEndEvent']
+['LLMCompletionStartEvent', 'LLMCompletionEndEvent']
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ except ImportError as error:
     ) from error
 
 __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
-_STAGES = {  # of spans, and how their events are called
-    "llm": "LLMChat",
+_STAGES = {  # the names of spans and of their events
     "embed": "Embedding",
     "retrieve": "Retrieval",
     "query": "Query",
@@ -43,29 +42,35 @@ _STAGES = {  # of spans, and how their events are called
 }
 
 
+_CALLS = {"chat": ["LLMChat"], "generation": ["LLMCompletion"]}  # of a model, by their prompts
+_PREDICTION = ["LLMPredict", "LLMChat"]  # a call with any other prompt
+
+
 class _Stage(BaseEvent):
     model_config = ConfigDict(extra="allow")
 
 
 _EVENTS = {
     f"{name}{end}Event": create_model(f"{name}{end}Event", __base__=_Stage)
-    for name in _STAGES.values()
+    for name in (*_STAGES.values(), *_PREDICTION, "LLMCompletion")
     for end in ("Start", "End")
 }
 globals().update(_EVENTS)
 
 
-class _PassedOn(Listener):
-    def started(self, step: Span) -> None:
+class _Forwarder(Listener):
+    def on_start(self, step: Span) -> None:
         _tell(step, "Start")
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         _tell(step, "End")
 
 
 def _tell(step: Span, end: str) -> None:
-    if step.name in _STAGES:
-        get_dispatcher("ragcore").event(_EVENTS[f"{_STAGES[step.name]}{end}Event"](**step.facts))
+    stage = _STAGES.get(step.name)
+    names = _CALLS.get(step.facts["prompt"], _PREDICTION) if step.name == "llm" else [stage] if stage else []
+    for name in names if end == "Start" else reversed(names):
+        get_dispatcher("ragcore").event(_EVENTS[f"{name}{end}Event"](**step.facts))
 
 
-add_listener(_PassedOn())
+add_listener(_Forwarder())

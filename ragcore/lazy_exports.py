@@ -1,4 +1,4 @@
-"""The names that a package exports, each loaded when it is first used (PEP 562): importing the package costs nothing."""
+"""Loads each name that a package exports at its first use (PEP 562), so that importing the package is cheap."""
 
 from __future__ import annotations
 

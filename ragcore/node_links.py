@@ -1,4 +1,4 @@
-"""The links of a passage under LlamaIndex's names: a view on the ids that the passage has."""
+"""The links of a passage under LlamaIndex's names, as a view on the passage's ids."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
-NOTHING: Any = MappingProxyType({})  # so that an edit of it is an error, and not lost
+NOTHING: Any = MappingProxyType({})  # read-only, so that an edit raises an error instead of getting lost
 
 
 class NodeRelationship(str, Enum):
-    """What another node is to a node: the document it was cut from, the one before, after or above it, those below it.
+    """The relation of another node: the source document, the previous, next or parent node, or the children.
 
     >>> NodeRelationship.NEXT.name
     'NEXT'
@@ -52,11 +52,11 @@ class RelatedNodeInfo:
     hash: str | None = None
 
     def copy(self) -> RelatedNodeInfo:
-        """With metadata of its own."""
+        """A copy with its own metadata."""
         return replace(self, metadata=deepcopy(dict(self.metadata)))
 
     def details(self) -> tuple[str | None, dict[str, Any], str | None]:
-        """What it says beside the id, as JSON has it."""
+        """The fields without the id, as JSON values."""
         return self.node_type, dict(self.metadata), self.hash
 
 
@@ -64,7 +64,7 @@ Related: TypeAlias = RelatedNodeInfo | Sequence[RelatedNodeInfo]
 
 
 class Linked(Protocol):
-    """What has links: its `related` has what they say beside the ids."""
+    """An object with links. `related` has their further fields by id."""
 
     ref_doc_id: str | None
     prev_id: str | None
@@ -83,9 +83,9 @@ _FIELDS = {
 
 
 class Relationships(MutableMapping[NodeRelationship, Any]):
-    """The links of one node. What is set here changes the node's ids, and the other way round.
+    """The links of one node. A change here changes the node's ids, and vice versa.
 
-    NodeRelationship.CHILD has a tuple of references, the others one each; a link that the node has not is a KeyError.
+    NodeRelationship.CHILD has a tuple of references, the others have one each. KeyError for a missing link.
     """
 
     def __init__(self, node: Linked) -> None:
@@ -95,22 +95,22 @@ class Relationships(MutableMapping[NodeRelationship, Any]):
         ids = self._ids(NodeRelationship(kind))
         if not ids:
             raise KeyError(kind)
-        found = tuple((self._node.related or {}).get(id_) or RelatedNodeInfo(id_, metadata=NOTHING) for id_ in ids)
-        return found if kind == NodeRelationship.CHILD else found[0]
+        infos = tuple((self._node.related or {}).get(id_) or RelatedNodeInfo(id_, metadata=NOTHING) for id_ in ids)
+        return infos if kind == NodeRelationship.CHILD else infos[0]
 
     def __setitem__(self, kind: NodeRelationship | str, related: Related) -> None:
-        """TypeError for what is no RelatedNodeInfo, or, of children, no list of them."""
+        """TypeError for another type than RelatedNodeInfo; for children, than a list of them."""
         kind = NodeRelationship(kind)
-        given = [related] if kind in _FIELDS else related
-        if isinstance(given, RelatedNodeInfo) or not all(isinstance(each, RelatedNodeInfo) for each in given):
+        infos = [related] if kind in _FIELDS else related
+        if isinstance(infos, RelatedNodeInfo) or not all(isinstance(each, RelatedNodeInfo) for each in infos):
             expected = "a RelatedNodeInfo" if kind in _FIELDS else "a list of RelatedNodeInfo"
             raise TypeError(f"relationships[{kind}] must be {expected}, not {related!r}")
-        self._put(kind, [each for each in given if isinstance(each, RelatedNodeInfo)])
+        self._set(kind, [each for each in infos if isinstance(each, RelatedNodeInfo)])
 
     def __delitem__(self, kind: NodeRelationship | str) -> None:
         if kind not in self:
             raise KeyError(kind)
-        self._put(NodeRelationship(kind), [])
+        self._set(NodeRelationship(kind), [])
 
     def __iter__(self) -> Iterator[NodeRelationship]:
         return (kind for kind in NodeRelationship if self._ids(kind))
@@ -127,7 +127,7 @@ class Relationships(MutableMapping[NodeRelationship, Any]):
         id_ = getattr(self._node, _FIELDS[kind])
         return () if id_ is None else (id_,)
 
-    def _put(self, kind: NodeRelationship, infos: Sequence[RelatedNodeInfo]) -> None:
+    def _set(self, kind: NodeRelationship, infos: Sequence[RelatedNodeInfo]) -> None:
         related = {id_: info for id_, info in (self._node.related or {}).items() if id_ not in self._ids(kind)}
         related |= {info.node_id: info.copy() for info in infos if info != RelatedNodeInfo(info.node_id)}
         self._node.related = related or None

@@ -1,4 +1,4 @@
-"""How a text is shown with its metadata, and the hash of both."""
+"""Renders a text with its metadata, and hashes both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ Metadata: TypeAlias = Mapping[str, Value]
 
 
 class MetadataMode(str, Enum):
-    """Which metadata is written above a text: for the embedder, for the language model, all of it or none."""
+    """Which metadata is rendered above a text: that for the embedder, that for the language model, all or none.
+
+    >>> from ragcore.schema import TextNode
+    >>> node = TextNode("A boat is red.", metadata={"title": "Boats"})
+    >>> node.get_content(MetadataMode.LLM)
+    'title: Boats\\n\\nA boat is red.'
+    """
 
     ALL = "all"
     EMBED = "embed"
@@ -25,7 +31,7 @@ class MetadataMode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How a text is shown with its metadata: `text` names {metadata_str} and {content}, `entry` names {key} and {value}."""
+    """Renders a text with its metadata: `text` has {metadata_str} and {content}, `entry` has {key} and {value}."""
 
     text: str = "{metadata_str}\n\n{content}"
     entry: str = "{key}: {value}"
@@ -35,7 +41,7 @@ class Template:
 PLAIN = Template()
 
 
-class Described(Protocol):
+class HasMetadata(Protocol):
     """A text with metadata."""
 
     text: str
@@ -45,24 +51,24 @@ class Described(Protocol):
     template: Template
 
 
-def in_parts(template: Template, text: str | None, entry: str | None, separator: str | None) -> Template:
-    """The template with those of its parts that are given by themselves."""
+def with_parts(template: Template, text: str | None, entry: str | None, separator: str | None) -> Template:
+    """The template with the parts that are not None replaced."""
     parts = {"text": text, "entry": entry, "separator": separator}
-    given = {name: part for name, part in parts.items() if part is not None}
-    return replace(template, **given) if given else template
+    replaced = {name: part for name, part in parts.items() if part is not None}
+    return replace(template, **replaced) if replaced else template
 
 
 def content_hash(text: str, metadata: Metadata) -> str:
     from hashlib import sha256
 
     canonical = json.dumps(dict(metadata), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    # The length keeps ("ab", "c") and ("a", "bc") apart.
+    # The length distinguishes ("ab", "c") from ("a", "bc").
     return sha256(f"{len(text)}:{text}{canonical}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def metadata_text(item: Described, mode: MetadataMode) -> str:
+def metadata_text(item: HasMetadata, mode: MetadataMode) -> str:
     """One `key: value` line per visible metadata entry; "" in mode NONE."""
-    mode = MetadataMode(mode)  # may be given as its text
+    mode = MetadataMode(mode)  # scripts may pass its text
     if mode is MetadataMode.NONE:
         return ""
     hidden: Sequence[str] = ()
@@ -71,14 +77,14 @@ def metadata_text(item: Described, mode: MetadataMode) -> str:
     elif mode is MetadataMode.LLM:
         hidden = item.excluded_llm_metadata_keys
     entries = ((key, str(value)) for key, value in item.metadata.items() if key not in hidden)
-    return item.template.separator.join(_filled(item.template.entry, {"key": key, "value": value}) for key, value in entries)
+    return item.template.separator.join(_fill(item.template.entry, {"key": key, "value": value}) for key, value in entries)
 
 
-def with_metadata(item: Described, mode: MetadataMode) -> str:
+def with_metadata(item: HasMetadata, mode: MetadataMode) -> str:
     head = metadata_text(item, mode)
-    return _filled(item.template.text, {"metadata_str": head, "content": item.text}).strip() if head else item.text
+    return _fill(item.template.text, {"metadata_str": head, "content": item.text}).strip() if head else item.text
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Each {name} once, in one pass: braces in a value are only text."""
+def _fill(template: str, values: Mapping[str, str]) -> str:
+    """Replaces each {name} in one pass, so that braces in a value are only text."""
     return re.sub("|".join(rf"\{{{name}\}}" for name in values), lambda match: values[match.group()[1:-1]], template)

@@ -1,6 +1,6 @@
-"""Documents and passages: texts with metadata, which whoever has them can edit. `ragcore.schema` is where to import them from.
+"""Documents and passages: mutable texts with metadata. Import them from `ragcore.schema`.
 
-A document is a whole file; its `pages` say which stretch of the text each page, slide or sheet is. A node (a *passage* on the
+A document is a whole file; `pages` are the stretches of its text that are a page, slide or sheet. A node (a *passage* on the
 screens) is a stretch of one document: `document.text[node.start_char_idx : node.end_char_idx] == node.text`.
 """
 
@@ -22,9 +22,9 @@ from ragcore.node_text import (
     Template,
     Value,
     content_hash,
-    in_parts,
     metadata_text,
     with_metadata,
+    with_parts,
 )
 
 if TYPE_CHECKING:
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # (n, d)
 
 Kind = TypeVar("Kind")
-SHOWN = 80  # characters of a passage, printed
+PRINTED_LENGTH = 80  # characters of a passage in `str(node)`
 
 
 def new_id() -> str:
-    """A random id, for things that have no content to derive one from."""
+    """A random id, for objects without a content from which to derive one."""
     return os.urandom(16).hex()
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, slide or sheet: its printed label, and which characters of the document's text it is."""
+    """A page, slide or sheet: its printed label, and its stretch of the document's text, in characters."""
 
     label: str
     start: int
@@ -52,7 +52,7 @@ class Page:
 
 
 def _part(name: str) -> property:
-    """A part of the template, to be read and set by itself."""
+    """A property for one part of the template."""
     return property(
         lambda node: getattr(node.template, name),
         lambda node, part: setattr(node, "template", replace(node.template, **{name: part})),
@@ -60,7 +60,7 @@ def _part(name: str) -> property:
 
 
 def _also(name: str) -> property:
-    """Another name of an attribute."""
+    """A property that is another name of an attribute."""
     return property(attrgetter(name), lambda node, value: setattr(node, name, value))
 
 
@@ -71,8 +71,8 @@ def _link(kind: NodeRelationship) -> property:
 class BaseNode:
     """A text with metadata: a Document or a TextNode.
 
-    Whoever has one can edit it. A store keeps a copy and gives copies back, so that no edit reaches what is stored; `hash` is
-    that of the content as it is now.
+    It is mutable. A store copies nodes when it stores and returns them, so that an edit does not change the stored node. `hash`
+    belongs to the current content.
 
     >>> node = TextNode("Gulls eat fish.", metadata={"folder": "birds"})
     >>> node.text = "Gulls eat anything."
@@ -92,7 +92,7 @@ class BaseNode:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of text and metadata, the same whatever the order of the metadata's keys."""
+        """SHA-256 of text and metadata, independent of the order of the metadata's keys."""
         return content_hash(self.text, self.metadata)
 
     @classmethod
@@ -105,7 +105,7 @@ class BaseNode:
 
     def as_related_node_info(self) -> RelatedNodeInfo:
         """A reference to this node, for the relationships of others."""
-        return RelatedNodeInfo(self.id_, self.get_type(), _owned(self.metadata), self.hash)
+        return RelatedNodeInfo(self.id_, self.get_type(), _own_copy(self.metadata), self.hash)
 
     node_id = _also("id_")
     extra_info = _also("metadata")
@@ -117,7 +117,7 @@ class BaseNode:
         return with_metadata(self, metadata_mode)
 
     def set_content(self, value: str) -> None:
-        """Another way to set `text`."""
+        """Sets `text`."""
         self.text = value
 
     def get_metadata_str(self, mode: MetadataMode = MetadataMode.ALL) -> str:
@@ -128,7 +128,7 @@ class BaseNode:
         return self.text
 
     def __eq__(self, other: object) -> bool:
-        """Whether everything of them is the same."""
+        """Whether all fields are equal."""
         if type(other) is not type(self):
             return NotImplemented
         return self is other or all(
@@ -137,13 +137,13 @@ class BaseNode:
         )
 
     def copy(self) -> Self:
-        """The same, under the same id. Nothing that is done to one of them reaches the other."""
-        made = object.__new__(type(self))
+        """An independent copy with the same id."""
+        clone = object.__new__(type(self))
         for name in _slots(type(self)):  # type: ignore[arg-type]
-            setattr(made, name, getattr(self, name))
-        if hasattr(self, "__dict__"):  # of a subclass
-            made.__dict__.update(deepcopy(self.__dict__))
-        return made
+            setattr(clone, name, getattr(self, name))
+        if hasattr(self, "__dict__"):  # only a subclass has one
+            clone.__dict__.update(deepcopy(self.__dict__))
+        return clone
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -157,8 +157,8 @@ def _same(one: Any, other: Any) -> bool:
 _PLAIN_VALUES = frozenset({str, int, float, bool, type(None)})
 
 
-def _owned(metadata: Metadata) -> dict[str, Value]:
-    """The same metadata, with no list in common."""
+def _own_copy(metadata: Metadata) -> dict[str, Value]:
+    """A copy of the metadata, with copies of its lists."""
     owned = dict(metadata)
     for key, value in owned.items():
         if type(value) not in _PLAIN_VALUES:
@@ -166,15 +166,15 @@ def _owned(metadata: Metadata) -> dict[str, Value]:
     return owned
 
 
-def _taking_copies(kind: type[Kind]) -> type[Kind]:
-    """A class whose objects take copies of the metadata and of the lists of keys that are given or assigned to them."""
+def _copy_on_assignment(kind: type[Kind]) -> type[Kind]:
+    """A class decorator: objects copy metadata and lists of keys that are passed or assigned to them."""
 
-    def copying(slot: Any, own: Callable[[Any], Any]) -> property:
+    def copy_property(slot: Any, own: Callable[[Any], Any]) -> property:
         write = slot.__set__
         return property(slot.__get__, lambda node, value: write(node, own(value)))
 
-    for name, own in (("metadata", _owned), ("excluded_embed_metadata_keys", list), ("excluded_llm_metadata_keys", list)):
-        setattr(kind, name, copying(vars(kind)[name], own))
+    for name, own in (("metadata", _own_copy), ("excluded_embed_metadata_keys", list), ("excluded_llm_metadata_keys", list)):
+        setattr(kind, name, copy_property(vars(kind)[name], own))
     return kind
 
 
@@ -183,12 +183,12 @@ def _slots(kind: type) -> tuple[str, ...]:
     return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()) if not name.startswith("__"))
 
 
-@_taking_copies
+@_copy_on_assignment
 @dataclass(slots=True, eq=False, init=False)
 class Document(BaseNode):
     """The text of one file, in reading order.
 
-    `pages` are ascending and do not overlap; a format without pages has none. `page_word` is what a page is called there.
+    `pages` are ascending and do not overlap; a format without pages has none. `page_word` is the format's word for a page.
 
     >>> document = Document("A boat is red.", metadata={"title": "Boats"})
     >>> document.metadata = {"title": "Ships"}
@@ -223,10 +223,10 @@ class Document(BaseNode):
         metadata_separator: str | None = None,
         metadata_seperator: str | None = None,
     ) -> None:
-        """`doc_id` is another name of `id_`; a random id where neither is given. ValueError when they differ.
+        """`doc_id` is another name of `id_`; the default is a random id. ValueError if they differ.
 
         `extra_info` is another name of `metadata`. `text_template`, `metadata_template` and `metadata_separator`, also spelt
-        `metadata_seperator`, take the place of the three parts of `template`.
+        `metadata_seperator`, replace the three parts of `template`.
         """
         if id_ is not None and doc_id is not None and id_ != doc_id:
             raise ValueError(f"id_ is {id_!r} and doc_id is {doc_id!r}; a document has one id")
@@ -238,11 +238,11 @@ class Document(BaseNode):
         self.excluded_embed_metadata_keys = cast(list[str], excluded_embed_metadata_keys)
         self.excluded_llm_metadata_keys = cast(list[str], excluded_llm_metadata_keys)
         separator = metadata_seperator if metadata_separator is None else metadata_separator
-        self.template = in_parts(template, text_template, metadata_template, separator)
+        self.template = with_parts(template, text_template, metadata_template, separator)
 
     @classmethod
     def example(cls) -> Document:
-        """A short document to try things with."""
+        """A short document for experiments."""
         return cls(
             "A lectern is a stand with a slanting top. A speaker lays the notes on it and reads from them.\n\n\n"
             "In libraries of the Middle Ages books were chained to lecterns, so that everybody could read them there.",
@@ -260,20 +260,20 @@ class Document(BaseNode):
 
     @property
     def ref_doc_id(self) -> str:
-        """Its own id, which is that of the source of its nodes."""
+        """The document's own id, to which its nodes refer."""
         return self.id_
 
     def page_at(self, char: int) -> Page | None:
-        """The page that holds the character at `char`, or the nearest before it; None where none begins before it."""
-        found = None
+        """The page with the character at `char`, or the nearest page before it; None if no page begins before it."""
+        nearest = None
         for page in self.pages:
             if page.start > char:
                 break
-            found = page
-        return found
+            nearest = page
+        return nearest
 
 
-@_taking_copies
+@_copy_on_assignment
 @dataclass(slots=True, eq=False, init=False)
 class TextNode(BaseNode):
     """A passage: a stretch of one document's text, its neighbours, and its vector once it has one (float32, (d,)).
@@ -298,7 +298,7 @@ class TextNode(BaseNode):
     excluded_embed_metadata_keys: list[str]
     excluded_llm_metadata_keys: list[str]
     template: Template
-    related: dict[str, RelatedNodeInfo] | None  # what links say beside the id, by id
+    related: dict[str, RelatedNodeInfo] | None  # the further fields of links, by id
 
     def __init__(
         self,
@@ -325,8 +325,8 @@ class TextNode(BaseNode):
         metadata_separator: str | None = None,
         metadata_seperator: str | None = None,
     ) -> None:
-        """A random id where none is given. What `relationships` has takes the place of the same ids; `extra_info` and the
-        parts of the template are as in Document."""
+        """The default id is random. `relationships` overrides the ids of the same links; `extra_info` and the parts of the
+        template are as in Document."""
         self.text = text
         self.id_ = new_id() if id_ is None else id_
         self.metadata = cast(dict[str, Value], metadata or extra_info or {})
@@ -341,22 +341,22 @@ class TextNode(BaseNode):
         self.excluded_embed_metadata_keys = cast(list[str], excluded_embed_metadata_keys)
         self.excluded_llm_metadata_keys = cast(list[str], excluded_llm_metadata_keys)
         separator = metadata_seperator if metadata_separator is None else metadata_separator
-        self.template = in_parts(template, text_template, metadata_template, separator)
+        self.template = with_parts(template, text_template, metadata_template, separator)
         self.related = {id_: info.copy() for id_, info in related.items()} if related else None
         if relationships is not None:
             Relationships(self).update(relationships)
 
     @property
     def relationships(self) -> Relationships:
-        """The links to other nodes, also to be set."""
+        """The links to other nodes, which can be edited."""
         return Relationships(self)
 
     @relationships.setter
     def relationships(self, relationships: Mapping[NodeRelationship, Related]) -> None:
-        given = dict(relationships)
+        links_by_kind = dict(relationships)
         links = Relationships(self)
         links.clear()
-        links.update(given)
+        links.update(links_by_kind)
 
     # A RelatedNodeInfo or None.
     source_node = _link(NodeRelationship.SOURCE)
@@ -372,44 +372,45 @@ class TextNode(BaseNode):
     def __str__(self) -> str:
         from textwrap import shorten
 
-        return f"Node ID: {self.id_}\nText: {shorten(self.text, SHOWN)}"
+        return f"Node ID: {self.id_}\nText: {shorten(self.text, PRINTED_LENGTH)}"
 
     def get_embedding(self) -> Vector:
-        """The vector. ValueError where there is none."""
+        """The vector. ValueError if there is none."""
         if self.embedding is None:
             raise ValueError(f"passage {self.id_!r} has no embedding")
         return self.embedding
 
     def with_embedding(self, embedding: Vector) -> Self:
         """A copy with this vector."""
-        made = self.copy()
-        made.embedding = embedding
-        return made
+        clone = self.copy()
+        clone.embedding = embedding
+        return clone
 
     def copy(self) -> Self:
-        """See BaseNode. What an IndexNode stands for is the same object, unless it is a node."""
+        """See BaseNode. The copy of an IndexNode refers to the same object, unless that is a node."""
         if type(self) is not TextNode:
-            made = BaseNode.copy(self)
-        else:  # field by field, as a store does it for everything that is found
-            made = cast(Self, object.__new__(TextNode))
-            made.text, made.id_, made.metadata, made.template = self.text, self.id_, self.metadata, self.template
-            made.ref_doc_id, made.start_char_idx, made.end_char_idx = self.ref_doc_id, self.start_char_idx, self.end_char_idx
-            made.prev_id, made.next_id, made.parent_id = self.prev_id, self.next_id, self.parent_id
-            made.child_ids, made.embedding, made.related = self.child_ids, self.embedding, self.related
-            made.excluded_embed_metadata_keys = self.excluded_embed_metadata_keys
-            made.excluded_llm_metadata_keys = self.excluded_llm_metadata_keys
+            clone = BaseNode.copy(self)
+        else:  # written out because a store copies each retrieved node, and a loop is slower
+            clone = cast(Self, object.__new__(TextNode))
+            clone.text, clone.id_, clone.metadata, clone.template = self.text, self.id_, self.metadata, self.template
+            clone.ref_doc_id, clone.start_char_idx, clone.end_char_idx = self.ref_doc_id, self.start_char_idx, self.end_char_idx
+            clone.prev_id, clone.next_id, clone.parent_id = self.prev_id, self.next_id, self.parent_id
+            clone.child_ids, clone.embedding, clone.related = self.child_ids, self.embedding, self.related
+            clone.excluded_embed_metadata_keys = self.excluded_embed_metadata_keys
+            clone.excluded_llm_metadata_keys = self.excluded_llm_metadata_keys
         if self.embedding is not None:
-            made.embedding = copy(self.embedding)
+            clone.embedding = copy(self.embedding)
         if self.related is not None:
-            made.related = {id_: info.copy() for id_, info in self.related.items()}
-        return made
+            clone.related = {id_: info.copy() for id_, info in self.related.items()}
+        return clone
 
 
 @dataclass(slots=True, eq=False, init=False)
 class IndexNode(TextNode):
-    """A passage that stands for something else: a node, a retriever or a query engine, given as `obj` or found by `index_id`.
+    """A passage that refers to a node, retriever or query engine: `obj`, or that of `index_id` in a RecursiveRetriever.
 
-    A retriever that finds it follows it.
+    >>> IndexNode("All about boats", obj=TextNode("A boat is red.")).obj.text
+    'A boat is red.'
     """
 
     index_id: str
@@ -426,18 +427,18 @@ class IndexNode(TextNode):
 
     @classmethod
     def from_text_node(cls, node: TextNode, index_id: str) -> IndexNode:
-        """The same passage, which now stands for what has `index_id`."""
+        """The same passage with a reference to `index_id`."""
         return cls(**{each.name: getattr(node, each.name) for each in fields(TextNode)}, index_id=index_id)
 
     def copy(self, copied: dict[int, IndexNode] | None = None) -> Self:
-        """`copied` are the copies on the way here, by the ids of the originals, as nodes may stand for each other."""
-        made, way = TextNode.copy(self), copied or {}
-        way[id(self)] = made
+        """`copied` are the copies of enclosing nodes by `id(original)`, because nodes may refer to each other in a circle."""
+        clone, way = TextNode.copy(self), copied or {}
+        way[id(self)] = clone
         if isinstance(self.obj, IndexNode):
-            made.obj = way.get(id(self.obj)) or self.obj.copy(way)
+            clone.obj = way.get(id(self.obj)) or self.obj.copy(way)
         elif isinstance(self.obj, BaseNode | NodeWithScore):
-            made.obj = self.obj.copy()
-        return made
+            clone.obj = self.obj.copy()
+        return clone
 
 
 Node = TextNode
@@ -446,7 +447,7 @@ Node = TextNode
 
 @dataclass(slots=True)
 class NodeWithScore:
-    """A node and how well it answers, higher is better; None where the retriever does not score.
+    """A node and its score, higher is better; None if the retriever does not score.
 
     >>> hit = NodeWithScore(TextNode("A boat is red."), 0.75)
     >>> hit.score -= 0.25
@@ -486,14 +487,14 @@ class NodeWithScore:
         return self.node.get_embedding()
 
     def copy(self) -> NodeWithScore:
-        """With a copy of the node."""
+        """A copy with a copy of the node."""
         return NodeWithScore(self.node.copy(), self.score)
 
     def __str__(self) -> str:
         return f"{self.node}\nScore: {'none' if self.score is None else f'{self.score:.3f}'}"
 
     def get_score(self, raise_error: bool = False) -> float:
-        """The score; where there is none 0.0, or with `raise_error` a ValueError."""
+        """The score; without one 0.0, or with `raise_error` a ValueError."""
         if self.score is None and raise_error:
             raise ValueError(f"passage {self.node.id_!r} has no score")
         return 0.0 if self.score is None else self.score

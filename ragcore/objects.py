@@ -1,4 +1,4 @@
-"""Any objects, found by what a text says of each: for an agent with more tools than a model can choose from.
+"""Retrieves objects by their texts, such as the tools of an agent that has too many for a model to choose from.
 
 index = ObjectIndex.from_objects(tools)
 agent = ReActAgent.from_tools(tool_retriever=index.as_retriever(similarity_top_k=3))
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class SimpleObjectNodeMapping(Generic[T]):
-    """Which node stands for which object. `to_node_fn` makes a node, by default of the text of the object.
+    """Maps nodes to objects. `to_node_fn` creates the node of an object, by default from its text.
 
     >>> mapping = SimpleObjectNodeMapping.from_objects(["a", "b"])
     >>> mapping.from_node(mapping.to_node("b"))
@@ -44,7 +44,7 @@ class SimpleObjectNodeMapping(Generic[T]):
         self.to_node(obj)
 
     def to_node(self, obj: T) -> TextNode:
-        """Its node, the same each time."""
+        """The object's node, the same at each call."""
         if id(obj) not in self._nodes:
             node = self._nodes[id(obj)] = self._to_node(obj)
             self.obj_node_mapping[node.id_] = obj
@@ -54,7 +54,7 @@ class SimpleObjectNodeMapping(Generic[T]):
         return [self.to_node(obj) for obj in objs]
 
     def from_node(self, node: TextNode) -> T:
-        """KeyError for a node of no object."""
+        """KeyError for an unknown node."""
         return self.obj_node_mapping[node.id_]
 
 
@@ -63,21 +63,28 @@ SimpleToolNodeMapping = SimpleObjectNodeMapping
 
 
 class ObjectRetriever(Generic[T]):
+    """Retrieves objects instead of passages. See `ObjectIndex.as_retriever`."""
+
     def __init__(self, retriever: BaseRetriever, from_node: Callable[[TextNode], T]) -> None:
         self.retriever = retriever
         self._from_node = from_node
 
     def retrieve(self, query: str | QueryBundle) -> list[T]:
-        """The objects whose texts are nearest, the best first."""
-        return [self._from_node(found.node) for found in self.retriever.retrieve(query)]
+        """The objects whose texts are nearest to the query, best first."""
+        return [self._from_node(hit.node) for hit in self.retriever.retrieve(query)]
 
     aretrieve = awaitable(retrieve)
 
 
 class ObjectIndex(Generic[T]):
-    """The objects live as long as this does and are not persisted. `index` has their texts.
+    """Indexes objects by their texts, which `index` has. The objects themselves are not persisted.
 
-    A text is not split: the vector of a text that is too long for the embedder is the mean of those of its parts.
+    A text is not split. If it is too long for the embedder, its vector is the mean of the vectors of its parts.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> index = ObjectIndex.from_objects(["red boat", "green tree"], embed_model=HashEmbedding())
+    >>> index.as_retriever(similarity_top_k=1).retrieve("a boat")
+    ['red boat']
     """
 
     def __init__(self, index: BaseIndex, mapping: SimpleObjectNodeMapping[T], from_node: Callable[[TextNode], T]) -> None:
@@ -96,8 +103,8 @@ class ObjectIndex(Generic[T]):
         to_node_fn: Callable[[T], TextNode] | None = None,
         **options: Any,
     ) -> ObjectIndex[T]:
-        """`to_node_fn` makes the node that an object is found by, by default of the name and description of a tool, and of the
-        text of any other object. `options` are those of the index."""
+        """`to_node_fn` creates the node of an object, by default from the name and description of a tool, and from the text of
+        any other object. `options` go to the index."""
         mapping = object_mapping or SimpleObjectNodeMapping((), to_node_fn)
         return cls(index_cls(mapping.to_nodes(objects), **options), mapping, from_node_fn or mapping.from_node)
 
@@ -105,7 +112,7 @@ class ObjectIndex(Generic[T]):
         self.index.insert_nodes([self._mapping.to_node(obj)])
 
     def as_retriever(self, *args: Any, **options: Any) -> ObjectRetriever[T]:
-        """The arguments are those of the index's own retriever, such as `similarity_top_k`."""
+        """The arguments go to the index's retriever, such as `similarity_top_k`."""
         return ObjectRetriever(self.index.as_retriever(*args, **options), self._from_node)
 
 

@@ -1,12 +1,12 @@
-"""The trace: what was done to make an answer, as a plain tree that is returned with it.
+"""The trace of an answer: a tree of spans that is returned with the answer.
 
     with span("query", mode="compact") as root:      # no parent here: this is the root of a trace
         with span("retrieve", top_k=6) as step:      # becomes a child of root
-            step.note(found=6)
-    root.seconds, root.children[0].facts["found"]
+            step.note(passages=6)
+    root.seconds, root.children[0].facts["passages"]
 
 The current span is a context variable. A thread does not inherit it: run its function through `contextvars.copy_context`.
-Whoever wants to hear of spans as they begin and end, in all threads, is added with `add_listener`.
+`add_listener` registers a listener for the start and end of all spans, in all threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What models read and wrote, and what embedders read where they count."""
+    """The tokens of prompts, completions and embedded texts."""
 
     prompt: int = 0
     completion: int = 0
@@ -34,7 +34,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a span is doing now, and since when, by `time.perf_counter`."""
+    """The present activity of a span, and its start by `time.perf_counter`."""
 
     name: str
     since: float
@@ -42,12 +42,18 @@ class Stage:
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Span:
-    """A stage or a call: its name, what is worth knowing about it, how long it took, and the steps inside it.
+    """A stage or a call: its name, facts about it, its duration, and its inner spans.
 
-    `facts` hold plain values (str, numbers, bool, None, lists and dicts of these), so that a trace can be stored as JSON.
-    `started` is seconds since the epoch; `seconds` is negative until the span ends. `error` is the message it failed with,
-    and the fact "error_type" the class of the failure. `parent` is None at the root, and in a trace that was stored. `stage` is
-    for those who look on, and is not stored.
+    `facts` have plain values (str, numbers, bool, None, lists and dicts of these), so that a trace can be stored as JSON.
+    `started` is in seconds since the epoch; `seconds` is negative until the span ends. `error` is the message of a failure, and
+    the fact "error_type" is its class. `parent` is None at the root, and in a trace that was stored. `stage` is for displaying
+    progress and is not stored.
+
+    >>> with span("query") as root:
+    ...     with span("retrieve") as step:
+    ...         step.note(passages=6)
+    >>> [step.facts["passages"] for step in root.spans("retrieve")]
+    [6]
     """
 
     name: str
@@ -64,7 +70,7 @@ class Span:
         return self.seconds * 1000
 
     def note(self, **facts: Any) -> None:
-        """Add facts that were not known when the span began."""
+        """Add facts during the span."""
         self.facts.update(facts)
 
     def walk(self) -> Iterator[Span]:
@@ -73,21 +79,21 @@ class Span:
         for child in self.children:
             yield from child.walk()
 
-    def named(self, name: str) -> list[Span]:
-        """All spans called `name`, this one included."""
+    def spans(self, name: str) -> list[Span]:
+        """All spans with this name, in the order of `walk`."""
         return [step for step in self.walk() if step.name == name]
 
     def total_tokens(self) -> Tokens:
-        """Of all calls of models in this span and below it."""
-        calls = self.named("llm")
+        """The tokens of all calls of models in this span and below it."""
+        calls = self.spans("llm")
         return Tokens(
             sum(call.facts.get("prompt_tokens", 0) for call in calls),
             sum(call.facts.get("completion_tokens", 0) for call in calls),
-            sum(step.facts.get("tokens", 0) for step in self.named("embed")),
+            sum(step.facts.get("tokens", 0) for step in self.spans("embed")),
         )
 
     def outline(self, depth: int = 0) -> str:
-        """For people: a line for each span, with its time and tokens, indented below its parent."""
+        """A readable text with one line for each span: its time and tokens, indented below its parent."""
         tokens = self.total_tokens()
         spent = f", {tokens.prompt} + {tokens.completion} tokens" if tokens.prompt else ""
         failed = f", failed: {self.error}" if self.error else ""
@@ -120,14 +126,24 @@ T = TypeVar("T")
 
 
 class Listener:
-    """Hears of each span when it begins and when it ends; override either. It is called in the thread that does the work, of
-    several at once; what it raises is logged and disturbs nobody."""
+    """Receives the start and the end of each span. The methods run in the threads that do the work, possibly several at once.
+    Their errors are only logged.
 
-    def started(self, step: Span) -> None:
-        """Its facts so far are those it began with."""
+    >>> class Names(Listener):
+    ...     def on_finish(self, step):
+    ...         print(step.name)
+    >>> remove = add_listener(Names())
+    >>> with span("retrieve"):
+    ...     pass
+    retrieve
+    >>> remove()
+    """
 
-    def finished(self, step: Span) -> None:
-        """Where `step.parent` is None the trace is whole, but for steps whose threads were not waited for."""
+    def on_start(self, step: Span) -> None:
+        """`step.facts` has the facts of the start."""
+
+    def on_finish(self, step: Span) -> None:
+        """If `step.parent` is None, the trace is complete, except for steps in threads that still run."""
 
 
 _listeners: tuple[Listener, ...] = ()
@@ -135,7 +151,17 @@ _changing = threading.Lock()
 
 
 def add_listener(listener: Listener) -> Callable[[], None]:
-    """From now on; the function that comes back ends it, however often it is called."""
+    """Add a listener. The returned function removes it; further calls of the function have no effect.
+
+    >>> class Names(Listener):
+    ...     def on_start(self, step):
+    ...         print(step.name)
+    >>> remove = add_listener(Names())
+    >>> with span("query"):
+    ...     pass
+    query
+    >>> remove()
+    """
     global _listeners
     with _changing:
         _listeners = (*_listeners, listener)
@@ -152,15 +178,15 @@ _current: ContextVar[Span | None] = ContextVar("ragcore_span", default=None)
 
 
 def start(name: str, /, **facts: Any) -> Span:
-    """A span that the caller ends with `finish`: for work that outlives a `with` block, such as a stream.
+    """Starts a span that the caller ends with `finish`, for work that outlives a `with` block, such as a stream.
 
-    It is a child of the current span, but does not become the current one.
+    It becomes a child of the current span, but not the current span itself.
     """
     parent = _current.get()
     step = Span(name, facts, started=time.time(), seconds=-time.perf_counter(), parent=parent)
     if parent is not None:
         parent.children.append(step)
-    _tell(Listener.started, step)
+    _tell(Listener.on_start, step)
     return step
 
 
@@ -169,19 +195,19 @@ def finish(step: Span, error: BaseException | None = None) -> None:
     if error is not None:
         step.error = str(error) or type(error).__name__
         step.note(error_type=type(error).__name__)
-    _tell(Listener.finished, step)
+    _tell(Listener.on_finish, step)
 
 
 def _tell(event: Callable[[Listener, Span], None], step: Span) -> None:
-    for listener in _listeners if _is_heard(step) else ():
+    for listener in _listeners if _is_reported(step) else ():
         try:
             getattr(listener, event.__name__)(step)
-        except Exception:  # whatever is wrong with a listener, the answer does not suffer
+        except Exception:  # an error of a listener must not affect the answer
             logger.exception("a listener failed at the span %s", step.name)
 
 
-def _is_heard(step: Span) -> bool:
-    """Not below a span that nothing started: what is only pretended, to see what it would cost, happens there."""
+def _is_reported(step: Span) -> bool:
+    """Whether `start` created the root. A cost estimate runs below a root that it creates itself, and is not reported."""
     while step.parent is not None:
         step = step.parent
     return step.started > 0
@@ -195,11 +221,11 @@ def span(name: str, /, **facts: Any) -> Iterator[Span]:
 
 @contextmanager
 def within(step: Span) -> Iterator[Span]:
-    """A span that was started before, as `span` would have it: current meanwhile, and ended afterwards."""
+    """Makes a started span the current one, and ends it after the block."""
     token = _current.set(step)
     try:
         yield step
-    except BaseException as error:  # whatever it was, it is noted and goes on
+    except BaseException as error:  # an interruption belongs to the trace too
         finish(step, error)
         raise
     else:
@@ -210,7 +236,7 @@ def within(step: Span) -> Iterator[Span]:
 
 @contextmanager
 def under(parent: Span) -> Iterator[None]:
-    """Let spans that begin inside become children of `parent`."""
+    """Spans that start inside the block become children of `parent`."""
     token = _current.set(parent)
     try:
         yield
@@ -219,17 +245,17 @@ def under(parent: Span) -> Iterator[None]:
 
 
 def set_stage(name: str) -> None:
-    """Note what the current span is doing from now on; without one, nothing is noted."""
+    """Set the stage of the current span, if there is one."""
     step = _current.get()
     if step is not None:
         step.stage = Stage(name, time.perf_counter())
 
 
 def stream_in(step: Span, pieces: Generator[str, None, T]) -> Generator[str, None, T]:
-    """`pieces`, with every step of it run inside `step`, which ends when they end; its return value is passed on.
+    """Runs each step of a generator inside the span `step`, which ends with the generator. Returns the generator's result.
 
-    A `with span():` around a `yield` would leak the span to whoever reads the stream, and break when the stream is closed
-    from another thread. This is how a generator belongs to a span.
+    A `with span():` around a `yield` would leak the span to the reader of the stream, and fail when another thread closes the
+    stream.
     """
     try:
         while True:
@@ -245,12 +271,12 @@ def stream_in(step: Span, pieces: Generator[str, None, T]) -> Generator[str, Non
         pieces.close()
         finish(step)
         raise
-    except BaseException as error:  # whatever it was, it is noted and goes on
+    except BaseException as error:  # an interruption belongs to the trace too
         finish(step, error)
         raise
 
 
 def condensed_question(trace: Span | None) -> str | None:
-    """The question that a follow-up was made into; None where it was none."""
-    condensed = trace.named("condense") if trace is not None else []
+    """The standalone question that replaced a follow-up; None if there was no follow-up."""
+    condensed = trace.spans("condense") if trace is not None else []
     return next((str(step.facts["question"]) for step in condensed if "question" in step.facts), None)

@@ -1,8 +1,9 @@
-"""Programs: a prompt whose answer is a pydantic model's object."""
+"""Programs: prompts whose answers are objects of a pydantic model."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Generic, Self
 
@@ -10,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import from_json
 
 from ragcore.concurrency import awaitable
+from ragcore.content_blocks import ImageBlock, TextBlock
 from ragcore.llms.base import LLM
+from ragcore.llms.structured import StructuredLLM
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.output_parsers import PydanticOutputParser
 from ragcore.prompts.prompt import Prompt
@@ -26,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
-    """Called with the values of its prompt. LLMProtocolError for an answer that has not the form.
+    """Call it with the values of its prompt. LLMProtocolError for an answer of another form.
 
     >>> from pydantic import BaseModel
     >>> from ragcore.llms import ScriptedLLM
@@ -57,7 +60,7 @@ class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
         llm: LLM | None = None,
         verbose: bool = False,
     ) -> Self:
-        """The form is `output_cls`, or that of an `output_parser`; the prompt a text or a template. `verbose` logs answers."""
+        """The form is `output_cls` or that of `output_parser`; the prompt is a text or a template. `verbose` logs answers."""
         form = output_cls or (output_parser.output_cls if output_parser else None)
         if form is None or (prompt is None) == (prompt_template_str is None):
             raise ValueError("a program needs output_cls, or output_parser, and either prompt or prompt_template_str")
@@ -66,13 +69,13 @@ class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
         return program
 
     def __call__(self, **values: Any) -> Form:
-        made = self.llm.structured_predict(self.output_cls, self.prompt, **values)
+        output = self.llm.structured_predict(self.output_cls, self.prompt, **values)
         if self.verbose:
-            logger.info("%s", made)
-        return made
+            logger.info("%s", output)
+        return output
 
     def call(self, /, **values: Any) -> Form:
-        """The same as calling it."""
+        """Same as calling the program."""
         return self(**values)
 
     acall = awaitable(call)
@@ -81,7 +84,7 @@ class LLMTextCompletionProgram(PromptMixin, Generic[Form]):
 class FunctionCallingProgram(LLMTextCompletionProgram[Form]):
     """For models that call functions: the form is a tool that the model calls. Other models answer with JSON.
 
-    With `allow_parallel_tool_calls` the result is the list of all objects that the model made.
+    With `allow_parallel_tool_calls` the result is a list with the object of each call.
 
     >>> FunctionCallingProgram.__mro__[1] is LLMTextCompletionProgram
     True
@@ -105,12 +108,42 @@ class FunctionCallingProgram(LLMTextCompletionProgram[Form]):
             verbose=self.verbose,
             allow_parallel_tool_calls=self.allow_parallel_tool_calls,
         )
-        made = [source.raw_output for source in response.sources]
-        return made if self.allow_parallel_tool_calls else made[0]
+        output = [source.raw_output for source in response.sources]
+        return output if self.allow_parallel_tool_calls else output[0]
+
+
+class MultiModalLLMCompletionProgram(LLMTextCompletionProgram[Form]):
+    """The object that a model which sees makes of images and a text. The images of a call replace `image_documents`.
+
+    >>> from ragcore.content_blocks import ImageBlock
+    >>> from ragcore.llms import ScriptedLLM
+    >>> class Receipt(BaseModel):
+    ...     total: float
+    >>> llm = ScriptedLLM(['{"total": 4.5}'])
+    >>> program = MultiModalLLMCompletionProgram.from_defaults(None, Receipt, "Read the receipt.", multi_modal_llm=llm)
+    >>> program(image_documents=[ImageBlock(image=b"...")]).total
+    4.5
+    """
+
+    images: Sequence[ImageBlock] = ()
+
+    @classmethod
+    def from_defaults(
+        cls, *args: Any, multi_modal_llm: LLM | None = None, image_documents: Sequence[ImageBlock] = (), **options: Any
+    ) -> Self:
+        """See LLMTextCompletionProgram; `multi_modal_llm` is its `llm`."""
+        program = super().from_defaults(*args, **{**options, "llm": multi_modal_llm})
+        program.images = image_documents
+        return program
+
+    def __call__(self, image_documents: Sequence[ImageBlock] | None = None, **values: Any) -> Any:
+        images = self.images if image_documents is None else image_documents
+        messages = [ChatMessage(each.role, [TextBlock(each.content), *images]) for each in self.prompt.render(values)]
+        return StructuredLLM(self.llm, self.output_cls).chat(messages).raw
 
 
 def create_flexible_model(model: type[BaseModel]) -> type[BaseModel]:
-    """The same fields, each of which may be missing or None."""
+    """A model with the same fields, all of which are optional."""
     fields: dict[str, Any] = {name: (field.annotation | None, None) for name, field in model.model_fields.items()}  # type: ignore[operator]
     flexible: type[BaseModel] = create_model(f"Flexible{model.__name__}", __config__=ConfigDict(extra="allow"), **fields)
     return flexible
@@ -128,7 +161,7 @@ def num_valid_fields(value: Any) -> int:
 def process_streaming_content_incremental(
     chat_response: ChatResponse, output_cls: type[BaseModel], cur_object: BaseModel | None = None
 ) -> BaseModel:
-    """The object of an answer whose JSON may still be growing, with None for missing fields.
+    """Parses an answer whose JSON may be incomplete; missing fields are None.
 
     Without any JSON it is `cur_object`, or an object without values.
 

@@ -1,6 +1,6 @@
-"""How much text fits into one call beside a prompt, for scripts that cut their own texts to it.
+"""Computes how much text fits into one call together with a prompt, for scripts that cut their own texts.
 
-Engines need none of this: they pack from the messages as they are sent (`ragcore.response_synthesizers.packer`).
+Engines do not use it: `ragcore.response_synthesizers.packer` packs by the messages that are sent.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ if TYPE_CHECKING:
 WINDOW = 3900
 OUTPUT = 256
 PADDING = 5
-PER_MESSAGE = 3  # tokens of the marks around one
+PER_MESSAGE = 3  # tokens of the marks around a message
 
 
 @dataclass(frozen=True, slots=True)
 class PromptHelper:
-    """Sizes in tokens. Of the window, `num_output` stay free for the answer; the prompt with nothing in it takes its part.
+    """Sizes are in tokens. Chunks share the window with the empty prompt and with `num_output`, which the answer needs.
 
-    It does not change; `dataclasses.replace` gives a changed one. `chunk_overlap_ratio` (0 to 1) is of the size of a chunk,
-    and `chunk_size_limit` the most that one may have.
+    `chunk_overlap_ratio` (0 to 1) is relative to the size of a chunk; `chunk_size_limit` is the maximum size. The object is
+    immutable; `dataclasses.replace` returns a changed copy.
+
+    >>> helper = PromptHelper(context_window=60, num_output=20, chunk_overlap_ratio=0.0, tokenizer=str.split)
+    >>> helper.repack(PromptTemplate("Sum up: {context_str}"), ["First text.", "Second text."])
+    ['First text.\\n\\nSecond text.']
     """
 
     context_window: int = WINDOW
@@ -57,7 +61,7 @@ class PromptHelper:
     def get_text_splitter_given_prompt(
         self, prompt: Prompt | SelectorPromptTemplate, num_chunks: int = 1, padding: int = PADDING, llm: LLM | None = None
     ) -> TokenTextSplitter:
-        """Whose chunks fit, `num_chunks` of them with `padding` each, beside the prompt. ValueError where nothing does."""
+        """A splitter: `num_chunks` of its chunks, with `padding` tokens each, fit with the prompt. ValueError if none fits."""
         chosen = prompt.select(llm) if isinstance(prompt, SelectorPromptTemplate) else prompt
         room = self.context_window - self._tokens_of(chosen) - self.num_output
         if room < 0:
@@ -77,7 +81,7 @@ class PromptHelper:
         padding: int = PADDING,
         llm: LLM | None = None,
     ) -> list[str]:
-        """The beginning of each, so that all of them fit into one call. ValueError where nothing fits."""
+        """The beginnings of the texts, so that all fit into one call. ValueError if nothing fits."""
         if not text_chunks:
             return []
         splitter = self.get_text_splitter_given_prompt(prompt, len(text_chunks), padding, llm)
@@ -90,8 +94,8 @@ class PromptHelper:
         padding: int = PADDING,
         llm: LLM | None = None,
     ) -> list[str]:
-        """The texts, a blank line between them, in as few chunks as fit into a call each. [""] for no text. ValueError where
-        nothing fits."""
+        """Joins the texts by blank lines and splits them into as few chunks as possible that fit one call each. [""] for no
+        text. ValueError if nothing fits."""
         splitter = self.get_text_splitter_given_prompt(prompt, 1, padding, llm)
         return splitter.split_text("\n\n".join(chunk.strip() for chunk in text_chunks if chunk.strip()))
 
@@ -108,7 +112,7 @@ class PromptHelper:
 
 
 def get_biggest_prompt(prompts: Sequence[Prompt]) -> Prompt:
-    """The one with the longest text when nothing is in it. ValueError for no prompts."""
+    """The prompt with the longest text without values. ValueError for no prompts."""
     return max(prompts, key=lambda prompt: len(_empty(prompt)))
 
 

@@ -1,8 +1,7 @@
-"""The data that walks through ragcore: documents, passages, questions, messages, answers. With no behaviour beyond describing
-itself.
+"""The data types of ragcore: documents, passages, questions, messages, answers.
 
-Documents, nodes and hits (`ragcore.nodes`) belong to whoever has them, and can be edited. No function of ragcore edits what it
-is given. What a store, an index or a cache holds is a copy, and so is what it gives back. Everything else here is frozen.
+Documents, nodes and hits (`ragcore.nodes`) are mutable. No function of ragcore edits its arguments. Stores, indexes and caches
+copy what they store and what they return. All other types here are frozen.
 """
 
 from __future__ import annotations
@@ -43,7 +42,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryBundle:
-    """A question, the texts to embed for it (itself unless others are given), and a ready vector if there is one."""
+    """A question, the texts to embed for it (by default the question itself), and its vector if that is known.
+
+    >>> QueryBundle("Who wrote the notes?", ("Ada wrote notes.",)).embedding_strs
+    ('Ada wrote notes.',)
+    """
 
     query_str: str
     custom_embedding_strs: tuple[str, ...] = ()
@@ -59,15 +62,18 @@ class QueryBundle:
         return (self.query_str,) if self.query_str else ()
 
 
-def as_bundle(query: str | QueryBundle) -> QueryBundle:
+QueryType: TypeAlias = str | QueryBundle
+
+
+def as_bundle(query: QueryType) -> QueryBundle:
     if not isinstance(query, str | QueryBundle):
         raise TypeError(f"a question is a text or a QueryBundle, not {query!r}")
     return QueryBundle(query) if isinstance(query, str) else query
 
 
 Outcome: TypeAlias = Literal["answer", "closest", "nothing"]
-"""Of a response: "answer" answers the question; "closest" quotes the passages closest to it, which may or may not answer;
-"nothing" says that no passage is about it."""
+"""Of a response: "answer" answers the question; "closest" quotes the passages closest to it, which may not answer it;
+"nothing" states that no passage is about it."""
 
 
 class MessageRole(str, Enum):
@@ -75,7 +81,7 @@ class MessageRole(str, Enum):
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
-    FUNCTION = "function"  # what tools were called before
+    FUNCTION = "function"  # the former name of TOOL
     CHATBOT = "chatbot"
     MODEL = "model"
 
@@ -84,7 +90,7 @@ class MessageRole(str, Enum):
 class ChatMessage:
     """A message to or from a language model: a text, or `blocks` of text, images and files, whose text is its `content`.
 
-    `additional_kwargs` has tool calls and ids as in OpenAI's wire format. ValueError for a role that there is not.
+    `additional_kwargs` has tool calls and ids in OpenAI's wire format. ValueError for an unknown role.
 
     >>> ChatMessage(role="user", content="Hello").role
     <MessageRole.USER: 'user'>
@@ -104,16 +110,16 @@ class ChatMessage:
         additional_kwargs: Mapping[str, Any] | None = None,
         blocks: Sequence[Block] | None = None,
     ) -> None:
-        given = tuple(blocks or ()) if content is None or isinstance(content, str) else tuple(content)
-        text = content if isinstance(content, str) else text_of(given)
-        if text != text_of(given):
-            given = (TextBlock(text), *(block for block in given if not isinstance(block, TextBlock)))
-        put = object.__setattr__
-        put(self, "role", MessageRole(role))  # may be given as its text
-        put(self, "content", text)
-        put(self, "name", name)
-        put(self, "additional_kwargs", {} if additional_kwargs is None else additional_kwargs)
-        put(self, "blocks", given)
+        content_blocks = tuple(blocks or ()) if content is None or isinstance(content, str) else tuple(content)
+        text = content if isinstance(content, str) else text_of(content_blocks)
+        if text != text_of(content_blocks):
+            content_blocks = (TextBlock(text), *(block for block in content_blocks if not isinstance(block, TextBlock)))
+        assign = object.__setattr__
+        assign(self, "role", MessageRole(role))  # scripts may pass its text
+        assign(self, "content", text)
+        assign(self, "name", name)
+        assign(self, "additional_kwargs", {} if additional_kwargs is None else additional_kwargs)
+        assign(self, "blocks", content_blocks)
 
     @classmethod
     def from_str(cls, content: str, role: MessageRole | str = MessageRole.USER, **kwargs: Any) -> ChatMessage:
@@ -126,7 +132,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """What a model said to messages; `delta` is the newest piece while it is being said, None when it is whole."""
+    """A model's reply to messages. While it is streamed, `delta` is the newest piece; None for a whole reply."""
 
     message: ChatMessage
     delta: str | None = None
@@ -139,7 +145,7 @@ class ChatResponse:
 
 @dataclass(frozen=True, slots=True)
 class CompletionResponse:
-    """What a model said to a text; `delta` as in ChatResponse."""
+    """A model's reply to a text; `delta` as in ChatResponse."""
 
     text: str
     delta: str | None = None
@@ -152,13 +158,17 @@ class CompletionResponse:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer, the passages it was made from (citation [n] is `source_nodes[n - 1]`), and the trace of how.
+    """An answer, its passages (citation [n] is `source_nodes[n - 1]`), and the trace.
 
-    `metadata` has the metadata of each passage under its id, and what an engine adds, such as "selector_result". Of an engine
-    with `output_cls`, `response` is the object, and `str` of this its JSON.
+    `metadata` has the metadata of each passage under its id, and entries of the engine, such as "selector_result". With
+    `output_cls`, `response` is the object, and `str(answer)` is its JSON.
+
+    >>> hit = NodeWithScore(TextNode("Ada wrote notes.", "n1"), 0.5)
+    >>> print(Response("Ada did [1].", (hit,)).get_formatted_sources())
+    > Source (Doc id: n1): Ada wrote notes.
     """
 
-    response: Any  # a text, or an object of the `output_cls` that was asked for
+    response: Any  # a text, or an object of the engine's `output_cls`
     source_nodes: tuple[NodeWithScore, ...] = ()
     trace: Span | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -183,8 +193,8 @@ class Response:
 
 
 def outcome_of(trace: Span | None) -> Outcome:
-    """Of the response with this trace: the best that a step notes, as one of several calls that finds an answer is enough; an
-    answer where none notes any, as language models do not."""
+    """The best outcome that a span of the trace notes, because one of several calls with an answer is enough. "answer" if no
+    span notes an outcome, as with most language models."""
     noted = {step.facts.get("outcome") for step in trace.walk()} if trace else set()
     return next((outcome for outcome in get_args(Outcome) if outcome in noted), "answer")
 
@@ -192,7 +202,10 @@ def outcome_of(trace: Span | None) -> Outcome:
 class StreamingResponse:
     """An answer that is still being written: iterate for its pieces; afterwards `response` is the finished answer.
 
-    `source_nodes` is known before the first piece. Closing early keeps what was said so far in `text`.
+    `source_nodes` is known before the first piece. If it is closed early, `text` has the pieces so far.
+
+    >>> [piece for piece in StreamingResponse(iter(["It ", "sails."]))]
+    ['It ', 'sails.']
     """
 
     def __init__(self, pieces: Iterator[str], source_nodes: Sequence[NodeWithScore] = ()) -> None:
@@ -221,12 +234,25 @@ class StreamingResponse:
         return self.text
 
 
-def _as_it_is(cls: type, source: type, handler: object) -> Any:
-    """In a pydantic model an instance is taken as it is: events of a workflow hold passages and messages."""
+PydanticResponse = Response
+AsyncStreamingResponse = StreamingResponse
+RESPONSE_TYPE: TypeAlias = Response | StreamingResponse
+
+
+def _instance_schema(cls: type, source: type, handler: object) -> Any:
+    """A pydantic model accepts an instance unchanged: events of a workflow contain passages and messages."""
     from pydantic_core import core_schema
 
     return core_schema.is_instance_schema(source)
 
 
+def __getattr__(name: str) -> Any:
+    if name == "BaseComponent":  # imported when it is used, as pydantic takes time
+        from ragcore.base_component import BaseComponent
+
+        return BaseComponent
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 for _kind in (Document, TextNode, NodeWithScore, QueryBundle, ChatMessage, ChatResponse, CompletionResponse, Response):
-    setattr(_kind, "__get_pydantic_core_schema__", classmethod(_as_it_is))  # noqa: B010 - a type checker objects to the plain way
+    setattr(_kind, "__get_pydantic_core_schema__", classmethod(_instance_schema))  # noqa: B010 - a type checker objects to the plain way

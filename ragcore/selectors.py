@@ -1,7 +1,7 @@
-"""Which of several choices serve a question: a language model says it, or the choices' vectors do.
+"""Selects among several choices for a question, by a language model or by the vectors of the choices.
 
-However a model replies, something is selected. Where its reply names no choice that there is, that is the choice whose
-description is nearest to the question; the reason and the trace say so.
+There is always a selection. If a model's reply names no existing choice, the choice whose description is nearest to the
+question is selected; the reason and the trace record that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ragcore.aliases import SameAsConstructor
 from ragcore.concurrency import awaitable
 from ragcore.embeddings.base import query_vector
 from ragcore.llms.base import LLMCall
-from ragcore.llms.context_window import shortened
+from ragcore.llms.context_window import shorten_texts
 from ragcore.observe import Span, span
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Choice, Prompt, Variable
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ragcore.llms.base import LLM
 
 
-class Described(Protocol):
-    """What a choice must tell of itself, as a `ToolMetadata` does."""
+class HasDescription(Protocol):
+    """A choice with a name and a description, such as a `ToolMetadata`."""
 
     @property
     def name(self) -> str | None: ...
@@ -46,7 +46,7 @@ class Described(Protocol):
     def description(self) -> str: ...
 
 
-Choices: TypeAlias = Sequence[Described | str]
+Choices: TypeAlias = Sequence[HasDescription | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class SingleSelection:
 
 @dataclass(frozen=True, slots=True)
 class SelectorResult:
-    """At least one selection, the best first. `ind` and `reason` are for results of one; ValueError where there are more."""
+    """At least one selection, best first. `ind` and `reason` belong to a single selection; ValueError for several."""
 
     selections: tuple[SingleSelection, ...]
 
@@ -86,15 +86,15 @@ class SelectorResult:
 
 
 class BaseSelector(PromptMixin, ABC):
-    """Holds nothing of a question: threads may share it."""
+    """Has no state of a question: threads may share it."""
 
     from_defaults = SameAsConstructor()
 
     def select(self, choices: Choices, query: str | QueryBundle) -> SelectorResult:
         """ValueError without choices; LLMErrors, EmbeddingErrors; DimensionError for a question's vector of another width.
 
-        In the trace: a span "select" with `selected` (indexes), `reasons`, and where it was so `no_such_choices`, `fell_back`,
-        and `shortened`: of so many choices a model saw the beginning alone.
+        The span "select" notes `selected` (indexes) and `reasons`; if they apply, also `no_such_choices`, `fell_back`, and
+        `shortened`, the number of choices that were cut to fit the model's window.
         """
         if not choices:
             raise ValueError("there is nothing to select from")
@@ -111,7 +111,12 @@ class BaseSelector(PromptMixin, ABC):
 
 
 class EmbeddingSingleSelector(BaseSelector):
-    """The choice whose description has the highest cosine to the question, the first of equal ones. No call to a model."""
+    """Selects the choice whose description has the highest cosine to the question, without a call of a language model.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> EmbeddingSingleSelector(HashEmbedding()).select(["notes about boats", "notes about trees"], "Which trees?").ind
+    1
+    """
 
     def __init__(self, embed_model: Embedder | None = None) -> None:
         self._embedder = embedder(embed_model)
@@ -121,7 +126,7 @@ class EmbeddingSingleSelector(BaseSelector):
 
 
 class _AskingSelector(BaseSelector):
-    """One call. `embed_model` is for a reply that names no choice."""
+    """Selects with one call. `embed_model` is used if the reply names no choice."""
 
     prompt_attributes: ClassVar = {"prompt": "_prompt"}
     by_function = False
@@ -129,27 +134,27 @@ class _AskingSelector(BaseSelector):
     def __init__(self, llm: LLM | None, embed_model: Embedder | None, ours: Prompt, prompt: Wording, most: int | None) -> None:
         if most is not None and most < 1:
             raise ValueError(f"max_outputs must be at least 1, not {most}")
-        found = services(llm, embed_model)
-        self._llm = found.llm
-        self._embedder = found.embed_model
+        chosen = services(llm, embed_model)
+        self._llm = chosen.llm
+        self._embedder = chosen.embed_model
         self._prompt = in_place_of(ours, prompt, self._llm)
         self._most = most
 
     def _select(self, choices: Choices, query: QueryBundle, step: Span) -> Sequence[SingleSelection]:
         most = self._most or len(choices)
         names = [_name(choice) for choice in choices]
-        told: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most), "num_choices": str(len(choices))}
+        values: dict[str, Variable] = {"query_str": query.query_str, "max_outputs": str(most), "num_choices": str(len(choices))}
         described = [_description(choice) for choice in choices]
-        fitting = shortened(self._llm, self._prompt, {**told, "choices": " ".join(names)}, described, step)
+        fitting = shorten_texts(self._llm, self._prompt, {**values, "choices": " ".join(names)}, described, step)
         cards = tuple(Choice(place, text, name) for place, (text, name) in enumerate(zip(fitting, names, strict=True), 1))
-        said = self._ask({**told, "choices": cards, "context_list": cards}, cards)
-        reasons = dict(reversed(said))  # the first that is given for each
-        named = list(dict.fromkeys(number for number, _ in said))
-        kept = [number for number in named if 1 <= number <= len(cards)][:most]
+        selections = self._ask({**values, "choices": cards, "context_list": cards}, cards)
+        reasons = dict(reversed(selections))  # the first reason of each choice wins
+        named = list(dict.fromkeys(number for number, _ in selections))
+        chosen = [number for number in named if 1 <= number <= len(cards)][:most]
         if unknown := [number for number in named if not 1 <= number <= len(cards)]:
             step.note(no_such_choices=unknown)
-        if kept:
-            return [SingleSelection(number - 1, reasons[number]) for number in kept]
+        if chosen:
+            return [SingleSelection(number - 1, reasons[number]) for number in chosen]
         step.note(fell_back=True)
         nearest = _nearest(self._embedder, choices, query)
         return [replace(nearest, reason=f"The model named none of the {len(cards)} choices. {nearest.reason}")]
@@ -165,14 +170,26 @@ class _AskingSelector(BaseSelector):
 
 
 class LLMSingleSelector(_AskingSelector):
-    """One choice, in one call; of a reply that names several, the first."""
+    """Selects one choice in one call; if the reply names several, the first.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(['[{"choice": 2, "reason": "It is about trees."}]'])
+    >>> LLMSingleSelector(llm).select(["notes about boats", "notes about trees"], "Which trees?").reason
+    'It is about trees.'
+    """
 
     def __init__(self, llm: LLM | None = None, *, embed_model: Embedder | None = None, prompt: Wording = SELECT_SINGLE) -> None:
         super().__init__(llm, embed_model, SELECT_SINGLE, prompt, 1)
 
 
 class LLMMultiSelector(_AskingSelector):
-    """At most `max_outputs` choices (None: as many as there are), the best first, in one call."""
+    """Selects at most `max_outputs` choices (None: no limit) in one call, best first.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(['[{"choice": 3, "reason": "b"}, {"choice": 1, "reason": "a"}]'])
+    >>> LLMMultiSelector(llm, max_outputs=2).select(["boats", "trees", "ships"], "What sails?").inds
+    [2, 0]
+    """
 
     def __init__(
         self,
@@ -186,19 +203,31 @@ class LLMMultiSelector(_AskingSelector):
 
 
 class PydanticSingleSelector(LLMSingleSelector):
-    """The same through a function that the model must call, where it can call functions."""
+    """As LLMSingleSelector. A model that calls functions must reply by a function call.
+
+    >>> from ragcore.llms import ScriptedLLM, ToolCall
+    >>> call = ToolCall.of("call_1", "select", '{"selections": [{"choice": 2, "reason": "It is about trees."}]}')
+    >>> llm = ScriptedLLM([call], is_function_calling_model=True)
+    >>> PydanticSingleSelector(llm).select(["boats", "trees"], "Which tree?").ind
+    1
+    """
 
     by_function = True
 
 
 class PydanticMultiSelector(LLMMultiSelector):
-    """The same through a function that the model must call, where it can call functions."""
+    """As LLMMultiSelector. A model that calls functions must reply by a function call."""
 
     by_function = True
 
 
 def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> BaseSelector:
-    """One that asks by a function where the model can call functions, else by words."""
+    """A Pydantic selector if the model calls functions, else an LLM selector.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> type(get_selector_from_llm(ScriptedLLM(), is_multi=True)).__name__
+    'LLMMultiSelector'
+    """
     by_function = services(llm).llm.metadata.is_function_calling_model
     if is_multi:
         return PydanticMultiSelector(llm) if by_function else LLMMultiSelector(llm)
@@ -206,24 +235,24 @@ def get_selector_from_llm(llm: LLM | None = None, is_multi: bool = False) -> Bas
 
 
 def read_selections(reply: str, choices: Sequence[Choice]) -> list[tuple[int, str]]:
-    """The (number, reason) pairs that a model's reply names, in its order, whether or not there are such choices.
+    """The (number, reason) pairs of a model's reply, in its order; the numbers may not exist as choices.
 
-    Read as JSON of any nesting; where that names none, as numbers alone: "1 and 3"; as broken JSON or YAML; as lines that all
-    begin with a number: "(3) notes", "3 - because"; or as words that name one choice: "Choice 2 is best" is 2. But for numbers
-    alone the reason is the whole reply then. Lines with words for every choice are a verdict on each, and name none.
+    The formats are tried in this order: JSON of any nesting; only numbers, as in "1 and 3"; broken JSON or YAML; lines that all
+    begin with a number, as in "(3) notes" or "3 - because"; words that name one choice, as in "Choice 2 is best". From broken
+    JSON on, the reason is the whole reply. Lines with words for every choice judge each of them, and select none.
     """
-    said = Counter(choice.name.casefold() for choice in choices if choice.name)
-    names = {choice.name.casefold(): choice.number for choice in choices if said[choice.name.casefold()] == 1}
-    if found := list(_in(json_values(reply), names)):
-        return found
+    counts = Counter(choice.name.casefold() for choice in choices if choice.name)
+    names = {choice.name.casefold(): choice.number for choice in choices if counts[choice.name.casefold()] == 1}
+    if selections := list(_in(json_values(reply), names)):
+        return selections
     reply = reply.strip()
     if _ALONE.fullmatch(reply):
         return [(int(number), "") for number in re.findall(r"\d+", reply)]
-    named = _KEYED.findall(reply) or _listed(reply, choices)
+    named = _KEYED.findall(reply) or _numbered_lines(reply, choices)
     if not named:
-        named = list(dict.fromkeys(_SAID.findall(reply)))
+        named = list(dict.fromkeys(_SINGLE.findall(reply)))
         if len(named) > 1:
-            return []  # words may also say why one of them is not the choice
+            return []  # the words may explain why one of them is not the choice
     return [(int(number), reply) for number in named]
 
 
@@ -237,34 +266,34 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class StructuredOutput:
-    """A reply, and what it says."""
+    """A reply and its parsed form."""
 
     raw_output: str
     parsed_output: Any = None
 
 
 class SelectionOutputParser(BaseOutputParser):
-    """Reads the choices of a reply, as the selectors do. ValueError where it names none.
+    """Reads the choices in a reply's JSON. ValueError if it names none.
 
     >>> SelectionOutputParser().parse('[{"choice": 1, "reason": "It is newer."}]').parsed_output
     [Answer(choice=1, reason='It is newer.')]
     """
 
     def parse(self, output: str) -> StructuredOutput:
-        found = list(_in(json_values(output), {}))
-        if not found:
+        selections = list(_in(json_values(output), {}))
+        if not selections:
             raise ValueError(f"the reply names no choice in JSON: {output[:200]!r}")
-        return StructuredOutput(output, [Answer(number, reason) for number, reason in found])
+        return StructuredOutput(output, [Answer(number, reason) for number, reason in selections])
 
 
-def _listed(reply: str, choices: Sequence[Choice]) -> list[str]:
-    """The numbers with which all lines begin; none where another line is among them, which may say anything of the others."""
-    begun = [_LISTED.match(line) for line in reply.splitlines() if line.strip()]
-    found = [(match["marked"] or match["plain"], match.string[match.end() :]) for match in begun if match]
+def _numbered_lines(reply: str, choices: Sequence[Choice]) -> list[str]:
+    """The numbers at the beginnings of all lines; [] if one line begins differently, because it may negate the others."""
+    begun = [_NUMBERED.match(line) for line in reply.splitlines() if line.strip()]
+    numbers = [(match["marked"] or match["plain"], match.string[match.end() :]) for match in begun if match]
     names = {choice.name.casefold() for choice in choices}
-    judged = len({number for number, _ in found}) >= len(choices) > 1
-    judged = judged and any(rest.strip().casefold() not in names for _, rest in found)
-    return [number for number, _ in found] if all(begun) and not judged else []
+    judged = len({number for number, _ in numbers}) >= len(choices) > 1
+    judged = judged and any(rest.strip().casefold() not in names for _, rest in numbers)
+    return [number for number, _ in numbers] if all(begun) and not judged else []
 
 
 _SELECTIONS = list_schema("selections", {"choice": {"type": "integer"}, "reason": {"type": "string"}})
@@ -273,13 +302,16 @@ _SELECT: Mapping[str, Any] = {"type": "function", "function": {"name": "select",
 _KEYED = re.compile(r"""\bchoice["']?\s*:\s*["'(]*(-?\d{1,9})\b""")  # of broken JSON, or of YAML
 _ONE = r"\(?\d{1,9}\)?\.?"
 _ALONE = re.compile(rf"{_ONE}(?:(?:\s*[,;&+]\s*(?:and\s+)?|\s+and\s+|[ \t\r]*\n\s*){_ONE})*", re.IGNORECASE)
-_LISTED = re.compile(r"\s*(?:[-*•]\s+)?(?:\((?P<marked>\d{1,9})\)|(?P<plain>\d{1,9})(?:[.):]\s+|\s+[-–—]+\s+|\s*$)(?!\d))")
-_SAID = re.compile(r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d{1,9})\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"\s*(?:[-*•]\s+)?(?:\((?P<marked>\d{1,9})\)|(?P<plain>\d{1,9})(?:[.):]\s+|\s+[-–—]+\s+|\s*$)(?!\d))")
+_SINGLE = re.compile(
+    r"\b(?:choice|option|answer|number)\b[\"'*]*\s*(?:is|:|=|#|number)?[\s\"'*(#]*(-?\d{1,9})\b", re.IGNORECASE
+)
 _NUMBER = re.compile(r"\s*(?:[^\W\d]+\s*)?[(#]*(-?\d{1,9})\b")
 
 
 def _in(value: Any, names: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """A number counts alone, in a list, and as the "choice" of an object, whose other values are only looked into."""
+    """A number counts by itself, in a list, and as the "choice" of an object. Other values of an object are searched for
+    nested objects and lists."""
     if isinstance(value, Mapping):
         number = _number(value.get("choice"), names)
         if number is not None:
@@ -310,9 +342,9 @@ def _nearest(embedder: Embedder, choices: Choices, query: QueryBundle) -> Single
     return SingleSelection(best, f"Its description is the nearest to the question (cosine {float(cosines[best]):.2f}).")
 
 
-def _description(choice: Described | str) -> str:
+def _description(choice: HasDescription | str) -> str:
     return choice if isinstance(choice, str) else choice.description
 
 
-def _name(choice: Described | str) -> str:
+def _name(choice: HasDescription | str) -> str:
     return "" if isinstance(choice, str) else choice.name or ""

@@ -1,15 +1,18 @@
-"""What is used where a constructor is not told: `Settings`, and below it what needs no key, no server and no download.
+"""The defaults of constructors: `Settings`, and without them services that need no key, no server and no download.
 
-`Settings` lets a script name its models in one place. Only this module reads it, when something is built; what is built
-keeps what it got. The application passes its services itself.
+A script names its models in `Settings`. Only this module reads it, when an object is built; later changes do not affect
+existing objects. The application passes its services explicitly.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragcore.observe import add_listener
@@ -24,24 +27,31 @@ if TYPE_CHECKING:
 
 
 class Transformation(Protocol):
-    """A step from documents to passages: a splitter, or what comes after one."""
+    """A step from documents to passages: a splitter, or a step after one."""
 
     def __call__(self, nodes: Sequence[Document | TextNode], /) -> Sequence[Document | TextNode]: ...
 
 
 def _size(name: str) -> property:
-    """A size of the prompt helper, in tokens, which may also be set by itself."""
+    """A size of the prompt helper, in tokens, with a setter of its own."""
     return property(attrgetter(f"prompt_helper.{name}"), lambda self, tokens: setattr(self, f"_{name}", tokens))
 
 
 @dataclass(slots=True)
 class SettingsOfAScript:
-    """What a script chose; None where it did not. Sizes are in tokens. `node_parser`, by default a SentenceSplitter of the
-    two sizes, goes before them.
+    """The choices of a script; None for the default. Sizes are in tokens. A `node_parser` replaces the SentenceSplitter with
+    the two chunk sizes.
 
-    `context_window`, `num_output`, and those of a `prompt_helper`, take the place of what the model of these settings says
-    itself, wherever it is used, and in what its server is asked; a model that is given has its own. Read without being
-    chosen, they are that model's.
+    `context_window` and `num_output`, also those of a `prompt_helper`, replace the metadata of the model of these settings,
+    also in requests to its server. Models that are passed to a constructor have their own sizes. Without a choice, they are the
+    sizes of the model.
+
+    >>> from ragcore.llms import MockLLM
+    >>> Settings.llm = MockLLM()
+    >>> Settings.context_window = 2048
+    >>> services().llm.metadata.context_window
+    2048
+    >>> Settings.llm = Settings.context_window = None
     """
 
     llm: LLM | None = None
@@ -54,7 +64,7 @@ class SettingsOfAScript:
     _prompt_helper: PromptHelper | None = None
     _context_window: int | None = None
     _num_output: int | None = None
-    _heard_by: tuple[CallbackManager, Callable[[], None]] | None = None  # and what ends that
+    _callbacks: tuple[CallbackManager, Callable[[], None]] | None = None  # and the function that removes it
 
     @property
     def prompt_helper(self) -> PromptHelper:
@@ -73,7 +83,7 @@ class SettingsOfAScript:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """Those of `context_window` and `num_output` that were chosen."""
+        """`context_window` and `num_output`, if they were chosen."""
         helper = self._prompt_helper
         window = helper.context_window if helper and self._context_window is None else self._context_window
         output = helper.num_output if helper and self._num_output is None else self._num_output
@@ -81,19 +91,19 @@ class SettingsOfAScript:
 
     @property
     def callback_manager(self) -> CallbackManager:
-        """What hears of all that is done, in all threads; a new one where there was none."""
+        """Receives all events in all threads. It is created at the first use."""
         from ragcore.callbacks import CallbackManager
 
-        if self._heard_by is None:
+        if self._callbacks is None:
             manager = CallbackManager()
-            self._heard_by = manager, add_listener(manager)
-        return self._heard_by[0]
+            self._callbacks = manager, add_listener(manager)
+        return self._callbacks[0]
 
     @callback_manager.setter
     def callback_manager(self, manager: CallbackManager | None) -> None:
-        if self._heard_by is not None:
-            self._heard_by[1]()
-        self._heard_by = None if manager is None else (manager, add_listener(manager))
+        if self._callbacks is not None:
+            self._callbacks[1]()
+        self._callbacks = None if manager is None else (manager, add_listener(manager))
 
     @property
     def node_parser(self) -> Transformation:
@@ -126,9 +136,9 @@ class Services:
 def services(
     llm: LLM | None = None, embed_model: Embedder | str | None = None, transformations: Sequence[Transformation] | None = None
 ) -> Services:
-    """What is given; else what `Settings` names; else the bundled embedder, the reader that quotes, and a SentenceSplitter.
+    """The arguments; else those of `Settings`; else the extractive model, the bundled embedder, and a SentenceSplitter.
 
-    An embedder may be named, as `embedder` reads it. Nothing is loaded or sent by this.
+    An embedder may be a name, see `embedder`. This function loads and sends nothing.
     """
     from ragcore.extractive.answerer import ExtractiveLLM
     from ragcore.llms.context_window import WindowedLLM
@@ -146,24 +156,26 @@ def services(
     return Services(chosen, embed_model, tuple(transformations))
 
 
-def embedder(given: Embedder | str | None = None) -> Embedder:
-    """What is given; else what `Settings` names; else the bundled one.
+def embedder(embed_model: Embedder | str | None = None) -> Embedder:
+    """The argument; else that of `Settings`; else the bundled embedder.
 
-    It may be named, "local:BAAI/bge-small-en-v1.5"; "local" is the bundled one. ValueError for any other text.
+    The name "local:BAAI/bge-small-en-v1.5" is a model, "local" the bundled embedder. ValueError for any other text.
     """
-    given = given or Settings.embed_model or "local"
-    if not isinstance(given, str):
-        return given
-    place, _, name = given.partition(":")
+    embed_model = embed_model or Settings.embed_model or "local"
+    if not isinstance(embed_model, str):
+        return embed_model
+    place, _, name = embed_model.partition(":")
     if place != "local":
-        raise ValueError(f"embed_model is the text {given!r}; give the model itself, or 'local:' and the name or folder of one")
+        raise ValueError(
+            f"embed_model is the text {embed_model!r}; give the model itself, or 'local:' and the name or folder of one"
+        )
     from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 
     return HuggingFaceEmbedding(model_name=name) if name else HuggingFaceEmbedding()
 
 
 def resolve_embed_model(embed_model: Embedder | str | None = None) -> Embedder:
-    """As `embedder`; "default" too is what `Settings` names, else the bundled one.
+    """As `embedder`; "default" is the same as None.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> resolve_embed_model(HashEmbedding(dimension=8)).dimension
@@ -173,7 +185,7 @@ def resolve_embed_model(embed_model: Embedder | str | None = None) -> Embedder:
 
 
 def resolve_llm(llm: LLM | str | None = None) -> LLM:
-    """The model that is given; else, and for "default", what `services` gives. ValueError for any other text.
+    """The model; for None and "default" that of `services`. ValueError for any other text.
 
     >>> from ragcore.llms import MockLLM
     >>> str(resolve_llm(MockLLM()).complete("Hello"))
@@ -183,7 +195,7 @@ def resolve_llm(llm: LLM | str | None = None) -> LLM:
 
 
 def set_global_tokenizer(tokenizer: Tokenizer | Callable[[str], Sized]) -> None:
-    """Splitters that are made from now on count with it: the same as `Settings.tokenizer = ...`.
+    """New splitters count tokens with it. Same as `Settings.tokenizer = ...`.
 
     >>> set_global_tokenizer(str.split)
     >>> get_tokenizer()("One two")
@@ -194,7 +206,7 @@ def set_global_tokenizer(tokenizer: Tokenizer | Callable[[str], Sized]) -> None:
 
 
 def get_tokenizer() -> Callable[[str], Sized]:
-    """What makes tokens of a text, those of `Settings` or of the bundled embedder: texts or numbers, but one for each token.
+    """A function that splits a text into tokens, texts or numbers: that of `Settings` or of the bundled embedder.
 
     >>> len(get_tokenizer()("One two three"))
     3
@@ -212,7 +224,7 @@ def get_tokenizer() -> Callable[[str], Sized]:
 
 
 def set_global_handler(eval_mode: str) -> None:
-    """Let a handler hear of everything from now on; "simple" is the SimpleLLMHandler. ValueError for any other.
+    """Add a handler for all events; "simple" is the SimpleLLMHandler. ValueError for any other name.
 
     >>> set_global_handler("simple")
     >>> [type(handler).__name__ for handler in Settings.callback_manager.handlers]
@@ -224,3 +236,29 @@ def set_global_handler(eval_mode: str) -> None:
     if eval_mode != "simple":
         raise ValueError(f"there is no handler {eval_mode!r} here, only 'simple'; docs/reference says how traces go to others")
     Settings.callback_manager.add_handler(SimpleLLMHandler())
+
+
+@dataclass(frozen=True)
+class TokenCounter:
+    """Counts tokens as `tokenizer` makes them.
+
+    >>> TokenCounter().get_string_tokens("One two three")
+    3
+    """
+
+    tokenizer: Callable[[str], Sized] = field(default_factory=get_tokenizer)
+
+    def get_string_tokens(self, string: str) -> int:
+        return len(self.tokenizer(string))
+
+
+globals_helper = SimpleNamespace(tokenizer=lambda text: get_tokenizer()(text))
+
+
+def get_cache_dir() -> str:
+    """The folder for caches that scripts share with LlamaIndex, which exists: LLAMA_INDEX_CACHE_DIR, or that of the system."""
+    import platformdirs
+
+    folder = os.environ.get("LLAMA_INDEX_CACHE_DIR") or platformdirs.user_cache_dir("llama_index")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,4 +1,4 @@
-"""Where traces go: to a file as lines of JSON, or to OpenTelemetry.
+"""Exports traces to a file as lines of JSON, or to OpenTelemetry.
 
 remove = observe.add_listener(JsonLines("traces.jsonl"))
 remove = observe.add_listener(OpenTelemetry())          # needs the extra "otel"
@@ -22,16 +22,26 @@ if TYPE_CHECKING:
 
 
 class JsonLines(Listener):
-    """Adds each finished trace to the end of a file, a line each, in the form of `Span.to_dict`: `Span.from_dict` reads it.
+    """Appends each finished trace to a file as one line of JSON, which `Span.from_dict` reads.
 
-    The lines hold questions, passages and answers. Several threads may share one.
+    The lines contain questions, passages and answers. Several threads may share it.
+
+    >>> from ragcore.observe import add_listener, span
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     remove = add_listener(JsonLines(f"{folder}/traces.jsonl"))
+    ...     with span("query"):
+    ...         pass
+    ...     remove()
+    ...     Span.from_dict(json.loads(Path(folder, "traces.jsonl").read_text())).name
+    'query'
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._writing = threading.Lock()
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         if step.parent is not None:
             return
         line = json.dumps(step.to_dict(), ensure_ascii=False, default=str)
@@ -39,7 +49,7 @@ class JsonLines(Listener):
             file.write(line + "\n")
 
 
-# https://github.com/open-telemetry/semantic-conventions-genai: operation, and which fact names the thing that is worked with
+# https://github.com/open-telemetry/semantic-conventions-genai: the operation, and the fact that names its object
 _OPERATIONS = {
     "llm": ("chat", "model"),
     "embed": ("embeddings", "model"),
@@ -47,7 +57,7 @@ _OPERATIONS = {
     "tool": ("execute_tool", "tool"),
     "agent": ("invoke_agent", "mode"),
 }
-# Only of these spans: a stage that sums up what its calls used would be counted twice.
+# Only these spans: the totals of a stage would count its calls twice.
 _ATTRIBUTES = {
     "llm": {
         "model": "gen_ai.request.model",
@@ -68,10 +78,10 @@ _NO_TEXTS = frozenset({"mode", "engine", "name", "retriever", "prompt", "pipelin
 
 
 class OpenTelemetry(Listener):
-    """Sends each finished trace with the semantic conventions for generative AI; facts they do not know are `ragcore.<fact>`.
+    """Sends each finished trace by the semantic conventions for generative AI; other facts are sent as `ragcore.<fact>`.
 
-    Numbers and names are sent, and with `message_texts` also what was asked, sent and said. A trace becomes part of what
-    OpenTelemetry was recording where it began. Without `tracer_provider` the global one gets it.
+    Only numbers and names are sent, with `message_texts` also questions, messages and answers. A trace joins the OpenTelemetry
+    trace that was active at its start. `tracer_provider` is the global one by default.
     """
 
     def __init__(self, tracer_provider: TracerProvider | None = None, *, message_texts: bool = False) -> None:
@@ -84,14 +94,14 @@ class OpenTelemetry(Listener):
         self._around: WeakKeyDictionary[Span, Context] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         from opentelemetry.context import get_current
 
         if step.parent is None:
             with self._lock:
                 self._around[step] = get_current()
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         if step.parent is None:
             with self._lock:
                 context = self._around.pop(step, None)
@@ -100,7 +110,7 @@ class OpenTelemetry(Listener):
     def _send(self, step: Span, context: Context | None, trace_ended: float) -> None:
         from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
 
-        # A step whose thread was not waited for ends with its trace.
+        # A step in a thread that still runs ends with its trace.
         ended = step.started + step.seconds if step.seconds >= 0 else max(trace_ended, step.started)
         sent = self._tracer.start_span(
             _title(step),
@@ -110,7 +120,7 @@ class OpenTelemetry(Listener):
             start_time=_nanoseconds(step.started),
         )
         if step.error is not None:
-            # The message of a failure may quote what was asked.
+            # The message of a failure may quote the question.
             sent.set_status(StatusCode.ERROR, step.error if self._message_texts else None)
         for child in step.children:
             self._send(child, set_span_in_context(sent), trace_ended)
@@ -120,7 +130,7 @@ class OpenTelemetry(Listener):
         facts = step.facts
         if step.name in _OPERATIONS:
             yield "gen_ai.operation.name", _OPERATIONS[step.name][0]
-        if step.name == "llm" and "cut_short" in facts:  # it came to its end
+        if step.name == "llm" and "cut_short" in facts:  # the call is complete
             yield "gen_ai.response.finish_reasons", [_finish_reason(step)]
         if failure := facts.get("error_type") or ("tool_error" if facts.get("is_error") else None):
             yield "error.type", failure
@@ -137,12 +147,12 @@ class OpenTelemetry(Listener):
 def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Messages have the form of the conventions' JSON schemas: a role, and parts with a type."""
     if name == "messages":
-        yield "gen_ai.input.messages", _json([_message_sent(said) for said in value])
+        yield "gen_ai.input.messages", _json([_message_sent(message) for message in value])
     elif name == "reply":
         reason = _finish_reason(step)
         finish = {"tool_calls": "tool_call"}.get(reason, reason)  # the schema's word
-        said = _message("assistant", value, step.facts.get("tool_calls", ()))
-        yield "gen_ai.output.messages", _json([{**said, "finish_reason": finish}])
+        message = _message("assistant", value, step.facts.get("tool_calls", ()))
+        yield "gen_ai.output.messages", _json([{**message, "finish_reason": finish}])
     elif name == "question" and step.name == "retrieve":
         yield "gen_ai.retrieval.query.text", value
     elif name == "arguments":
@@ -155,17 +165,17 @@ def _text(step: Span, name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _finish_reason(step: Span) -> str:
     facts = step.facts
-    if "cut_short" not in facts:  # a stream that did not come to its end
+    if "cut_short" not in facts:  # the stream is incomplete
         return "cancelled" if step.error is None else "error"
     return "length" if facts["cut_short"] else "tool_calls" if facts.get("tool_calls") else "stop"
 
 
-def _message_sent(said: Mapping[str, Any]) -> dict[str, Any]:
-    text = "".join(part["text"] for part in said["parts"])
-    if said["role"] != "tool" and "tool_call_id" not in said:
-        return _message(said["role"], text, said.get("tool_calls", ()))
-    result = {"type": "tool_call_response", "id": said.get("tool_call_id"), "response": text}
-    return {"role": said["role"], "parts": [result]}
+def _message_sent(message: Mapping[str, Any]) -> dict[str, Any]:
+    text = "".join(part["text"] for part in message["parts"])
+    if message["role"] != "tool" and "tool_call_id" not in message:
+        return _message(message["role"], text, message.get("tool_calls", ()))
+    result = {"type": "tool_call_response", "id": message.get("tool_call_id"), "response": text}
+    return {"role": message["role"], "parts": [result]}
 
 
 def _message(role: str, text: str, tool_calls: Any = ()) -> dict[str, Any]:

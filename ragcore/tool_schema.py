@@ -1,4 +1,4 @@
-"""The parameters of a Python function as the arguments of a tool: their schema, their descriptions, and how they are passed."""
+"""Turns the parameters of a Python function into the arguments of a tool: schema, descriptions, and the call itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 
 def context_parameter(function: Callable[..., Any] | None) -> str | None:
-    """The parameter that takes the Context of a workflow; None where there is none."""
+    """The name of the parameter for a workflow's Context; None if there is none."""
     for parameter in signature_of(function).parameters.values() if function else ():
         kind = getattr(parameter.annotation, "__origin__", parameter.annotation)
         if getattr(kind, "__name__", "") == "Context" and str(kind.__module__).startswith("workflows"):
@@ -31,9 +31,9 @@ def create_schema_from_function(
     additional_fields: Sequence[tuple[str, Any] | tuple[str, Any, Any]] = (),
     ignore_fields: Collection[str] = (),
 ) -> type[BaseModel]:
-    """A model of the function's parameters, without `*args` and `ignore_fields`. With `**kwargs` any name is allowed.
+    """A model of the function's parameters, without `*args` and `ignore_fields`. With `**kwargs` the model allows any name.
 
-    `additional_fields` are names and types, with a default or without.
+    `additional_fields` are names and types, optionally with a default.
 
     >>> create_schema_from_function("Add", lambda a, b=2: a + b).model_json_schema()["required"]
     ['a']
@@ -46,7 +46,7 @@ def create_schema_from_function(
         if parameter.kind is parameter.VAR_KEYWORD:
             further = True
         elif parameter.kind is not parameter.VAR_POSITIONAL and parameter.name not in ignore_fields:
-            # A model's own names, and those with an underscore, cannot be fields; they go by an alias.
+            # Names of BaseModel and names with an underscore cannot be fields; these parameters get an alias.
             clashes = parameter.name.startswith("_") or hasattr(BaseModel, parameter.name)
             default = ... if parameter.default is parameter.empty else parameter.default
             field_name = f"{parameter.name.strip('_')}_" if clashes else parameter.name
@@ -59,19 +59,19 @@ def create_schema_from_function(
 
 
 def _kind(parameter: inspect.Parameter, described: str | None) -> Any:
-    """The annotation, with a text in `Annotated`, or else what the docstring says, as its description."""
+    """The annotation with a description: the text in `Annotated`, else that of the docstring."""
     unknown = parameter.annotation is parameter.empty or isinstance(parameter.annotation, str)
     kind = Any if unknown else parameter.annotation
-    said = next((note for note in getattr(kind, "__metadata__", ()) if isinstance(note, str)), described)
-    return Annotated[kind, Field(description=said)] if said else kind
+    description = next((note for note in getattr(kind, "__metadata__", ()) if isinstance(note, str)), described)
+    return Annotated[kind, Field(description=description)] if description else kind
 
 
 def _descriptions(docstring: str, parameters: Mapping[str, Any]) -> dict[str, str]:
-    """What the docstring says of each parameter, in the style of Google, Sphinx or Javadoc."""
-    found = (
+    """The docstring's descriptions of parameters, in the style of Google, Sphinx or Javadoc."""
+    pairs = (
         (match["sphinx"] or match["google"] or match["java"], match["text"].strip()) for match in _DESCRIBED.finditer(docstring)
     )
-    return {name: text for name, text in found if name in parameters}
+    return {name: text for name, text in pairs if name in parameters}
 
 
 _DESCRIBED = re.compile(
@@ -89,7 +89,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def call_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The function's result. Parameters that it takes only by position may be given by name."""
+    """The function's result. Positional-only parameters may be passed by name."""
     parameters = inspect.signature(function).parameters.values()
     named = dict(kwargs)
     placed = list(args)

@@ -1,7 +1,7 @@
 """Tools: functions, query engines and retrievers that a language model may call by name, with arguments as JSON.
 
-A tool says what it is in its `metadata`. Called from Python it behaves like the function; `run_tool` is how an agent calls it:
-with arguments checked against the schema, once, and with a failure as a text that the model can act on.
+`metadata` describes a tool to the model. A tool called from Python behaves like its function. Agents call `run_tool`, which
+checks the arguments against the schema and turns a failure into a text on which the model can act.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from ragcore.concurrency import awaitable, finished
+from ragcore.concurrency import awaitable, run_coroutine
 from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, ToolCard
@@ -26,26 +26,26 @@ from ragcore.tool_schema import call_with, context_parameter, signature_without
 from ragcore.tool_schema import create_schema_from_function as create_schema_from_function
 
 __path__: list[str] = []  # inner paths, such as ragcore.tools.types, are looked up in `ragcore.inner_paths`
-LONGEST_DESCRIPTION = 1024  # characters, that OpenAI takes
+LONGEST_DESCRIPTION = 1024  # characters, OpenAI's limit
 
 
 class DefaultToolFnSchema(BaseModel):
-    """One text. A model that names it otherwise means it all the same."""
+    """One text. The model may also send it under another name."""
 
     input: str
 
     @model_validator(mode="before")
     @classmethod
-    def _by_any_name(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or "input" in given or not given:
-            return given
-        values = list(given.values())
-        return {"input": values[0] if len(values) == 1 and isinstance(values[0], str) else as_json(given)}
+    def _by_any_name(cls, arguments: Any) -> Any:
+        if not isinstance(arguments, dict) or "input" in arguments or not arguments:
+            return arguments
+        values = list(arguments.values())
+        return {"input": values[0] if len(values) == 1 and isinstance(values[0], str) else as_json(arguments)}
 
 
 @dataclass(frozen=True, slots=True)
 class ToolMetadata:
-    """What a model reads about a tool. With `return_direct` the result is the answer, if no other tool is called.
+    """The description of a tool for a model. With `return_direct` the tool's result is the answer, if it is the only call.
 
     >>> ToolMetadata("Adds two numbers.", "add").card.name
     'add'
@@ -82,7 +82,11 @@ class ToolMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The arguments and the result of a tool. `content` is the text of `raw_output` that a model sees."""
+    """The arguments and the result of a tool. `content` is the text of `raw_output` that a model sees.
+
+    >>> str(ToolOutput("5", "add", {"kwargs": {"a": 2, "b": 3}}, 5))
+    '5'
+    """
 
     content: str
     tool_name: str
@@ -92,22 +96,22 @@ class ToolOutput:
 
     @property
     def source_nodes(self) -> tuple[NodeWithScore, ...] | None:
-        """The passages behind it; None where the tool is not one that looks for passages."""
-        found = getattr(self.raw_output, "source_nodes", None)
-        return None if found is None else tuple(found)
+        """The passages of the result; None if the tool does not retrieve passages."""
+        nodes = getattr(self.raw_output, "source_nodes", None)
+        return None if nodes is None else tuple(nodes)
 
     def __str__(self) -> str:
         return self.content
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks that the tool returned; otherwise the content as one."""
+        """The blocks that the tool returned; else the content as one TextBlock."""
         return _blocks_of(self.raw_output) or (TextBlock(self.content),)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSelection:
-    """A call of a tool that a model wants, with the arguments read.
+    """A model's call of a tool, with parsed arguments.
 
     >>> ToolSelection("call_1", "add", {"a": 1, "b": 2}).tool_name
     'add'
@@ -119,7 +123,7 @@ class ToolSelection:
 
 
 class ArgumentsError(ValueError):
-    """Arguments that a tool does not take; the message says which and what it takes."""
+    """Wrong arguments for a tool. The message names them and the tool's schema."""
 
 
 class Tool(Protocol):
@@ -149,10 +153,14 @@ class BaseTool(ABC):
 
 
 class FunctionTool(BaseTool):
-    """A Python function as a tool. Its schema comes from the annotations; what has none may be anything.
+    """A Python function as a tool. Its schema comes from the annotations; a parameter without one accepts any value.
 
-    An async function runs in a loop of its own where it is called without one; a function that is not async runs in a thread
-    where it is awaited.
+    `call` runs an async function in an event loop of its own; `acall` runs a synchronous function in a thread.
+
+    >>> def multiply(a: int, b: int) -> int:
+    ...     return a * b
+    >>> FunctionTool.from_defaults(multiply)(a=12, b=34).raw_output
+    408
     """
 
     def __init__(
@@ -175,7 +183,7 @@ class FunctionTool(BaseTool):
 
     @property
     def requires_context(self) -> bool:
-        """Whether the function takes the Context of a workflow."""
+        """Whether the function has a parameter for the Context of a workflow."""
         return self.ctx_param_name is not None
 
     @classmethod
@@ -190,11 +198,11 @@ class FunctionTool(BaseTool):
         tool_metadata: ToolMetadata | None = None,
         partial_params: Mapping[str, Any] | None = None,
     ) -> FunctionTool:
-        """Where not given: the function's name; its signature and docstring as description; a schema of its parameters.
+        """The defaults are the function's name, its signature and docstring as description, and a schema of its parameters.
 
-        `partial_params` are arguments that the model neither sees nor gives; an agent gives the Context of its workflow to a
-        parameter of that type. Parameters are described by `Annotated[int, "..."]`, or in the docstring as "name: ..." or
-        ":param name: ...".
+        `partial_params` are fixed arguments that the model does not see; an agent passes the Context of its workflow to a
+        parameter of that type. `Annotated[int, "..."]` describes a parameter; so does "name: ..." or ":param name: ..." in the
+        docstring.
         """
         function = fn or async_fn
         if function is None:
@@ -218,23 +226,23 @@ class FunctionTool(BaseTool):
     def _output(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> ToolOutput:
         if isinstance(result, ToolOutput):
             return result
-        shown = {name: value for name, value in kwargs.items() if name != self.ctx_param_name}
-        return ToolOutput(_text_of(result), self.metadata.name, {"args": args, "kwargs": shown}, result)
+        visible = {name: value for name, value in kwargs.items() if name != self.ctx_param_name}
+        return ToolOutput(_text_of(result), self.metadata.name, {"args": args, "kwargs": visible}, result)
 
 
 def _run_to_end(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, which also waits for the result of a coroutine."""
+    """The function; if it returns a coroutine, the result of the coroutine."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        return finished(result) if inspect.iscoroutine(result) else result
+        return run_coroutine(result) if inspect.iscoroutine(result) else result
 
     return run
 
 
 def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """A function, async or not, as a tool: `@tool` above it, or `@tool(name="...", ...)` with options of `from_defaults`.
+    """Decorates a function, async or not, as a tool: `@tool`, or `@tool(name="...", ...)` with options of `from_defaults`.
 
     >>> @tool(name="sum")
     ... def add(a: int, b: int) -> int:
@@ -247,23 +255,30 @@ def tool(fn: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     return FunctionTool.from_defaults(fn, **options)
 
 
-class Answering(Protocol):
+class HasQuery(Protocol):
     def query(self, query: str, /) -> Any:
-        """An answer, the text of which is its `str`, with its passages in `source_nodes`."""
+        """An answer: its `str` is the text, its `source_nodes` are the passages."""
 
 
-class Finding(Protocol):
+class HasRetrieve(Protocol):
     def retrieve(self, query: str, /) -> list[NodeWithScore]:
         """The passages for a question, best first."""
 
 
 class QueryEngineTool(BaseTool):
-    """Passes one text to a query engine. The marks [n] of the answer refer to the passages of `raw_output.source_nodes`.
+    """Passes one text to a query engine. Citation [n] of the answer is `raw_output.source_nodes[n - 1]`.
 
-    Without `resolve_input_errors` it takes no other argument than `input`: any other is a ValueError.
+    Without `resolve_input_errors`, any other argument than `input` is a ValueError.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> engine = SummaryIndex([TextNode("It is 40 m high.")]).as_query_engine(llm=ScriptedLLM(["40 m [1]"]))
+    >>> str(QueryEngineTool.from_defaults(engine, name="heights")("How high is it?"))
+    '40 m [1]'
     """
 
-    def __init__(self, query_engine: Answering, metadata: ToolMetadata, resolve_input_errors: bool = True) -> None:
+    def __init__(self, query_engine: HasQuery, metadata: ToolMetadata, resolve_input_errors: bool = True) -> None:
         self.query_engine = query_engine
         self.metadata = metadata
         self.resolve_input_errors = resolve_input_errors
@@ -271,7 +286,7 @@ class QueryEngineTool(BaseTool):
     @classmethod
     def from_defaults(
         cls,
-        query_engine: Answering,
+        query_engine: HasQuery,
         name: str = "query_engine_tool",
         description: str = "Answers questions about the documents. Give it a whole question in plain words.",
         return_direct: bool = False,
@@ -288,16 +303,24 @@ class QueryEngineTool(BaseTool):
 
 
 class RetrieverTool(BaseTool):
-    """Passes one text to a retriever. The result shows the passages with their numbers."""
+    """Passes one text to a retriever. The result lists the passages with their numbers.
 
-    def __init__(self, retriever: Finding, metadata: ToolMetadata) -> None:
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("It is 40 m high.")]).as_retriever()
+    >>> print(RetrieverTool.from_defaults(retriever)("How high is it?"))
+    [1]
+    It is 40 m high.
+    """
+
+    def __init__(self, retriever: HasRetrieve, metadata: ToolMetadata) -> None:
         self.retriever = retriever
         self.metadata = metadata
 
     @classmethod
     def from_defaults(
         cls,
-        retriever: Finding,
+        retriever: HasRetrieve,
         name: str = "retriever_tool",
         description: str = "Finds passages of the documents. Give it a question or keywords.",
         return_direct: bool = False,
@@ -306,12 +329,12 @@ class RetrieverTool(BaseTool):
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         query = _query_of(args, kwargs)
-        found = Found(self.retriever.retrieve(query))
-        return ToolOutput(str(found), self.metadata.name, {"input": query}, found)
+        passages = RetrievedPassages(self.retriever.retrieve(query))
+        return ToolOutput(str(passages), self.metadata.name, {"input": query}, passages)
 
 
 def _query_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    """The one argument `input`. Where a model used other names instead, all that it wrote."""
+    """The argument `input`. If a model used other names, all its arguments as text."""
 
     def one_text(input: str) -> str:
         return input
@@ -350,31 +373,35 @@ class BaseToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The passages that a RetrieverTool found; as text, numbered."""
+class RetrievedPassages:
+    """The result of a RetrieverTool. Its text lists the passages with their numbers."""
 
     source_nodes: Sequence[NodeWithScore]
 
     def __str__(self) -> str:
-        shown = (Passage(hit.get_content(MetadataMode.LLM), number) for number, hit in enumerate(self.source_nodes, 1))
-        return "\n\n".join(map(str, shown)) or "Nothing was found."
+        passages = (Passage(hit.get_content(MetadataMode.LLM), number) for number, hit in enumerate(self.source_nodes, 1))
+        return "\n\n".join(map(str, passages)) or "Nothing was found."
 
 
 def run_tool(tool: Tool, arguments: Any) -> ToolOutput:
-    """The tool's result for arguments from a model; where they do not fit or the tool fails, an error text as the result."""
+    """The tool's result for a model's arguments. If they are invalid or the tool fails, the result is an error text.
+
+    >>> run_tool(FunctionTool.from_defaults(abs, name="abs"), {"x": -3}).content
+    '3'
+    """
     about = tool.metadata
-    asked = {"args": (), "kwargs": arguments}
+    raw_input = {"args": (), "kwargs": arguments}
     with span("tool", tool=about.name, arguments=as_json(arguments)) as step:
         try:
-            output = replace(tool.call(**checked(about, arguments)), raw_input=asked)
-        except Exception as error:  # noqa: BLE001  # whatever the tool raises, the model is told and may go on
-            output = ToolOutput(f"Error: {str(error) or type(error).__name__}", about.name, asked, error, is_error=True)
+            output = replace(tool.call(**check_arguments(about, arguments)), raw_input=raw_input)
+        except Exception as error:  # noqa: BLE001  # the model sees any error of a tool as its result, and may go on
+            output = ToolOutput(f"Error: {str(error) or type(error).__name__}", about.name, raw_input, error, is_error=True)
         step.note(result=output.content, is_error=output.is_error)
     return output
 
 
 def as_json(value: Any) -> str:
-    """A text as it is; None, bool, list and dict as JSON; anything else as `str` says it."""
+    """A text unchanged; None, bool, list and dict as JSON; any other value by `str`."""
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     if value is None or isinstance(value, (bool, list, tuple, dict)):
@@ -383,7 +410,7 @@ def as_json(value: Any) -> str:
 
 
 def _text_of(result: Any) -> str:
-    """What a model reads of the result of a function: the texts of blocks and nodes, anything else as JSON or text."""
+    """The text of a function's result for a model: the texts of blocks and nodes; other values as JSON or by `str`."""
     items = result if isinstance(result, list | tuple) else [result]
     if items and all(isinstance(item, BaseNode) for item in items):
         return "\n\n".join(item.get_content(MetadataMode.LLM) for item in items)
@@ -409,7 +436,7 @@ def get_function_tool(output_cls: type[BaseModel]) -> FunctionTool:
 
 
 def as_tools(tools: Sequence[Any]) -> list[Any]:
-    """The tools; a function among them becomes one. ValueError for what is neither.
+    """The tools; a function among them becomes a tool. ValueError for other objects.
 
     >>> as_tools([abs])[0].metadata.name
     'abs'
@@ -420,8 +447,8 @@ def as_tools(tools: Sequence[Any]) -> list[Any]:
     return [each if hasattr(each, "metadata") else FunctionTool.from_defaults(each) for each in tools]
 
 
-def checked(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
-    """The arguments by their own names, converted and filled up as the schema says. ArgumentsError."""
+def check_arguments(about: ToolMetadata, arguments: Any) -> dict[str, Any]:
+    """The arguments by parameter name, converted and completed with defaults by the schema. ArgumentsError."""
     try:
         model = about.fn_schema.model_validate(arguments)
     except ValidationError as error:

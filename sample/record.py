@@ -12,7 +12,7 @@ from lectern.keys import read_key, write_key
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import MODES as CHAT_MODES
-from lectern.runs.chat_mode_replay import lacking
+from lectern.runs.chat_mode_replay import find_lack
 from lectern.runs.recorded_demo import Recording, recordings
 from lectern.schema import Ask
 from ragcore.errors import RagError, StoreError
@@ -41,7 +41,7 @@ def record(
             sample.embedder_loader.load()
             model = sample.llm().metadata
             made: list[Recording] = []
-            talks = [[Ask(question, chat_mode=mode) for question in CHAT] for mode in CHAT_MODES if not lacking(mode, model)]
+            talks = [[Ask(question, chat_mode=mode) for question in CHAT] for mode in CHAT_MODES if not find_lack(mode, model)]
             alone = [[Ask(QUERY, chat_mode=None, response_mode=mode.value)] for mode in ResponseMode]
             for asks in (*(talks if "chat" in parts else ()), *(alone if "query" in parts else ())):
                 for one in _recorded_talk(sample, asks):

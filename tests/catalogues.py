@@ -18,7 +18,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
-from lectern.ui.i18n import LANGUAGES, LOCALES, PART_OF_SENTENCE, RAGCORE_TEXT, entries, read, texts
+from lectern.ui.i18n import LANGUAGES, LOCALES, PART_OF_SENTENCE, RAGCORE_TEXT, entries, message_texts, read_catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = LOCALES / "lectern.pot"
@@ -43,7 +43,7 @@ SPOKEN = (  # files and folders whose sentences reach a screen, as errors, notes
     "lectern/runs/answer_runs.py",
     "lectern/runs/chat_mode_replay.py",
     "lectern/settings.py",
-    "lectern/ui/link_downloads.py",
+    "lectern/ui/source_downloads.py",
     "lectern/ui/open_indexes.py",
     "lectern/ui/server/access.py",
     "lectern/ui/server/downloads.py",
@@ -203,12 +203,17 @@ def sentences(code: ast.Module) -> Iterator[str]:
     for node in ast.walk(code):  # from the outside inwards
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             passed.add(node.value)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("logger."):
+        elif isinstance(node, ast.Call) and _is_logging(node):
             passed.update(ast.walk(node))
         elif isinstance(node, ast.JoinedStr):
             passed.update(part for part in node.values if isinstance(part, ast.Constant))
         if node not in passed and (text := _text(node)) and _is_sentence(text):
             yield text
+
+
+def _is_logging(call: ast.Call) -> bool:
+    function = call.func
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "logger"
 
 
 def _text(node: ast.AST) -> str:
@@ -281,7 +286,7 @@ def merge(kept: Catalog, texts_now: Catalog) -> Catalog:
     merged.mime_headers = kept.mime_headers  # with its plural forms: another release of Babel may have others for the language
     for message in entries(texts_now):
         before = kept.get(message.id)
-        same = before is not None and texts(before)[0] == texts(message)[0]
+        same = before is not None and message_texts(before)[0] == message_texts(message)[0]
         merged.add(
             message.id,
             before.string if before is not None and same else "",
@@ -294,7 +299,7 @@ def merge(kept: Catalog, texts_now: Catalog) -> Catalog:
 
 def untranslated(catalogue: Catalog) -> list[str]:
     """The English texts, of several forms the first, that have no translation, or not of every form."""
-    return [texts(message)[0][0] for message in entries(catalogue) if not all(texts(message)[1])]
+    return [message_texts(message)[0][0] for message in entries(catalogue) if not all(message_texts(message)[1])]
 
 
 def main() -> None:
@@ -303,7 +308,7 @@ def main() -> None:
     sys.stdout.write(f"{len(now)} texts\n")
     for code in LANGUAGES:
         if code != "en":
-            merged = merge(read(code) if (LOCALES / f"{code}.po").exists() else _empty(code), now)
+            merged = merge(read_catalogue(code) if (LOCALES / f"{code}.po").exists() else _empty(code), now)
             write(merged, LOCALES / f"{code}.po")
             missing = untranslated(merged)
             sys.stdout.write(f"{code}: {len(missing)} without a translation\n" + "".join(f"  {text}\n" for text in missing[:5]))

@@ -3,13 +3,17 @@ that are kept in memory where there is room."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from pytest_rerunfailures import StatusDB
 
 from tests.chroma import end_server
 from tests.sampling import sample
@@ -17,6 +21,8 @@ from tests.sampling import sample
 HERE = Path(__file__).parent
 MEMORY = Path("/dev/shm")  # of Linux: a disk would be waited for at each commit of each library
 ROOM = 4_000_000_000  # bytes, several times what the files of all tests take
+
+gc.disable()  # until all tests are collected, as nothing of what that makes ever goes
 
 if not os.environ.keys() & {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
@@ -51,6 +57,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("lectern")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A process that runs tests would ask the one that hands them out, byte by byte, how often each has crashed before. That
+    takes both more than a millisecond, and the number is 0: where files are handed out whole, no crash gets a second try."""
+    if hasattr(session.config, "workerinput"):
+        session.config.failures_db.sock.close()  # type: ignore[attr-defined]
+        session.config.failures_db = StatusDB()  # type: ignore[attr-defined]
+
+
 @pytest.fixture(scope="session")
 def everything(request: pytest.FixtureRequest) -> bool:
     """Whether a test goes through all of its cases, and not through a sample of them."""
@@ -67,9 +81,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(late)
     if not config.getoption("--all") and not any("::" in named for named in config.args):
         kept = sample(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
+        chosen = {*kept}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = kept
     items.sort(key=lambda item: "app" in item.path.relative_to(HERE).parts[:1])
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+    if "streamlit.testing.v1" in sys.modules:  # each `AppTest` would look for components in all installed packages
+        from streamlit.components.v2 import manifest_scanner
+
+        manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -36,7 +36,7 @@ def test_the_readme_and_the_pages_are_short() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_relative_link_leads_to_a_file_and_to_a_heading_of_it(page: Path) -> None:
+def test_every_relative_link_leads_to_a_file_and_its_heading(page: Path) -> None:
     broken = [
         f"{file.relative_to(ROOT)}#{heading}"
         for file, heading in links(page)

@@ -52,6 +52,15 @@ def test_both_are_run_at_once_and_either_may_fail(
         assert "--all" in (tmp_path / f"{name}.given").read_text("utf-8").split()
 
 
+def test_what_is_compiled_is_kept_for_the_next_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    asked = tmp_path / "python"
+    asked.write_text(f'#!/bin/sh\n[ -z "$PYTHONDONTWRITEBYTECODE" ] && echo kept >> {tmp_path}/answers\n', "utf-8")
+    asked.chmod(0o755)
+    assert run_tests(str(asked), []) == 0
+    assert (tmp_path / "answers").read_text("utf-8").split() == ["kept"] * 3
+
+
 def test_tests_that_are_named_are_run_as_pytest_runs_them(tmp_path: Path) -> None:
     assert run_tests(python(tmp_path, "named"), ["tests/test_lanes.py", "-x"]) == 1
     assert run_tests(python(tmp_path), ["tests/test_lanes.py", "-x"]) == 0

@@ -27,7 +27,7 @@ def loaded_by(program: str) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
-def test_importing_the_library_loads_nothing_heavy_and_takes_next_to_no_time() -> None:
+def test_import_loads_nothing_heavy_and_is_fast() -> None:
     assert not loaded_by("import ragcore") & (HEAVY | {"numpy", "pydantic"})
     program = "import time; began = time.process_time(); import ragcore; print(time.process_time() - began)"
     seconds = [float(run(program)) for _ in range(3)]
@@ -49,7 +49,7 @@ def test_the_bundled_embedder_loads_no_more_than_it_needs() -> None:
     assert not loaded & {"transformers", "sentence_transformers", "sklearn", "scipy", "pandas", "sympy"}
 
 
-def test_every_public_name_is_there_and_a_wrong_one_is_said_to_be_missing() -> None:
+def test_every_public_name_exists_and_a_wrong_one_is_reported() -> None:
     older = {"GPTVectorStoreIndex": "VectorStoreIndex", "ListIndex": "SummaryIndex"}
     for name in ragcore.__all__:
         assert getattr(getattr(ragcore, name), "__name__", name) == older.get(name, name)  # Settings is a value

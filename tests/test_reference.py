@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import ragcore
-from ragcore.agent import ReActAgent, Task, TaskStepOutput
+from ragcore.agent import ReActAgent
 from ragcore.chat_engine import StreamingAgentChatResponse
 from ragcore.embeddings import HashEmbedding
 from ragcore.evaluation import RetrievalEvalResult, RetrievalMetricResult, RetrieverEvaluator
@@ -43,7 +43,7 @@ ROWS = re.findall(r"^\| `([\w.]+)` \| ([^|]+) \| \[([\w/.]+)\]\(\.\./\.\./tests/
 
 
 @cache
-def found(path: str) -> Any:
+def load_name(path: str) -> Any:
     module, _, name = path.rpartition(".")
     return getattr(import_module(module), name)
 
@@ -63,7 +63,7 @@ def test_the_pages_have_only_rows_that_can_be_read() -> None:
 
 @pytest.mark.parametrize(("path", "sentence", "shown", "file"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_name_can_be_imported_and_its_test_mentions_it(path: str, sentence: str, shown: str, file: str) -> None:
-    assert found(path) is not None
+    assert load_name(path) is not None
     assert sentence.endswith((".", "?"))
     assert shown == file
     name = path.rsplit(".", 1)[-1]
@@ -71,8 +71,8 @@ def test_a_name_can_be_imported_and_its_test_mentions_it(path: str, sentence: st
 
 
 def test_every_exported_name_has_a_row() -> None:
-    told = {(path.rsplit(".", 1)[-1], id(found(path))) for path, *_ in ROWS}
-    missing = [path for path in exported() if (path.rsplit(".", 1)[-1], id(found(path))) not in told]
+    told = {(path.rsplit(".", 1)[-1], id(load_name(path))) for path, *_ in ROWS}
+    missing = [path for path in exported() if (path.rsplit(".", 1)[-1], id(load_name(path))) not in told]
     assert missing == []
 
 
@@ -86,7 +86,7 @@ def imported_in(text: str) -> set[str]:
 def test_what_a_text_imports_or_runs_is_there(page: Path) -> None:
     text = page.read_text("utf-8")
     for path in imported_in(text):
-        assert found(path) is not None
+        assert load_name(path) is not None
     assert [name for name in COMMANDS.findall(text) if find_spec(name.rstrip(".")) is None] == []
 
 
@@ -119,9 +119,9 @@ def test_a_link_of_the_html_pages_that_leads_nowhere_is_found(tmp_path: Path) ->
     ],
 )
 def test_every_one_of_a_family_is_of_its_base(module: str, ending: str, base: type) -> None:
-    members = [path for path, *_ in ROWS if re.search(f"({ending})$", path) and found(path).__module__.startswith(module)]
+    members = [path for path, *_ in ROWS if re.search(f"({ending})$", path) and load_name(path).__module__.startswith(module)]
     assert len(members) >= 4
-    assert [path for path in members if not issubclass(found(path), base)] == []
+    assert [path for path in members if not issubclass(load_name(path), base)] == []
     assert inspect.isabstract(base)
 
 
@@ -152,24 +152,21 @@ def test_names_that_scripts_know_stand_for_the_same() -> None:
 def test_an_index_gives_the_retriever_of_a_mode(index: str, mode: str | None, retriever: str) -> None:
     made = getattr(ragcore, index)([], llm=ScriptedLLM([]), embed_model=HashEmbedding())
     given = made.as_retriever() if mode is None else made.as_retriever(retriever_mode=mode)
-    assert type(given) is found(f"ragcore.retrievers.{retriever}")
+    assert type(given) is load_name(f"ragcore.retrievers.{retriever}")
 
 
 # --- what calls give -------------------------------------------------------------------------------------------------------
 
 
-def test_models_answer_messages_and_texts_with_a_type_of_their_own() -> None:
+def test_models_answer_chat_and_completion_with_own_types() -> None:
     model = ScriptedLLM(["Yes.", "No."])
     said, written = model.chat([ChatMessage(MessageRole.USER, "Is it?")]), model.complete("Is it?")
     assert (type(said), said.message.content) == (ChatResponse, "Yes.")
     assert (type(written), written.text) == (CompletionResponse, "No.")
 
 
-def test_an_agent_works_step_by_step_and_in_pieces() -> None:
-    agent = ReActAgent.from_tools([], llm=ScriptedLLM(["Thought: I know.\nAnswer: Yes."] * 2))
-    task = agent.create_task("Is it?")
-    step = agent.run_step(task.task_id)
-    assert (type(task), type(step), step.is_last, step.output.response) == (Task, TaskStepOutput, True, "Yes.")
+def test_an_agent_answers_in_pieces() -> None:
+    agent = ReActAgent.from_tools([], llm=ScriptedLLM(["Thought: I know.\nAnswer: Yes."]))
     stream = agent.stream_chat("Is it?")
     assert type(stream) is StreamingAgentChatResponse
     assert stream.response == "Yes."
@@ -194,7 +191,7 @@ def test_steps_run_without_a_pipeline_one_after_the_other() -> None:
     ] * len(nodes)
 
 
-def test_a_store_of_conversations_has_the_methods_that_are_promised() -> None:
+def test_chat_store_has_the_promised_methods() -> None:
     promised = {name: member for name, member in vars(ChatStore).items() if inspect.isfunction(member) and name[0] != "_"}
     assert len(promised) >= 3
     for name, member in promised.items():
@@ -203,7 +200,7 @@ def test_a_store_of_conversations_has_the_methods_that_are_promised() -> None:
         )
 
 
-def test_the_query_modes_of_a_store_have_the_names_that_scripts_use() -> None:
+def test_query_modes_of_a_store_have_the_names_of_scripts() -> None:
     assert [mode.value for mode in VectorStoreQueryMode] == [
         "default", "sparse", "text_search", "hybrid", "semantic_hybrid", "mmr",
         "svm", "logistic_regression", "linear_regression",

@@ -15,7 +15,7 @@ MANY = range(30)
 
 @pytest.mark.parametrize("start", range(5))
 @pytest.mark.parametrize("most", [1, 4, 10])
-def test_a_sample_has_cases_from_all_over_in_their_order_and_the_same_ones_each_time(most: int, start: int) -> None:
+def test_sample_is_spread_over_all_cases_in_order_and_repeatable(most: int, start: int) -> None:
     chosen = spread(range(100), most, start)
     assert len(chosen) == most
     assert chosen == sorted({*chosen}) == spread(range(100), most, start)
@@ -34,7 +34,7 @@ def test_of_many_cases_some_are_run(case: int, request: pytest.FixtureRequest, e
     assert len(cases) == (len(MANY) if everything or "::" in "".join(request.config.args) else 3)
 
 
-def test_a_test_that_is_left_out_by_default_names_one_that_there_is() -> None:
+def test_skipped_test_names_an_existing_test() -> None:
     files = {path: path.read_text("utf-8") for path in HERE.rglob("test_*.py")}
     named = {name for text in files.values() for name in re.findall(r'mark\.beside\(\s*"([\w.]+)"', text)}
     functions = {name for text in files.values() for name in re.findall(r"\bdef (test_\w+)\(", text)}

@@ -54,7 +54,7 @@ def wheel(build: str) -> bytes:
     return file.getvalue()
 
 
-def test_without_a_card_the_cpu_build_is_chosen_where_its_index_answers() -> None:
+def test_cpu_build_is_chosen_without_a_card_if_its_index_answers() -> None:
     with package_index("2.13.0+cpu") as index:
         options, choice = start.torch_build(index, card=False)
     assert options == ["--extra-index-url", index]
@@ -82,7 +82,7 @@ def test_an_index_that_is_silent_is_given_up_in_time() -> None:
     assert choice == f"PyTorch: the build that pip finds, because {index} did not list torch within 0.3 seconds."
 
 
-def test_an_index_that_sends_its_answer_too_slowly_is_given_up_in_time() -> None:
+def test_slow_package_index_is_abandoned_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as slow:
 
         def trickle() -> None:
@@ -107,7 +107,7 @@ def test_an_index_that_refuses_is_not_used() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="scripts for a shell")
-def test_who_has_no_text_recognition_is_told_in_one_line_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_text_recognition_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = str(tmp_path / "python")  # which has no rapidocr
     Path(python).write_text("#!/bin/sh\nexit 1\n")
     Path(python).chmod(0o755)
@@ -129,9 +129,7 @@ def test_an_index_without_torch_is_not_used() -> None:
 
 
 @pytest.mark.parametrize(("builds", "chosen"), [(["2.13.0+cpu"], "2.13.0+cpu"), (["2.12.0+cpu"], "2.13.0")])
-def test_pip_installs_the_cpu_build_and_the_usual_one_where_there_is_none(
-    builds: list[str], chosen: str, tmp_path: Path
-) -> None:
+def test_pip_installs_the_cpu_build_or_else_the_usual_one(builds: list[str], chosen: str, tmp_path: Path) -> None:
     with package_index("2.13.0") as usual, package_index(*builds) as index:
         options, _ = start.torch_build(index, card=False)
         pip = [
@@ -159,7 +157,7 @@ def test_a_card_is_known_by_its_driver_or_by_its_tool(tmp_path: Path, monkeypatc
     assert start.has_nvidia_card(tmp_path / "nowhere")
 
 
-def test_the_release_that_is_pinned_counts_as_installed_in_each_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pinned_release_counts_as_installed_in_each_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = (start.HERE / "pyproject.toml").read_text("utf-8").replace("torch==", "torch==9.")
     for build, installed in [("9.2.13.0+cu130", True), ("9.2.13.0", True), ("9.2.12.0+cpu", False)]:
         with zipfile.ZipFile(io.BytesIO(wheel(build))) as archive:

@@ -54,7 +54,7 @@ class Heard(Listener):
 
     steps: list[Span] = field(default_factory=list)
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         self.steps.append(step)
 
     def embedded(self, *, asking: bool = False) -> int:
@@ -170,7 +170,7 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
     return {"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
 
-def told(nodes: Sequence[Any]) -> list[tuple[object, ...]]:
+def describe_nodes(nodes: Sequence[Any]) -> list[tuple[object, ...]]:
     return [(node.id_, node.text, node.start_char_idx, node.prev_id, node.next_id, dict(node.metadata)) for node in nodes]
 
 
@@ -178,7 +178,7 @@ def ids_of(index: VectorStoreIndex) -> set[str]:
     return {id_ for info in index.ref_doc_info.values() for id_ in info.node_ids}
 
 
-def found_by(index: VectorStoreIndex) -> list[tuple[str, Any]]:
+def list_hits(index: VectorStoreIndex) -> list[tuple[str, Any]]:
     return [
         (hit.node.id_, pytest.approx(hit.score, abs=1e-6)) for hit in index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
     ]
@@ -211,7 +211,7 @@ def test_the_pages_have_every_example_once() -> None:
         ("ragcore.vector_stores.chroma", ["ChromaVectorStore"]),
     ],
 )
-def test_imports_of_scripts_for_llamaindex_work_with_its_name_changed(module: str, names: list[str]) -> None:
+def test_llamaindex_imports_work_with_the_name_changed(module: str, names: list[str]) -> None:
     for name in names:
         assert getattr(getattr(import_module(module), name), "__name__", name) == name  # Settings is a value
 
@@ -219,7 +219,7 @@ def test_imports_of_scripts_for_llamaindex_work_with_its_name_changed(module: st
 # --- loading ------------------------------------------------------------------------------------------------------------------
 
 
-def test_u1_a_file_is_one_document_with_six_facts_of_which_the_models_see_its_path(walk: Walk) -> None:
+def test_u1_file_is_one_document_with_six_facts_and_visible_path(walk: Walk) -> None:
     [document] = walk.after("U1").documents
     source = walk.folder / "data" / "paul_graham_essay.txt"
     assert document.text == source.read_text("utf-8")
@@ -244,7 +244,7 @@ def test_u2_a_folder_gives_the_same_document(walk: Walk) -> None:
     assert (document.text, document.metadata) == (before.text, before.metadata)
 
 
-def test_u3_a_row_is_a_document_of_its_columns_and_values_and_has_its_id_again(walk: Walk) -> None:
+def test_u3_row_is_a_document_with_a_repeatable_id(walk: Walk) -> None:
     rows = walk.after("U3").rows
     assert [row.text for row in rows] == [f"id: {id_}, name: {name}, email: {email}" for id_, name, email in USERS]
     again = walk.after("U3").reader.load_data(query="SELECT * FROM users")
@@ -262,7 +262,7 @@ def test_u4_a_document_has_an_id_of_its_own_unless_one_is_given(walk: Walk) -> N
 # --- splitting ----------------------------------------------------------------------------------------------------------------
 
 
-def test_u5_chunks_know_their_document_their_place_and_their_neighbours(walk: Walk) -> None:
+def test_u5_chunks_know_document_place_and_neighbours(walk: Walk) -> None:
     after = walk.after("U5")
     [document], nodes = after.documents, after.nodes
     assert all(document.text[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
@@ -274,7 +274,7 @@ def test_u5_chunks_know_their_document_their_place_and_their_neighbours(walk: Wa
 
 
 @needs_essay
-def test_u5_the_essay_has_as_many_chunks_as_the_walkthroughs_tell(walk: Walk) -> None:
+def test_u5_essay_has_as_many_chunks_as_the_walkthrough_states(walk: Walk) -> None:
     after = walk.after("U5")
     assert len(after.nodes) == 21  # in tokens of the bundled model, which is what they are cut for
     if not has_vocabulary("cl100k_base"):
@@ -286,7 +286,7 @@ def test_u5_the_essay_has_as_many_chunks_as_the_walkthroughs_tell(walk: Walk) ->
     assert len(splitter.get_nodes_from_documents([Document(after.documents[0].text, metadata=theirs)])) == 22
 
 
-def test_u6_three_levels_of_2048_512_and_128_tokens_each_hold_the_whole_text(walk: Walk) -> None:
+def test_u6_levels_of_2048_512_and_128_tokens_hold_all_text(walk: Walk) -> None:
     after = walk.after("U6")
     levels = [after.tree.level(k) for k in range(3)]
     assert [*after.tree] == [node for level in levels for node in level]
@@ -314,19 +314,19 @@ def words(text: str) -> list[str]:
 def test_u7_a_second_run_takes_the_chunks_of_the_first(walk: Walk) -> None:
     after = walk.after("U7")
     assert [node.text for node in after.nodes] == [node.text for node in walk.after("U5").nodes]
-    assert told(after.pipeline.run(documents=after.documents)) == told(after.nodes)
+    assert describe_nodes(after.pipeline.run(documents=after.documents)) == describe_nodes(after.nodes)
     assert len(after.pipeline.cache) == 1
     pipeline = IngestionPipeline(transformations=[SentenceSplitter(tokenizer=words)])
-    first = told(pipeline.run(documents=after.documents))
+    first = describe_nodes(pipeline.run(documents=after.documents))
     needed = len(COUNTED)
-    assert told(pipeline.run(documents=after.documents)) == first
+    assert describe_nodes(pipeline.run(documents=after.documents)) == first
     assert len(COUNTED) == needed > 0
 
 
 # --- models and indexing ------------------------------------------------------------------------------------------------------
 
 
-def test_u10_settings_choose_the_models_of_what_is_built_without_them(walk: Walk) -> None:
+def test_u10_settings_choose_the_models_of_later_parts(walk: Walk) -> None:
     after = walk.after("U10")
     assert after.heard.steps == []  # nothing was loaded or sent
     assert after.requests == []
@@ -367,17 +367,17 @@ def test_u11_a_persisted_index_is_in_the_folder(walk: Walk) -> None:
     assert any((walk.folder / "storage").iterdir())
 
 
-def test_u12_a_loaded_index_has_the_same_ids_finds_the_same_and_embeds_nothing(walk: Walk) -> None:
+def test_u12_loaded_index_has_the_same_ids_and_results(walk: Walk) -> None:
     after, before = walk.after("U12"), walk.after("U9").index
     assert after.heard.embedded() == after.heard.embedded(asking=True) == 0
     assert after.index is not before
     assert after.index.index_id == before.index_id
     assert ids_of(after.index) == ids_of(before)
-    assert found_by(after.index) == found_by(before)
-    assert len(found_by(before)) == min(5, len(ids_of(before)))
+    assert list_hits(after.index) == list_hits(before)
+    assert len(list_hits(before)) == min(5, len(ids_of(before)))
 
 
-def test_u13_an_index_in_chroma_holds_the_nodes_with_their_vectors(walk: Walk) -> None:
+def test_u13_chroma_index_holds_nodes_with_their_vectors(walk: Walk) -> None:
     after = walk.after("U13")
     assert after.heard.embedded() == 0  # they had vectors
     held = after.chroma_collection.get(include=["documents", "embeddings"])
@@ -386,15 +386,15 @@ def test_u13_an_index_in_chroma_holds_the_nodes_with_their_vectors(walk: Walk) -
     for text, vector in zip(held["documents"], held["embeddings"], strict=True):
         assert vector == pytest.approx(vectors[text], abs=1e-6)
     assert ids_of(after.chroma_index) == {node.id_ for node in after.nodes}
-    assert found_by(after.chroma_index) == found_by(walk.after("U8").index)
+    assert list_hits(after.chroma_index) == list_hits(walk.after("U8").index)
 
 
-def test_u14_an_index_of_a_collection_finds_the_same_and_uses_the_context_it_is_given(walk: Walk) -> None:
+def test_u14_collection_index_matches_and_uses_its_context(walk: Walk) -> None:
     after = walk.after("U14")
     assert after.heard.embedded() == 0
     assert after.chroma_index.storage_context is after.storage_context
     assert ids_of(after.chroma_index) == {node.id_ for node in after.nodes}
-    assert found_by(after.chroma_index) == found_by(walk.after("U13").chroma_index)
+    assert list_hits(after.chroma_index) == list_hits(walk.after("U13").chroma_index)
 
 
 # --- changing -----------------------------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def test_u15_inserting_a_document_again_keeps_the_count(walk: Walk) -> None:
     assert len(ids_of(after.growing)) == 3
 
 
-def test_u16_deleting_a_document_removes_it_and_an_unknown_id_is_an_error(walk: Walk) -> None:
+def test_u16_deletion_removes_a_document_and_unknown_ids_fail(walk: Walk) -> None:
     after = walk.after("U16")
     assert list(after.shrinking.ref_doc_info) == [row.id_ for row in after.rows[1:]]
     assert len(ids_of(after.shrinking)) == 2
@@ -420,17 +420,17 @@ def test_u16_deleting_a_document_removes_it_and_an_unknown_id_is_an_error(walk: 
 # --- asking and chatting ------------------------------------------------------------------------------------------------------
 
 
-def test_u17_a_query_is_answered_by_the_model_from_the_passages_found(walk: Walk) -> None:
+def test_u17_query_is_answered_from_the_retrieved_passages(walk: Walk) -> None:
     after = walk.after("U17")
     assert after.printed == f"{after.response}\n"
     assert str(after.response) == after.response.response == plausible_answer(after.requests[-1].body["messages"])
     assert str(after.response).startswith("The documents say: “")
-    assert [hit.node.id_ for hit in after.response.source_nodes] == [id_ for id_, _ in found_by(after.index)][:2]
+    assert [hit.node.id_ for hit in after.response.source_nodes] == [id_ for id_, _ in list_hits(after.index)][:2]
     asked = json.dumps(after.requests[-1].body["messages"], ensure_ascii=False)
     assert QUESTION in asked
 
 
-def test_u18_the_three_stages_are_there_to_be_seen_and_the_second_keeps_what_is_near_enough(walk: Walk) -> None:
+def test_u18_three_stages_are_visible_and_the_second_filters(walk: Walk) -> None:
     after = walk.after("U18")
     assert [step.name for step in after.staged.trace.children] == ["retrieve", "postprocess", "synthesize"]
     found = after.retriever.retrieve(QUESTION)
@@ -449,21 +449,21 @@ def test_u18_the_three_stages_are_there_to_be_seen_and_the_second_keeps_what_is_
 MODES = ["simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"]
 
 
-def asked_at_once(engine: Any, question: str) -> str:
+def chat_whole(engine: Any, question: str) -> str:
     return str(engine.chat(question))
 
 
-def asked_in_pieces(engine: Any, question: str) -> str:
+def chat_in_pieces(engine: Any, question: str) -> str:
     pieces = list(engine.stream_chat(question).response_gen)
     assert len(pieces) > 1
     return "".join(pieces)
 
 
-def asked_beside_others(engine: Any, question: str) -> str:
+def chat_async(engine: Any, question: str) -> str:
     return str(asyncio.run(engine.achat(question)))
 
 
-def asked_in_pieces_beside_others(engine: Any, question: str) -> str:
+def chat_in_pieces_async(engine: Any, question: str) -> str:
     async def ask() -> list[str]:
         response = await engine.astream_chat(question)
         return [piece async for piece in response.async_response_gen()]
@@ -473,10 +473,10 @@ def asked_in_pieces_beside_others(engine: Any, question: str) -> str:
     return "".join(pieces)
 
 
-WAYS = [asked_at_once, asked_in_pieces, asked_beside_others, asked_in_pieces_beside_others]
+WAYS = [chat_whole, chat_in_pieces, chat_async, chat_in_pieces_async]
 
 
-def test_u19_the_example_goes_through_all_modes_with_four_turns_each(walk: Walk) -> None:
+def test_u19_example_runs_all_modes_with_four_turns_each(walk: Walk) -> None:
     after = walk.after("U19")
     assert [line for line in MODES if f'"{line}"' in CODE["U19"]] == MODES
     turns = after.chat_engine.chat_history
@@ -513,7 +513,7 @@ def test_u19_each_mode_answers_in_each_way_and_remembers(
 # --- tools and agents ---------------------------------------------------------------------------------------------------------
 
 
-def as_told(name: str, sign: str) -> dict[str, Any]:
+def describe_tool(name: str, sign: str) -> dict[str, Any]:
     return {
         "type": "function",
         "function": {
@@ -528,15 +528,15 @@ def as_told(name: str, sign: str) -> dict[str, Any]:
     }
 
 
-def test_u21_a_tool_is_told_and_its_output_prints_as_the_walkthrough_shows(walk: Walk) -> None:
+def test_u21_tool_runs_and_its_output_prints_as_in_the_text(walk: Walk) -> None:
     after = walk.after("U21")
-    assert after.openai_tools == [as_told("int_mult", "*"), as_told("int_add", "+")]
+    assert after.openai_tools == [describe_tool("int_mult", "*"), describe_tool("int_add", "+")]
     assert repr(after.output) == (
         "ToolOutput(content='408', tool_name='int_mult', raw_input={'args': (), 'kwargs': {'a': 12, 'b': 34}}, raw_output=408)"
     )
 
 
-def test_u20_a_react_agent_thinks_acts_and_answers_with_a_model_that_knows_no_tools(walk: Walk) -> None:
+def test_u20_react_agent_answers_with_a_model_without_tools(walk: Walk) -> None:
     after = walk.after("U20")
     assert str(after.product) == "It is 408"
     assert [(output.tool_name, output.raw_output) for output in after.product.sources] == [("int_mult", 408)]
@@ -545,7 +545,7 @@ def test_u20_a_react_agent_thinks_acts_and_answers_with_a_model_that_knows_no_to
     assert after.requests[1].body["messages"][-1]["content"] == "Observation: 408"
 
 
-def test_u22_the_history_alone_is_sent_and_holds_question_calls_and_results(walk: Walk) -> None:
+def test_u22_history_alone_is_sent_with_calls_and_results(walk: Walk) -> None:
     after = walk.after("U22")
     assert after.printed == "It is 413\n"
     user, first, product, second, total, answer = after.messages
@@ -584,14 +584,14 @@ def test_u23_sources_are_all_results_of_tools_in_order(walk: Walk) -> None:
 # --- evaluating and observing -------------------------------------------------------------------------------------------------
 
 
-def test_v1_a_judge_gives_its_verdict_and_metrics_those_of_what_should_be_found(walk: Walk) -> None:
+def test_v1_judge_and_metrics_give_the_expected_values(walk: Walk) -> None:
     after = walk.after("V1")
     assert after.judgement.passing is True
     assert after.judgement.score == 1.0
     asked = str(after.requests[-1].body["messages"][-1]["content"])
     assert str(after.response) in asked
     assert all(hit.text.split("\n")[0] in asked for hit in after.response.source_nodes)
-    assert list(after.measured.retrieved_ids) == [id_ for id_, _ in found_by(after.index)]
+    assert list(after.measured.retrieved_ids) == [id_ for id_, _ in list_hits(after.index)]
     assert after.measured.metric_vals_dict == {"hit_rate": 1.0, "mrr": 1.0}
 
 
@@ -615,7 +615,7 @@ def test_v3_what_one_writes_oneself_is_taken_as_it_is(walk: Walk) -> None:
     assert after.by_letters.embed_model.name == "letters"
 
 
-def test_v4_an_engine_takes_the_retriever_of_a_mode_and_small_passages_lead_to_large_ones(walk: Walk) -> None:
+def test_v4_mode_retriever_and_small_to_large_passages_work(walk: Walk) -> None:
     after = walk.after("V4")
     assert [hit.id_ for hit in after.nearest.source_nodes] == [
         hit.id_ for hit in after.in_order.as_retriever(retriever_mode="embedding").retrieve("Who is Grace?")
@@ -626,12 +626,12 @@ def test_v4_an_engine_takes_the_retriever_of_a_mode_and_small_passages_lead_to_l
     assert large.isdisjoint(hit.id_ for hit in after.start.retrieve(QUESTION))
 
 
-def test_v5_a_model_of_one_s_own_answers_in_ones_own_words_and_streams(walk: Walk) -> None:
+def test_v5_custom_model_answers_and_streams_its_own_words(walk: Walk) -> None:
     after = walk.after("V5")
     assert after.printed == "WHAT DID THE AUTHOR DO?\n"
     answer = after.loud.query("So?")
     assert answer.response == "SO?"
-    assert answer.trace.named("llm")[0].facts["model"] == "loud"
+    assert answer.trace.spans("llm")[0].facts["model"] == "loud"
 
 
 # --- timings ------------------------------------------------------------------------------------------------------------------

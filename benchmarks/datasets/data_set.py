@@ -1,11 +1,11 @@
-"""Data sets to measure with, in a folder: documents, questions, and what should be found or answered.
+"""Data sets for measurements, in a folder: documents, questions, and the expected passages or answers.
 
-Of one's own: `questions.csv` or `questions.jsonl` as the Evaluate screen reads and writes them, see
+A person's own: `questions.csv` or `questions.jsonl` as the Evaluate screen reads and writes them, see
 ragcore.evaluation.question_sets, and the files that they are about, of any kind that Lectern reads, in a folder `documents`.
 
 Conversations: the same folder and a `questions.jsonl` with lines {id, question, after, must, computes}. `after` is the question
-before it in the conversation, "" for none; `must` are groups of strings, of each of which a right answer has one, null where
-the documents do not say it; `computes` is true where the answer must be worked out.
+before it in the conversation, "" for none; `must` are groups of strings, and a right answer has one of each; it is
+null if the documents have no answer. `computes` is true if the answer must be worked out.
 
 Published ones: `corpus.jsonl`, lines {_id, title, text}, with one of
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ragcore.errors import InputError
-from ragcore.evaluation.question_sets import Question, Wanted, read_set
+from ragcore.evaluation.question_sets import ExpectedSource, Question, read_question_set
 
 Part = Literal["development", "validation", "all"]
 T = TypeVar("T")
@@ -53,15 +53,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question with what is known of it. `grades`: of documents, by id, 1 and more are relevant. `answerable`: from these
-    documents, None where the set does not say. `said`: the person's messages before it; `rewritten`: by a person, so that it
-    stands alone. `must`: groups of strings, of each of which a right answer has one; `computes`: the answer is worked out from
-    what the documents say."""
+    """A question with what is known about it. `grades`: of documents by id; 1 and more are relevant. `answerable`: whether
+    these documents answer it, None if that is unknown. `previous`: the person's earlier messages; `rewritten`: the question as
+    a person rewrote it to be understood alone. `must`: groups of strings, of which a right answer has one each; `computes`:
+    the answer is worked out from the documents."""
 
     question: Question
     grades: Mapping[str, int] = field(default_factory=dict)
     answerable: bool | None = None
-    said: tuple[str, ...] = ()
+    previous: tuple[str, ...] = ()
     rewritten: str = ""
     must: tuple[tuple[str, ...], ...] = ()
     computes: bool = False
@@ -89,7 +89,7 @@ class DataSet:
     def title(self) -> str:
         return f"{self.name}, asked with the questions of {self.questions_of}" if self.questions_of else self.name
 
-    def asked_with(self, other: DataSet) -> DataSet:
+    def with_questions_of(self, other: DataSet) -> DataSet:
         """With the questions of another data set that have the same ids, such as translations, and the documents of this one.
         InputError where there are none."""
         texts = {trial.question.id: trial.question.text for trial in other.trials}
@@ -122,22 +122,22 @@ class DataSet:
         return digest.hexdigest()
 
 
-def read_data_set(folder: Path, *, others: int | None = None, beside: Sequence[Path] = ()) -> DataSet:
-    """The data set in a folder. `others`: of its corpus, only the documents that are graded, and so many more. `beside`:
-    folders of further files for its library.
+def read_data_set(folder: Path, *, others: int | None = None, more_folders: Sequence[Path] = ()) -> DataSet:
+    """The data set in a folder. `others`: only the graded documents of its corpus, and so many more.
+    `more_folders`: folders of further files for its library.
 
     InputError for anything that is no data set, and for a file in it that is not as it should be.
     """
-    found = _read(folder)
-    if beside and not found.files:
-        raise InputError(f"{found.name} has a corpus, and no files can stand beside it.", hint="Leave out: --beside")
-    found = replace(found, files=(*found.files, *(path for other in beside for path in _files(other))))
-    if others is None or not found.texts:
-        return found
-    graded = {id_ for trial in found.trials for id_ in trial.grades}
-    more = sorted((text.id for text in found.texts if text.id not in graded), key=lambda id_: zlib.crc32(id_.encode()))
-    kept = graded | set(more[:others])
-    return replace(found, texts=tuple(text for text in found.texts if text.id in kept))
+    data_set = _read(folder)
+    if more_folders and not data_set.files:
+        raise InputError(f"{data_set.name} has a corpus, and no files can stand beside it.", hint="Leave out: --beside")
+    data_set = replace(data_set, files=(*data_set.files, *(path for other in more_folders for path in _files(other))))
+    if others is None or not data_set.texts:
+        return data_set
+    graded = {id_ for trial in data_set.trials for id_ in trial.grades}
+    more = sorted((text.id for text in data_set.texts if text.id not in graded), key=lambda id_: zlib.crc32(id_.encode()))
+    chosen = graded | set(more[:others])
+    return replace(data_set, texts=tuple(text for text in data_set.texts if text.id in chosen))
 
 
 def _read(folder: Path) -> DataSet:
@@ -148,21 +148,21 @@ def _read(folder: Path) -> DataSet:
     if questions is not None and (folder / OWN).is_dir():
         if _has_must_words(questions):
             return DataSet(name, _in_conversations(questions), files=_files(folder / OWN), conversations=True)
-        return DataSet(name, _own(questions), files=_files(folder / OWN), own=True)
+        return DataSet(name, _read_own_questions(questions), files=_files(folder / OWN), own=True)
     if (folder / "qa.jsonl").is_file() and (folder / PUBLISHED).is_dir():
-        return DataSet(name, _asked(folder / "qa.jsonl"), files=_files(folder / PUBLISHED))
+        return DataSet(name, _read_questions(folder / "qa.jsonl"), files=_files(folder / PUBLISHED))
     if not (folder / "corpus.jsonl").is_file():
         raise InputError(f"{folder} is not a data set.", hint=_ACCEPTED)
     texts = tuple(_lines(folder / "corpus.jsonl", _document))
     if (folder / "qa.jsonl").is_file():
-        asked = _asked(folder / "qa.jsonl")
-        if any(wanted.start is not None for trial in asked for wanted in trial.question.wanted):
-            texts = tuple(replace(text, title="") for text in texts)  # above a text, a title would move what is in it
-        return DataSet(name, asked, texts)
+        trials = _read_questions(folder / "qa.jsonl")
+        if any(passage.start is not None for trial in trials for passage in trial.question.expected):
+            texts = tuple(replace(text, title="") for text in texts)  # a title above a text would move its positions
+        return DataSet(name, trials, texts)
     if (folder / "queries.lastturn.jsonl").is_file():
         return DataSet(name, _conversations(folder), texts)
     if (folder / "queries.jsonl").is_file():
-        return DataSet(name, _judged(folder), texts)
+        return DataSet(name, _read_graded_questions(folder), texts)
     raise InputError(f"{folder} has documents and no questions.", hint=_ACCEPTED)
 
 
@@ -170,10 +170,10 @@ def _document(row: Mapping[str, Any]) -> Text:
     return Text(_text(row, "_id"), _text(row, "title") if row.get("title") else "", _text(row, "text"))
 
 
-def _own(path: Path) -> tuple[Trial, ...]:
-    asked = read_set(path.read_bytes(), path.name).questions
+def _read_own_questions(path: Path) -> tuple[Trial, ...]:
+    questions = read_question_set(path.read_bytes(), path.name).questions
     # The same id every time, so that a question stays in its part.
-    return tuple(Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in asked)
+    return tuple(Trial(replace(each, id=hashlib.sha256(each.text.encode()).hexdigest()[:16])) for each in questions)
 
 
 def _has_must_words(path: Path) -> bool:
@@ -189,9 +189,9 @@ def _in_conversations(path: Path) -> tuple[Trial, ...]:
     for number, (after, trial) in enumerate(_lines(path, lambda row: (_text(row, "after"), _with_must_words(row))), 1):
         if after and after not in before:
             raise InputError(f"{path}, question {number}: {after!r} is not asked above it.", hint="Put it on a line above.")
-        said = before[after] if after else ()
-        before[trial.question.text] = (*said, trial.question.text)
-        trials.append(replace(trial, said=said))
+        previous = before[after] if after else ()
+        before[trial.question.text] = (*previous, trial.question.text)
+        trials.append(replace(trial, previous=previous))
     return tuple(trials)
 
 
@@ -202,31 +202,31 @@ def _with_must_words(row: Mapping[str, Any]) -> Trial:
 
 
 def _files(folder: Path) -> tuple[Path, ...]:
-    found = tuple(sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")))
-    if not found:
+    files = tuple(sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")))
+    if not files:
         raise InputError(f"{folder} has no files.", hint="Put the documents that the questions are about into it.")
-    return found
+    return files
 
 
-def _asked(path: Path) -> tuple[Trial, ...]:
+def _read_questions(path: Path) -> tuple[Trial, ...]:
     return tuple(_lines(path, _trial))
 
 
 def _trial(row: Mapping[str, Any]) -> Trial:
     answers, documents = tuple(map(str, row.get("answers") or ())), [str(each) for each in row.get("doc_ids") or ()]
-    wanted = tuple(Wanted(str(file), (str(page),)) for file, page in row.get("pages") or ())
+    expected = tuple(ExpectedSource(str(file), (str(page),)) for file, page in row.get("pages") or ())
     if spans := row.get("spans"):
-        wanted = tuple(Wanted(documents[0], (), int(start), int(end)) for start, end in spans)
-    question = Question(_text(row, "question"), answers, wanted, str(row.get("id") or row["question"]))
-    grades = dict.fromkeys(documents, 1) if answers and not wanted else {}
-    # Where the answers are the wanted stretches themselves, there is nothing to answer.
+        expected = tuple(ExpectedSource(documents[0], (), int(start), int(end)) for start, end in spans)
+    question = Question(_text(row, "question"), answers, expected, str(row.get("id") or row["question"]))
+    grades = dict.fromkeys(documents, 1) if answers and not expected else {}
+    # If the answers are the expected passages themselves, there is nothing to answer.
     return Trial(question, grades, None if spans else bool(answers))
 
 
-def _judged(folder: Path) -> tuple[Trial, ...]:
+def _read_graded_questions(folder: Path) -> tuple[Trial, ...]:
     grades = _grades(folder / "qrels.tsv")
-    asked = _lines(folder / "queries.jsonl", lambda row: Question(_text(row, "text"), id=_text(row, "_id")))
-    return tuple(Trial(each, grades[each.id]) for each in asked if each.id in grades)
+    questions = _lines(folder / "queries.jsonl", lambda row: Question(_text(row, "text"), id=_text(row, "_id")))
+    return tuple(Trial(each, grades[each.id]) for each in questions if each.id in grades)
 
 
 def _conversations(folder: Path) -> tuple[Trial, ...]:
@@ -241,7 +241,7 @@ def _conversations(folder: Path) -> tuple[Trial, ...]:
             hint="It must be in queries.lastturn.jsonl, queries.questions.jsonl and queries.rewrite.jsonl.",
         )
     return tuple(
-        Trial(Question(last[id_][-1], id=id_), of, said=tuple(every[id_][:-1]), rewritten=rewritten[id_][-1])
+        Trial(Question(last[id_][-1], id=id_), of, previous=tuple(every[id_][:-1]), rewritten=rewritten[id_][-1])
         for id_, of in grades.items()
     )
 
@@ -254,17 +254,17 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
     """By question and document; only of questions that have a relevant one."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.", hint="It says which documents are relevant to which question.")
-    found: dict[str, dict[str, int]] = defaultdict(dict)
+    by_question: dict[str, dict[str, int]] = defaultdict(dict)
     for number, line in enumerate(path.read_text("utf-8").splitlines()[1:], 2):
         try:
             question, document, grade = line.split("\t")
-            found[question][document] = int(grade)
+            by_question[question][document] = int(grade)
         except ValueError as error:
-            raise _damaged(path, number, "question, document and a whole number, with tabs between them") from error
-    return {question: grades for question, grades in found.items() if max(grades.values()) > 0}
+            raise _damaged_line(path, number, "question, document and a whole number, with tabs between them") from error
+    return {question: grades for question, grades in by_question.items() if max(grades.values()) > 0}
 
 
-def _lines(path: Path, made: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+def _lines(path: Path, parse: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
@@ -273,9 +273,9 @@ def _lines(path: Path, made: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
         if not line.strip():
             continue
         try:
-            yield made(json.loads(line))
+            yield parse(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            raise _damaged(path, number, "one JSON object with what this kind of file has") from error
+            raise _damaged_line(path, number, "one JSON object with what this kind of file has") from error
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:
@@ -285,5 +285,5 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _damaged(path: Path, line: int, expected: str) -> InputError:
+def _damaged_line(path: Path, line: int, expected: str) -> InputError:
     return InputError(f"{path}, line {line} cannot be read.", hint=f"It must be {expected}; see docs/quality.md.")

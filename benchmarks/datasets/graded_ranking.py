@@ -15,8 +15,8 @@ def ndcg_at(count: int, grades: Mapping[str, int], ranked: Sequence[str]) -> flo
     ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
     if not ideal:
         raise ValueError("a question without a relevant document cannot be scored")
-    found = [max(grades.get(id_, 0), 0) for id_ in ranked]
-    return _gain(found[:count]) / _gain(ideal[:count])
+    gains = [max(grades.get(id_, 0), 0) for id_ in ranked]
+    return _gain(gains[:count]) / _gain(ideal[:count])
 
 
 def recall_at(count: int, grades: Mapping[str, int], ranked: Sequence[str]) -> float:

@@ -26,7 +26,7 @@ class TrialSetting:
     embed_model: str = ""
 
 
-class _Given(BaseModel):
+class _Values(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     top_k: int = Field(default=AnswerSettings().top_k, ge=1, le=100)
@@ -44,23 +44,23 @@ class _Given(BaseModel):
 
 def setting_of(text: str) -> TrialSetting:
     """InputError for a name or a value that cannot be."""
-    given = _Given() if text.strip() == DEFAULT else _given(text)
-    how = Retrieval(given.dense_share, given.weaker, given.cutoff, given.reranker, given.diverse)
-    ingest = IngestSettings(chunk_size=given.chunk_size, chunk_overlap=given.chunk_overlap, splitter=given.splitter)
+    values = _Values() if text.strip() == DEFAULT else _parse_values(text)
+    how = Retrieval(values.dense_share, values.weaker, values.cutoff, values.reranker, values.diverse)
+    ingest = IngestSettings(chunk_size=values.chunk_size, chunk_overlap=values.chunk_overlap, splitter=values.splitter)
     if ingest.chunk_overlap >= ingest.chunk_size:
         raise InputError(f"{text}: chunk_overlap must be smaller than chunk_size.", hint="Give a smaller one.")
-    ask = Ask("", None, given.response_mode, given.top_k, retrieval=how)
-    return TrialSetting(text.strip(), ask, ingest, given.embed_model)
+    ask = Ask("", None, values.response_mode, values.top_k, retrieval=how)
+    return TrialSetting(text.strip(), ask, ingest, values.embed_model)
 
 
-def _given(text: str) -> _Given:
+def _parse_values(text: str) -> _Values:
     pairs = [part.partition("=") for part in text.split(",")]
     values: Mapping[str, Any] = {name.strip(): value.strip() for name, _, value in pairs}
     try:
-        return _Given.model_validate(values)
+        return _Values.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        names = ", ".join(_Given.model_fields)
+        names = ", ".join(_Values.model_fields)
         raise InputError(
             f"The setting “{text}” cannot be used: {'.'.join(map(str, first['loc']))}: {first['msg']}.",
             hint=f"Write “{DEFAULT}”, or name=value with commas between them. Names: {names}. "

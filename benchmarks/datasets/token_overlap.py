@@ -1,8 +1,7 @@
-"""How much of the text that answers was found, and how much else: recall, precision and intersection over union, character by
-character, as Chroma's study of splitters counts them (Smith & Troynikov 2024, https://research.trychroma.com/evaluating-chunking,
-where they are called token-wise).
+"""Recall, precision and intersection over union of retrieved text, character by character, as in Chroma's study of splitters
+(Smith & Troynikov 2024, https://research.trychroma.com/evaluating-chunking, where they are called token-wise).
 
-Text found twice counts twice in what was found, and once in what of it was wanted; so overlapping passages are no gain.
+Text that is retrieved twice counts twice as retrieved, and once as expected. So overlapping passages are no advantage.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class Overlap:
     """Each 0 to 1."""
 
     recall: float
@@ -36,15 +35,15 @@ class Covered:
     iou: float
 
 
-def covered(wanted: Sequence[Stretch], found: Sequence[Stretch]) -> Covered:
-    """All 0 where nothing was found. ValueError where nothing is wanted."""
-    asked = sum(stretch.length for stretch in wanted)
-    if not asked:
-        raise ValueError("a question without wanted text cannot be scored")
-    both = _length(_common(one, other) for one in wanted for other in found if one.document == other.document)
-    missing = _length((one.document, one.start, one.end) for one in wanted) - both
-    read = sum(stretch.length for stretch in found)
-    return Covered(both / asked, both / read if read else 0.0, both / (read + missing))
+def measure_overlap(expected: Sequence[Stretch], retrieved: Sequence[Stretch]) -> Overlap:
+    """All 0 if nothing is retrieved. ValueError if nothing is expected."""
+    expected_length = sum(stretch.length for stretch in expected)
+    if not expected_length:
+        raise ValueError("a question without expected text cannot be scored")
+    both = _length(_common(one, other) for one in expected for other in retrieved if one.document == other.document)
+    missing = _length((one.document, one.start, one.end) for one in expected) - both
+    read = sum(stretch.length for stretch in retrieved)
+    return Overlap(both / expected_length, both / read if read else 0.0, both / (read + missing))
 
 
 def _common(one: Stretch, other: Stretch) -> tuple[str, int, int]:
@@ -52,7 +51,7 @@ def _common(one: Stretch, other: Stretch) -> tuple[str, int, int]:
 
 
 def _length(stretches: Iterable[tuple[str, int, int]]) -> int:
-    """Of all together; what lies in several counts once, and what is empty not at all."""
+    """The total length; overlaps count once."""
     total, last, reached = 0, "", 0
     for document, start, end in sorted(stretches):
         if document != last:
@@ -65,5 +64,5 @@ def _length(stretches: Iterable[tuple[str, int, int]]) -> int:
 def token_recall(text: str, answers: Sequence[str]) -> float:
     """The share of an answer's tokens that the text has; the best over several answers that are right, 0 to 1."""
     have = Counter(plain(text).split())
-    wanted = [Counter(plain(answer).split()) for answer in answers]
-    return max(((have & want).total() / max(want.total(), 1) for want in wanted), default=0.0)
+    token_counts = [Counter(plain(answer).split()) for answer in answers]
+    return max(((have & expected).total() / max(expected.total(), 1) for expected in token_counts), default=0.0)

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.written_answers.model_server import ModelServer, serving
+from benchmarks.written_answers.model_server import ModelServer, run_server
 from ragcore.llms.base import LLM
 from ragcore.llms.openai import OpenAICompatibleLLM
 from ragcore.response_synthesizers import get_response_synthesizer
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of the served model")
     options = parser.parse_args()
     with ExitStack() as stack:
-        server = ModelServer(options.server or stack.enter_context(serving(options.model, options.threads)))
+        server = ModelServer(options.server or stack.enter_context(run_server(options.model, options.threads)))
         llm = OpenAICompatibleLLM(server.model, server.url, temperature=0.0, num_output=NUM_OUTPUT)
         stack.callback(llm.close)
         verdicts = [verdict for _, _, verdict in measure(llm)]

@@ -6,15 +6,14 @@ import os
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.first_answer import wait_for
+
 ROOT = Path(__file__).parents[2]
-LIMIT = 120.0  # seconds
 OF_THE_PEER = ("--server.headless=true", "--browser.gatherUsageStats=false", "--server.address=127.0.0.1")
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -42,18 +41,18 @@ class Server:
 
 @contextmanager
 def our_server(home: Path) -> Iterator[Server]:
-    with _serving(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home), "LECTERN_TOKEN": "off"}) as server:
+    with _run_server(ROOT / "app.py", (), ROOT, {"LECTERN_HOME": str(home), "LECTERN_TOKEN": "off"}) as server:
         yield server
 
 
 @contextmanager
 def peer_server(folder: Path) -> Iterator[Server]:
-    with _serving(ROOT / "benchmarks" / "ui" / "peer.py", OF_THE_PEER, folder, {}) as server:
+    with _run_server(ROOT / "benchmarks" / "ui" / "peer.py", OF_THE_PEER, folder, {}) as server:
         yield server
 
 
 @contextmanager
-def _serving(script: Path, options: tuple[str, ...], folder: Path, environment: dict[str, str]) -> Iterator[Server]:
+def _run_server(script: Path, options: tuple[str, ...], folder: Path, environment: dict[str, str]) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(
@@ -63,17 +62,8 @@ def _serving(script: Path, options: tuple[str, ...], folder: Path, environment: 
         stdout=subprocess.DEVNULL,
     )
     try:
-        _wait_for(f"http://127.0.0.1:{port}/_stcore/health")
+        wait_for(f"http://127.0.0.1:{port}/_stcore/health")
         yield Server(port, process.pid)
     finally:
         process.terminate()
         process.wait()
-
-
-def _wait_for(address: str) -> None:
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        with suppress(OSError), urllib.request.urlopen(address, timeout=1):
-            return
-        time.sleep(0.02)
-    raise TimeoutError(address)

@@ -1,7 +1,7 @@
-"""Browser tabs without a browser: what Streamlit's server sees of one, over a real websocket in Streamlit's own messages.
+"""Browser tabs without a browser: a real websocket with Streamlit's own messages.
 
-A tab asks for a run of the script as a browser does, with the page, its query, and the messages it still has, and asks for
-the parts of the page that move by themselves as often as it was told to. It draws nothing, and presses no widget.
+A tab requests runs of the script as a browser does, with the page, its query, and the cached messages. It also reruns fragments
+with a timer. It draws nothing and clicks nothing.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ FIRST = 5  # tabs before the memory of others is measured
 
 
 class Tab:
-    """`problems`: what the server said that a person should not have to read."""
+    """`problems` are the errors that the server has sent."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.problems: list[str] = []
         self._socket = socket
         self._pages: dict[str, str] = {}  # hashes by path
-        self._page = self._query = ""  # the hash of the page that is shown, and what its address says
-        self._kept: set[str] = set()  # hashes of messages
-        self._moving: dict[str, asyncio.Task[None]] = {}  # by fragment
+        self._page = self._query = ""  # the hash of the open page, and the query of its address
+        self._cached: set[str] = set()  # hashes of messages
+        self._timers: dict[str, asyncio.Task[None]] = {}  # by fragment
         self._drawn: asyncio.Queue[str] = asyncio.Queue()  # hashes of pages
 
     async def show(self, path: str, query: str = "") -> float:
         """Go to a page, or draw it anew; gives the seconds from asking to its end. TimeoutError."""
         began = time.perf_counter()
-        wanted = self._pages.get(path, "")
-        if wanted != self._page or not wanted:
+        page = self._pages.get(path, "")
+        if page != self._page or not page:
             self._query = query
-        self._page = wanted
-        await self._ask(path="" if wanted else path)
+        self._page = page
+        await self._ask(path="" if page else path)
         async with asyncio.timeout(LIMIT):
-            while (drawn := await self._drawn.get()) != wanted and wanted:
+            while (drawn := await self._drawn.get()) != page and page:
                 pass
         self._page = drawn
         return time.perf_counter() - began
@@ -54,33 +54,33 @@ class Tab:
         state = message.rerun_script
         state.page_script_hash, state.page_name, state.query_string = self._page, path, self._query
         state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
-        state.cached_message_hashes.extend(self._kept)
+        state.cached_message_hashes.extend(self._cached)
         await self._socket.send(message.SerializeToString())
 
-    async def _move(self, fragment: str, interval: float) -> None:
+    async def _rerun_regularly(self, fragment: str, interval: float) -> None:
         while True:
             await asyncio.sleep(interval)
             await self._ask(fragment=fragment)
 
     async def read(self) -> None:
-        """What the server says, for as long as the tab is open."""
+        """Reads the messages of the server while the tab is open."""
         page = ""
         async for data in self._socket:
             message = ForwardMsg.FromString(data)
             kind = message.WhichOneof("type")
             if message.metadata.cacheable:
-                self._kept.add(message.hash)
+                self._cached.add(message.hash)
             if kind == "new_session" and not message.metadata.run.fragment_ids:
                 page = message.new_session.page_script_hash
-                self._stop(list(self._moving))
+                self._stop(list(self._timers))
             elif kind == "navigation":
                 self._pages = {one.url_pathname: one.page_script_hash for one in message.navigation.app_pages}
             elif kind == "page_info_changed":
                 self._query = message.page_info_changed.query_string
             elif kind == "auto_rerun":
-                asked = message.auto_rerun
-                self._stop([asked.fragment_id])
-                self._moving[asked.fragment_id] = asyncio.create_task(self._move(asked.fragment_id, asked.interval))
+                timer = message.auto_rerun
+                self._stop([timer.fragment_id])
+                self._timers[timer.fragment_id] = asyncio.create_task(self._rerun_regularly(timer.fragment_id, timer.interval))
             elif kind == "stop_auto_rerun":
                 self._stop(message.stop_auto_rerun.fragment_ids)
             elif kind == "script_finished":
@@ -89,9 +89,9 @@ class Tab:
                 elif message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                     self.problems.append("a page could not be compiled")
             elif kind == "delta":
-                self._look(message)
+                self._record_problems(message)
 
-    def _look(self, message: ForwardMsg) -> None:
+    def _record_problems(self, message: ForwardMsg) -> None:
         delta = message.delta
         if delta.new_element.WhichOneof("type") == "exception":
             self.problems.append(delta.new_element.exception.message)
@@ -100,16 +100,16 @@ class Tab:
 
     def _stop(self, fragments: Sequence[str]) -> None:
         for fragment in fragments:
-            if (task := self._moving.pop(fragment, None)) is not None:
+            if (task := self._timers.pop(fragment, None)) is not None:
                 task.cancel()
 
     @property
-    def moving(self) -> int:
-        """How many parts of the page move by themselves."""
-        return len(self._moving)
+    def fragments_with_timer(self) -> int:
+        """The number of fragments with a timer."""
+        return len(self._timers)
 
     def close(self) -> None:
-        self._stop(list(self._moving))
+        self._stop(list(self._timers))
 
 
 @asynccontextmanager
@@ -127,7 +127,7 @@ async def tab(port: int) -> AsyncIterator[Tab]:
                 await reading
 
 
-async def draw_anew(port: int, path: str, query: str, times: int) -> list[float]:
+async def time_reruns(port: int, path: str, query: str, times: int) -> list[float]:
     """Seconds of each of so many runs of the script for a page that is open, with nothing else going on."""
     async with tab(port) as one:
         await one.show(path, query)
@@ -136,17 +136,17 @@ async def draw_anew(port: int, path: str, query: str, times: int) -> list[float]
 
 
 async def memory(server: Server, paths: Sequence[str], sessions: int) -> float:
-    """Bytes of the server's memory for each of so many tabs that are open, all of which have shown every page. What the first
-    tabs of a server cost is not in it."""
-    async with _held(server.port, paths, FIRST):
+    """Bytes of the server's memory per open tab, after each has opened every page. The cost of the first tabs of a server is
+    not included."""
+    async with _open_tabs(server.port, paths, FIRST):
         pass
     before = server.memory()
-    async with _held(server.port, paths, sessions):
+    async with _open_tabs(server.port, paths, sessions):
         return each(before, server.memory(), sessions)
 
 
 @asynccontextmanager
-async def _held(port: int, paths: Sequence[str], sessions: int) -> AsyncIterator[None]:
+async def _open_tabs(port: int, paths: Sequence[str], sessions: int) -> AsyncIterator[None]:
     async with AsyncExitStack() as opened:
         for _ in range(sessions):
             one = await opened.enter_async_context(tab(port))

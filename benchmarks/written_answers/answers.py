@@ -1,6 +1,6 @@
-"""Questions put to Lectern with its default settings; what comes of each is a row, a plain dictionary that is stored as JSON.
+"""Asks Lectern questions with its default settings. Each result is a row, a plain dictionary that is stored as JSON.
 
-Rows are appended to a file as they come, so that asking may stop anywhere and go on later, and judging needs no model.
+Rows are appended to a file at once, so that a run may stop anywhere and continue later, and judging needs no model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.datasets.data_set import DataSet
-from benchmarks.datasets.index import indexed
+from benchmarks.datasets.index import open_index
 from benchmarks.datasets.settings import setting_of
 from benchmarks.reader import WORK
 from benchmarks.written_answers.model_server import CALL_SECONDS, WINDOW, ModelServer
@@ -29,7 +29,7 @@ from ragcore.observe import Span
 from ragcore.response_synthesizers.attribution import CITED
 
 Row = dict[str, Any]
-Wanted = list[tuple[str, Callable[[], Row]]]  # a key, and what makes its row
+Questions = list[tuple[str, Callable[[], Row]]]  # a key, and what makes its row
 
 
 class Answers:
@@ -38,25 +38,25 @@ class Answers:
     def __init__(self, folder: Path, part: str, model: str, deadline: float) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._path, self._model, self._deadline = folder / f"{part}.jsonl", model, deadline
-        self.rows: dict[str, Row] = {row["key"]: row for row in stored(folder, part)}
+        self.rows: dict[str, Row] = {row["key"]: row for row in read_rows(folder, part)}
         if others := {row["model"] for row in self.rows.values()} - {model, ""}:
             raise SystemExit(
                 f"{self._path} has answers of {', '.join(others)}, not of {model}: name another folder with --answers"
             )
 
-    def fill(self, wanted: Wanted) -> list[Row]:
-        """The rows of these keys. Those that are missing are made by their functions, as far as the time reaches."""
-        for key, answer in wanted:
+    def fill(self, questions: Questions) -> list[Row]:
+        """The rows of these keys. Asks the missing questions until the deadline."""
+        for key, answer in questions:
             if key not in self.rows and time.monotonic() < self._deadline:
                 row = {"key": key, **answer(), "model": self._model}
                 with self._path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
                 self.rows[key] = row
                 print(f"    {self._path.stem} {key}: {row.get('seconds', 0):.0f} s", flush=True)
-        return [self.rows[key] for key, _ in wanted if key in self.rows]
+        return [self.rows[key] for key, _ in questions if key in self.rows]
 
 
-def stored(folder: Path, part: str) -> list[Row]:
+def read_rows(folder: Path, part: str) -> list[Row]:
     path = folder / f"{part}.jsonl"
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
@@ -71,48 +71,48 @@ def language_model(server: ModelServer, *, calls_functions: bool = False) -> LLM
 
 
 class Asker:
-    """Asks one library. `passages`: how many an answer is made from; None is the application's default."""
+    """Asks one library. `passages` is the number per answer; None is the application's default."""
 
     def __init__(self, library: Library, server: ModelServer, passages: int | None) -> None:
         self._library, self._server, self._runs = library, server, AnswerRuns(library)
-        self._usual = Ask("") if passages is None else Ask("", top_k=passages)
+        self._default_ask = Ask("") if passages is None else Ask("", top_k=passages)
 
-    def usual_ask(self, question: str) -> Ask:
-        return replace(self._usual, question=question)
+    def default_ask(self, question: str) -> Ask:
+        return replace(self._default_ask, question=question)
 
     def ask(
         self, question: str, *, before: Sequence[str] = (), mode: str = "", verdict: bool = False, weaker: bool = False
     ) -> Row:
-        """In a conversation of its own, after the questions `before`; or outside of any, by a response mode. `weaker`: with as
-        many passages as are wanted, also where some are far weaker than the best."""
+        """In a conversation of its own, after the questions `before`; or outside of any, by a response mode. `weaker`:
+        always with the full number of passages, even if some are far weaker than the best."""
         conversation = self._library.conversations.create().id
         for earlier in before:
-            self._answered(conversation, self.usual_ask(earlier))
-        ask = self.usual_ask(question)
+            self._wait_for_answer(conversation, self.default_ask(earlier))
+        ask = self.default_ask(question)
         if mode:
             ask = replace(ask, chat_mode=None, response_mode=mode)
-        message = self._answered(conversation, replace(ask, retrieval=Retrieval(weaker=weaker)))
+        message = self._wait_for_answer(conversation, replace(ask, retrieval=Retrieval(weaker=weaker)))
         trace = self._library.conversations.trace(message.id)
         checked = self._library.checks.of(conversation).get(message.id, [])
         self._library.conversations.delete(conversation)
         row = row_of(message, trace)
-        row["absent"] = [[one.start, one.end] for one in checked if one.verdict == "absent"]  # "not in your documents"
+        row["absent"] = [[one.start, one.end] for one in checked if one.verdict == "absent"]
         without_source = [one for one in checked if one.verdict in ("absent", "weak") and one.odds < CITED]
         row["marked"] = [[one.start, one.end] for one in without_source]
         if verdict:
             row["verdict"] = self._server.verdict(row["messages"]) if row["messages"] else None
         return {"question": question, **row}
 
-    def first_seen(self, question: str) -> Row:
+    def measure_latency(self, question: str) -> Row:
         """Seconds until the places of the passages are known, and from then until the first word; and what the server spent on
         reading the prompt."""
         conversation = self._library.conversations.create().id
         read, began = self._server.prompt_seconds(), time.perf_counter()
-        run = self._runs.start(conversation, self.usual_ask(question))
-        while not run.sources and not run.finished:
+        run = self._runs.start(conversation, self.default_ask(question))
+        while not run.sources and not run.is_finished:
             time.sleep(0.005)
         place = time.perf_counter()
-        while not run.text and not run.finished:
+        while not run.text and not run.is_finished:
             time.sleep(0.005)
         word = time.perf_counter()
         run.wait()
@@ -120,7 +120,7 @@ class Asker:
         self._library.conversations.delete(conversation)
         return {"question": question, "place": place - began, "word": word - place, "reading": spent, "seconds": word - began}
 
-    def _answered(self, conversation: str, ask: Ask) -> Message:
+    def _wait_for_answer(self, conversation: str, ask: Ask) -> Message:
         run = self._runs.start(conversation, ask)
         run.wait()
         message = self._library.conversations.message(run.message_id)
@@ -129,8 +129,8 @@ class Asker:
 
 
 def row_of(message: Message, trace: Span | None) -> Row:
-    """What the judges look at: the text with its sources as a person sees them, and the calls behind it."""
-    calls = [step for step in (trace.named("llm") if trace else ()) if "reply" in step.facts]
+    """The row for the judges: the text, its sources as on the screen, and its calls."""
+    calls = [step for step in (trace.spans("llm") if trace else ()) if "reply" in step.facts]
     facts = message.facts
     return {
         "answer": message.text,
@@ -163,8 +163,8 @@ def _instructions(call: Span) -> Iterator[str]:
 
 @contextmanager
 def library_of(data_set: DataSet, server: ModelServer) -> Iterator[Library]:
-    """These documents, read as the application reads them and kept for the next time, with the model."""
-    with indexed(data_set, setting_of("default"), WORK, print) as opened:
+    """A library of these documents with the model. Its index is cached."""
+    with open_index(data_set, setting_of("default"), WORK, print) as opened:
         library = Library(opened.library.folder, embedder=opened.embedder, llm=language_model(server))
         try:
             yield library

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.written_answers.judging import echoes, has_all, refused, right, statements, supported, supports
-from benchmarks.written_answers.tasks import done
+from benchmarks.written_answers.judging import echoes, has_all, is_refused, is_right, is_supported, statements, supports
+from benchmarks.written_answers.tasks import is_done
 
 Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]  # by part; those of the peer as "squad2-peer"
@@ -29,9 +29,9 @@ def share(name: str, goal: str, results: Iterable[bool]) -> Figure:
 
 
 def figures(rows: Rows) -> Iterator[Figure]:
-    """Of the parts that have rows."""
-    if shown := [row for part in ("squad2", "clapnq") for row in rows.get(part, ()) if not refused(row)]:
-        yield from support(shown)
+    """The figures of the parts that have rows."""
+    if answered := [row for part in ("squad2", "clapnq") for row in rows.get(part, ()) if not is_refused(row)]:
+        yield from support(answered)
     for part, title, goal_right, goal_refused in (("squad2", "SQuAD 2", ".95", ".40"), ("clapnq", "CLAPnq", "", ".65")):
         for suffix in ("", "-peer"):
             yield from answerable(title + suffix.replace("-", ", "), rows.get(part + suffix, ()), goal_right, goal_refused)
@@ -41,19 +41,21 @@ def figures(rows: Rows) -> Iterator[Figure]:
         yield from modes(rows.get(f"modes{suffix}", ()), suffix.replace("-", ", "))
     tools = rows.get("tools", ())
     for agent in dict.fromkeys(row["agent"] for row in tools):
-        yield share(f"{agent}: tasks done", "8 of 10", [done(row) for row in tools if row["agent"] == agent])
+        yield share(f"{agent}: tasks done", "8 of 10", [is_done(row) for row in tools if row["agent"] == agent])
     for suffix in ("", "-peer"):
         yield from selections(rows.get(f"select{suffix}", ()), suffix.replace("-", ", "))
     yield from latency(rows.get("latency", ()))
 
 
 def support(rows: Sequence[Row]) -> Iterator[Figure]:
-    said = [(sentence, row) for row in rows for sentence in statements(row)]
-    unmarked = [(sentence, row) for sentence, row in said if not sentence.marked]
-    marked = [(sentence, row) for sentence, row in said if sentence.marked]
-    yield share("sentences: the shown source supports it, of those not marked", ".95", [supported(*each) for each in unmarked])
+    statements_ = [(sentence, row) for row in rows for sentence in statements(row)]
+    unmarked = [(sentence, row) for sentence, row in statements_ if not sentence.marked]
+    marked = [(sentence, row) for sentence, row in statements_ if sentence.marked]
+    yield share(
+        "sentences: the shown source supports it, of those not marked", ".95", [is_supported(*each) for each in unmarked]
+    )
     yield share("sentences: not marked, and no source shown", "0", [not sentence.cited for sentence, _ in unmarked])
-    yield share("sentences: marked as weak or not in the documents", "", [sentence.marked for sentence, _ in said])
+    yield share("sentences: marked as weak or not in the documents", "", [sentence.marked for sentence, _ in statements_])
     anyway = [any(supports(each, sentence.text, row["gold"]) for each in row["passages"]) for sentence, row in marked]
     yield share("sentences: a passage supports it, of those marked", "", anyway)
 
@@ -63,9 +65,9 @@ def answerable(title: str, rows: Sequence[Row], goal_right: str, goal_refused: s
         return
     yes, no = [row for row in rows if row["gold"]], [row for row in rows if not row["gold"]]
     if goal_right:
-        yield share(f"{title}: right, of the answerable", goal_right, map(right, yes))
-    yield share(f"{title}: refused or marked, of the answerable", "at most .10", map(refused, yes))
-    yield share(f"{title}: refused or marked, of the unanswerable", goal_refused, map(refused, no))
+        yield share(f"{title}: right, of the answerable", goal_right, map(is_right, yes))
+    yield share(f"{title}: refused or marked, of the answerable", "at most .10", map(is_refused, yes))
+    yield share(f"{title}: refused or marked, of the unanswerable", goal_refused, map(is_refused, no))
 
 
 def household(title: str, rows: Sequence[Row]) -> Iterator[Figure]:
@@ -73,12 +75,12 @@ def household(title: str, rows: Sequence[Row]) -> Iterator[Figure]:
         return
     yield share(f"{title}: right", ".70", [has_all(row, row["must"]) for row in rows if row["must"] is not None])
     yield share(
-        f"{title}: invented, where nothing stands there", "0", [not refused(row) for row in rows if row["must"] is None]
+        f"{title}: invented, where nothing stands there", "0", [not is_refused(row) for row in rows if row["must"] is None]
     )
 
 
 def modes(rows: Sequence[Row], suffix: str) -> Iterator[Figure]:
-    compact = {row["question"]: right(row) for row in rows if row["mode"] == "compact"}
+    compact = {row["question"]: is_right(row) for row in rows if row["mode"] == "compact"}
     judged = [(row, faulty(row, compact[row["question"]])) for row in rows if row["question"] in compact]
     for mode in REFINING:
         if of_mode := [fault for row, fault in judged if row["mode"] == mode]:
@@ -86,7 +88,7 @@ def modes(rows: Sequence[Row], suffix: str) -> Iterator[Figure]:
 
 
 def faulty(row: Row, compact_is_right: bool) -> bool:
-    return row["state"] != "done" or echoes(row) or (compact_is_right and not right(row))
+    return row["state"] != "done" or echoes(row) or (compact_is_right and not is_right(row))
 
 
 def selections(rows: Sequence[Row], suffix: str) -> Iterator[Figure]:
@@ -101,8 +103,8 @@ def selections(rows: Sequence[Row], suffix: str) -> Iterator[Figure]:
 
 def latency(rows: Sequence[Row]) -> Iterator[Figure]:
     def median(name: str, goal: str, unit: str, value: Callable[[Row], float], some: Sequence[Row]) -> Figure:
-        shown = f"{statistics.median(map(value, some)):.2f}{unit} ({len(some)} questions)" if some else "-"
-        return Figure(name, shown, goal)
+        text = f"{statistics.median(map(value, some)):.2f}{unit} ({len(some)} questions)" if some else "-"
+        return Figure(name, text, goal)
 
     if rows:
         yield median("first place shown, median", "1.5 s", " s", lambda row: row["place"], rows)
@@ -112,6 +114,6 @@ def latency(rows: Sequence[Row]) -> Iterator[Figure]:
 
 
 def table(rows: Rows) -> str:
-    found = list(figures(rows))
-    width = max((len(figure.name) for figure in found), default=0)
-    return "\n".join(f"{figure.name:{width}}  {figure.value:22}  {figure.goal}".rstrip() for figure in found)
+    all_figures = list(figures(rows))
+    width = max((len(figure.name) for figure in all_figures), default=0)
+    return "\n".join(f"{figure.name:{width}}  {figure.value:22}  {figure.goal}".rstrip() for figure in all_figures)

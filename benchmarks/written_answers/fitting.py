@@ -11,7 +11,7 @@ from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.prompts.prompt import Passage
 from ragcore.response_synthesizers.attribution import AnswerCheck
 
-DOUBTED = 0.1  # of the answerable questions, at most
+MAX_DOUBTED = 0.1  # of the answerable questions, at most
 
 
 def fit(rows: Sequence[Row]) -> str:
@@ -20,7 +20,7 @@ def fit(rows: Sequence[Row]) -> str:
     answered = [row for row in rows if row["state"] == "done" and row["passages"]]
     measured = np.array([_measure(check, row) for row in answered])
     answerable = np.array([bool(row["gold"]) for row in answered])
-    least = float(np.sort(measured[answerable])[int(DOUBTED * answerable.sum())])
+    least = float(np.sort(measured[answerable])[int(MAX_DOUBTED * answerable.sum())])
     doubted = measured < least
     shares = f"{doubted[answerable].mean():.2f} of the answerable, {doubted[~answerable].mean():.2f} of the others"
     return f"LEAST = {least:.2f}\ndoubted: {shares}"

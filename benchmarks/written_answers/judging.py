@@ -37,7 +37,7 @@ class Sentence:
     absent: bool
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """As SQuAD's evaluation does: small letters, no punctuation, no articles, one space between words."""
     bare = "".join(char for char in text.lower() if char not in string.punctuation)
     return " ".join(re.sub(r"\b(?:a|an|the)\b", " ", bare).split())
@@ -45,10 +45,10 @@ def normalized(text: str) -> str:
 
 def states(text: str, gold: Sequence[str]) -> bool:
     """Whether it has one of the accepted answers, in whole words."""
-    return any(f" {wanted} " in f" {normalized(text)} " for answer in gold if (wanted := normalized(answer)))
+    return any(f" {accepted} " in f" {normalize(text)} " for answer in gold if (accepted := normalize(answer)))
 
 
-def refused(row: Row) -> bool:
+def is_refused(row: Row) -> bool:
     """Whether the person learns that the documents may not answer: no sentence states anything unmarked, or Lectern says so."""
     doubted = row.get("outcome", "answer") != "answer"
     return row["state"] == "done" and (doubted or states_nothing(row))
@@ -59,7 +59,7 @@ def states_nothing(row: Row) -> bool:
     return is_refusal(row["answer"]) or all(sentence.absent for sentence in statements(row))
 
 
-def right(row: Row) -> bool:
+def is_right(row: Row) -> bool:
     return row["state"] == "done" and not states_nothing(row) and states(MARKS.sub("", row["answer"]), row["gold"])
 
 
@@ -69,12 +69,12 @@ def has_all(row: Row, must: Sequence[Sequence[str]]) -> bool:
 
 
 def statements(row: Row) -> list[Sentence]:
-    """Sentences that state something: none that say that nothing was found, or that only point at a source."""
+    """The sentences that state something, without refusals and sentences that only point at a source."""
     return [one for one in _sentences(row) if not _states_nothing(one.text)]
 
 
-def supported(sentence: Sentence, row: Row) -> bool:
-    """Whether a passage that is shown as its source supports it."""
+def is_supported(sentence: Sentence, row: Row) -> bool:
+    """Whether a cited passage supports it."""
     by_number = {each["number"]: each for each in row["passages"]}
     return any(supports(by_number[number], sentence.text, row["gold"]) for number in sentence.cited if number in by_number)
 
@@ -82,19 +82,19 @@ def supported(sentence: Sentence, row: Row) -> bool:
 def supports(passage: Row, sentence: str, gold: Sequence[str]) -> bool:
     """`passage` has a text and a place, which may have its title."""
     whole = f"{passage['place']}\n{passage['text']}"
-    names = {name for found in _NAME.findall(sentence) for name in content_words(found)}
+    names = {name for name in _NAME.findall(sentence) for name in content_words(name)}
     if not names <= {*words(whole), *content_words(whole)} or (states(sentence, gold) and not states(whole, gold)):
         return False
-    said = sentences(passage["text"])
-    return any(_says(one, sentence, SHARE) for one in said) or any(
-        _says(f"{one} {other}", sentence, NEARLY_ALL) for one, other in pairwise(said)
+    source_sentences = sentences(passage["text"])
+    return any(_says(one, sentence, SHARE) for one in source_sentences) or any(
+        _says(f"{one} {other}", sentence, NEARLY_ALL) for one, other in pairwise(source_sentences)
     )
 
 
 def _says(text: str, sentence: str, share: float) -> bool:
-    has, meant = {*words(text), *content_words(text)}, _meant(sentence)
+    has, words_said = {*words(text), *content_words(text)}, _statement_words(sentence)
     return (
-        len(meant & has) >= share * len(meant)
+        len(words_said & has) >= share * len(words_said)
         and set(_figures(sentence)) <= set(_figures(text))
         and (_NEGATION.search(sentence) is None or _NEGATION.search(text) is not None)
     )
@@ -102,11 +102,11 @@ def _says(text: str, sentence: str, share: float) -> bool:
 
 def echoes(row: Row) -> bool:
     """Whether the answer shows words of the instructions, or a line that begins with one of their labels."""
-    sources = " ".join(normalized(each["text"]) for each in row["passages"]) + normalized(row["question"])
-    answer = normalized(row["answer"]).split()
+    sources = " ".join(normalize(each["text"]) for each in row["passages"]) + normalize(row["question"])
+    answer = normalize(row["answer"]).split()
     runs = {" ".join(answer[at : at + ECHO_WORDS]) for at in range(len(answer) - ECHO_WORDS + 1)}
     for text in row["instructions"]:
-        instructed = f" {normalized(text)} "
+        instructed = f" {normalize(text)} "
         if any(f" {run} " in instructed and run not in sources for run in runs):
             return True
         labels = [line.strip() for line in re.findall(r"[^\n.]+:(?=\s|$)", text)]
@@ -118,16 +118,16 @@ def echoes(row: Row) -> bool:
 def _sentences(row: Row) -> Iterator[Sentence]:
     """Of the answer; citations alone belong to the sentence before them."""
     answer = row["answer"]
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, end in sentence_spans(answer):
-        if found and not re.search(r"\w", MARKS.sub("", answer[start:end])):
-            found[-1] = found[-1][0], end
-        elif leading := MARKS.match(answer, start, end) if found else None:
-            found[-1] = found[-1][0], leading.end()
-            found.append((leading.end(), end))
+        if spans and not re.search(r"\w", MARKS.sub("", answer[start:end])):
+            spans[-1] = spans[-1][0], end
+        elif leading := MARKS.match(answer, start, end) if spans else None:
+            spans[-1] = spans[-1][0], leading.end()
+            spans.append((leading.end(), end))
         else:
-            found.append((start, end))
-    for start, end in found:
+            spans.append((start, end))
+    for start, end in spans:
         text = MARKS.sub("", answer[start:end]).strip()
         if re.search(r"\w", text):
             marked, absent = (any(start <= sum(span) // 2 < end for span in row.get(name, ())) for name in ("marked", "absent"))
@@ -139,11 +139,11 @@ def _states_nothing(text: str) -> bool:
         is_refusal(text)
         or _FOUND_NOTHING.search(text) is not None
         or text.endswith((":", "?"))
-        or (_POINTING.search(text) is not None and all(word.isdigit() for word in _meant(text)))
+        or (_POINTING.search(text) is not None and all(word.isdigit() for word in _statement_words(text)))
     )
 
 
-def _meant(text: str) -> set[str]:
+def _statement_words(text: str) -> set[str]:
     """The content words, without those that point at a source."""
     return set(content_words(_POINTING.sub("", text)))
 

@@ -46,8 +46,8 @@ class ModelServer:
     def prompt_seconds(self) -> float | None:
         """What the server has spent on reading prompts since it started; None where it does not tell."""
         reply = self._client.get("/metrics")
-        found = re.search(r"^llamacpp:prompt_seconds_total (\S+)$", reply.text, re.MULTILINE)
-        return float(found.group(1)) if reply.is_success and found else None
+        match = re.search(r"^llamacpp:prompt_seconds_total (\S+)$", reply.text, re.MULTILINE)
+        return float(match.group(1)) if reply.is_success and match else None
 
 
 def _verdict(likely: Sequence[Mapping[str, float | str]]) -> dict[str, float]:
@@ -62,7 +62,7 @@ def _verdict(likely: Sequence[Mapping[str, float | str]]) -> dict[str, float]:
 
 
 @contextmanager
-def serving(model: Path, threads: int) -> Iterator[str]:
+def run_server(model: Path, threads: int) -> Iterator[str]:
     """The address of a server of this file, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.written_answers.model_server", str(model), str(threads)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

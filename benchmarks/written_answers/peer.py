@@ -97,8 +97,8 @@ class Peer:
         from llama_index.core.question_gen import LLMQuestionGenerator
         from llama_index.core.schema import QueryBundle
 
-        found = LLMQuestionGenerator.from_defaults(llm=self._llm).generate(self._tools(choices), QueryBundle(question))
-        parts = [{"sub_question": each.sub_question, "tool_name": each.tool_name} for each in found]
+        sub_questions = LLMQuestionGenerator.from_defaults(llm=self._llm).generate(self._tools(choices), QueryBundle(question))
+        parts = [{"sub_question": each.sub_question, "tool_name": each.tool_name} for each in sub_questions]
         return {"chosen": list(dict.fromkeys(part["tool_name"] for part in parts)), "parts": parts}
 
     def _tools(self, choices: Mapping[str, str]) -> Any:

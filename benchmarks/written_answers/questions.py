@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Asked:
+class TestQuestion:
     """A question with its accepted answers, none where the documents do not answer it, and the ids of those that do."""
 
     id: str
@@ -25,7 +25,7 @@ class Asked:
     development: bool
 
 
-def drawn(items: Sequence[T], count: int) -> list[T]:
+def draw(items: Sequence[T], count: int) -> list[T]:
     return random.Random(0).sample(list(items), len(items))[:count]
 
 
@@ -35,33 +35,33 @@ def in_turn(*kinds: Sequence[T]) -> list[T]:
     return [each for _, _, each in sorted(places, key=lambda one: one[:2])]
 
 
-def asked_of(folder: Path, part: Part, answerable: int, unanswerable: int) -> list[Asked]:
+def draw_questions(folder: Path, part: Part, answerable: int, unanswerable: int) -> list[TestQuestion]:
     """So many of each kind, in turn."""
     trials = read_data_set(folder).only(part).trials
     rows = {row["id"]: row for row in lines(folder / "qa.jsonl")}
-    found = [
-        Asked(
+    questions = [
+        TestQuestion(
             each.question.id, each.question.text, tuple(each.question.answers), tuple(rows[each.question.id]["doc_ids"]),
             each.part == "development",
         )
         for each in trials
     ]  # fmt: skip
-    yes = drawn([each for each in found if each.gold], answerable)
-    no = drawn([each for each in found if not each.gold], unanswerable)
+    yes = draw([each for each in questions if each.gold], answerable)
+    no = draw([each for each in questions if not each.gold], unanswerable)
     return in_turn(yes, no)
 
 
 def household(data: Path, count: int) -> list[Trial]:
     """The first `count` of those that the papers of a household answer and those that they do not, in turn."""
     trials = read_data_set(data / "household").trials
-    yes, no = ([each for each in trials if each.answerable is wanted] for wanted in (True, False))
-    return in_turn(drawn(yes, len(yes)), drawn(no, len(no)))[:count]
+    yes, no = ([each for each in trials if each.answerable is answerable] for answerable in (True, False))
+    return in_turn(draw(yes, len(yes)), draw(no, len(no)))[:count]
 
 
 def household_documents(data: Path) -> DataSet:
     """The papers of a household, with the handbooks and the essay in the same library."""
-    beside = (data / "azure_northwind" / "data", data / "paul_graham")
-    return replace(read_data_set(data / "household", beside=beside), trials=())
+    more_folders = (data / "azure_northwind" / "data", data / "paul_graham")
+    return replace(read_data_set(data / "household", more_folders=more_folders), trials=())
 
 
 def documents_of(folder: Path) -> DataSet:

@@ -1,7 +1,7 @@
 """Work for agents, selectors and question dividers, about the invented documents of benchmarks/everyday_documents.
 
 A task of an agent is done when its answer has all that is expected, every tool that it needs was called and answered, and no
-call is shown as text.
+call appears as text.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ class Task:
     expected: tuple[tuple[str, ...], ...]
 
 
-CALCULATED, TWO_DOCUMENTS = ("gym_prices", "calculate"), ("gym_prices", "hotel_information")
+WITH_CALCULATOR, TWO_DOCUMENTS = ("gym_prices", "calculate"), ("gym_prices", "hotel_information")
 TASKS = (
-    Task("What do twelve months of the Standard membership of the gym cost, without the joining fee?", CALCULATED,
+    Task("What do twelve months of the Standard membership of the gym cost, without the joining fee?", WITH_CALCULATOR,
          (("442.8",),)),
     Task("What is the phone number of the gym, and what is the Wi-Fi password of the hotel?", TWO_DOCUMENTS,
          (("0555 734 210",), ("lakeswan58",))),
-    Task("What do 13 day passes of the gym cost together?", CALCULATED, (("182",),)),
+    Task("What do 13 day passes of the gym cost together?", WITH_CALCULATOR, (("182",),)),
     Task("What does a dog cost per night in the hotel, and who teaches yoga in the gym?", TWO_DOCUMENTS, (("12",), ("Noemi",))),
-    Task("How much more does the Premium membership of the gym cost per month than the Student membership?", CALCULATED,
+    Task("How much more does the Premium membership of the gym cost per month than the Student membership?", WITH_CALCULATOR,
          (("22.0", "22 ", "22."),)),
     Task("When does breakfast begin in the hotel at weekends, and when does the gym open on Saturdays?", TWO_DOCUMENTS,
          (("7:30",), ("8:00", "8 am", "8 a.m."))),
-    Task("What do 17 hours with a personal trainer of the gym cost?", CALCULATED, (("935",),)),
+    Task("What do 17 hours with a personal trainer of the gym cost?", WITH_CALCULATOR, (("935",),)),
     Task("What does smoking in a room of the hotel cost, and what does the gym charge for a lost chip card?", TWO_DOCUMENTS,
          (("150",), ("12",))),
-    Task("What does one visit cost with the ten-visit card of the gym?", CALCULATED, (("11.0", "11 ", "11."),)),
+    Task("What does one visit cost with the ten-visit card of the gym?", WITH_CALCULATOR, (("11.0", "11 ", "11."),)),
     Task("Who opens a locked safe in the hotel, and for how long may a membership of the gym be paused?", TWO_DOCUMENTS,
          (("Brandl",), ("three months", "3 months"))),
 )  # fmt: skip
@@ -93,7 +93,7 @@ class Tools:
         self._embedder = embedder
         self._known: dict[str, Tool] = {"calculate": FunctionTool.from_defaults(calculate)}
 
-    def named(self, names: Sequence[str]) -> list[Tool]:
+    def by_name(self, names: Sequence[str]) -> list[Tool]:
         return [self._known.setdefault(name, self._retriever(name)) for name in names]
 
     def _retriever(self, name: str) -> Tool:
@@ -127,22 +127,22 @@ def _value(node: ast.expr) -> float:
     raise ValueError("only numbers, + - * / and brackets are understood")
 
 
-def worked(task: Task, agent: str, llm: LLM, tools: Tools) -> Row:
+def work_on(task: Task, agent: str, llm: LLM, tools: Tools) -> Row:
     """`agent` is "function calling" or "ReAct"."""
     kind = FunctionCallingAgent if agent == "function calling" else ReActAgent
     began = time.perf_counter()
     row: Row = {"agent": agent, "question": task.question, "expected": task.expected, "tools": task.tools}
     try:
-        reply = kind.from_tools(tools.named(task.tools), llm=llm).chat(task.question)
+        reply = kind.from_tools(tools.by_name(task.tools), llm=llm).chat(task.question)
     except RagError as error:
         return {**row, "answer": "", "problem": error.what, "called": [], "replies": [], "seconds": time.perf_counter() - began}
-    replies = [step.facts.get("reply", "") for step in (reply.trace.named("llm") if reply.trace else ())]
+    replies = [step.facts.get("reply", "") for step in (reply.trace.spans("llm") if reply.trace else ())]
     called = [output.tool_name for output in reply.sources if not output.is_error]
     seconds = time.perf_counter() - began
     return {**row, "answer": reply.response, "problem": "", "called": called, "replies": replies, "seconds": seconds}
 
 
-def done(row: Mapping[str, Any]) -> bool:
+def is_done(row: Mapping[str, Any]) -> bool:
     answer = re.sub(r"(?<=\d),(?=\d{3}\b)", "", row["answer"]) + " "
     return (
         all(any(each in answer for each in group) for group in row["expected"])
@@ -154,7 +154,7 @@ def done(row: Mapping[str, Any]) -> bool:
 _CALL_AS_TEXT = re.compile(r'"(?:name|arguments|parameters)"\s*:|</?tool_call>|^Action(?: Input)?:', re.MULTILINE)
 
 
-def selected(question: str, gold: Sequence[str], llm: LLM) -> Row:
+def select(question: str, gold: Sequence[str], llm: LLM) -> Row:
     names = list(ABOUT)
     choices = [ToolMetadata(description, name) for name, description in ABOUT.items()]
     began = time.perf_counter()
@@ -164,18 +164,18 @@ def selected(question: str, gold: Sequence[str], llm: LLM) -> Row:
 
 
 class _Silent:
-    """Takes the place of the engines that would answer: only who is asked is measured."""
+    """Replaces the engines, because only their selection is measured."""
 
     def query(self, query: str | QueryBundle) -> Response:
         return Response("")
 
 
-def divided(question: str, gold: Sequence[str], llm: LLM) -> Row:
+def divide(question: str, gold: Sequence[str], llm: LLM) -> Row:
     tools = [QueryEngineTool.from_defaults(_Silent(), name, description) for name, description in ABOUT.items()]
     engine = SubQuestionQueryEngine.from_defaults(tools, llm, Synthesizer(llm, "no_text"))
     began = time.perf_counter()
     answer = engine.query(question)
-    step = next(iter(answer.trace.named("divide"))) if answer.trace else None
+    step = next(iter(answer.trace.spans("divide"))) if answer.trace else None
     parts: list[dict[str, Any]] = step.facts["parts"] if step else []
     chosen = list(dict.fromkeys(part["tool_name"] for part in parts))
     row = {"kind": "sub-questions", "question": question, "gold": gold, "chosen": chosen, "parts": parts}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from lectern.ask.read_everything import says_nothing
-from lectern.schema import FileAnswer, Found
+from lectern.schema import FileAnswer, FileOutcome
 from ragcore.errors import RagError
 from ragcore.extractive.fixed_replies import NOTHING_FOUND, in_language_of, is_closest
 from ragcore.extractive.summary import heading_of
@@ -101,7 +101,7 @@ class AnswerPerDocument(AnswerStream):
             return _Answer("", error=error)
 
     def _add_row(self, name: str, answer: _Answer) -> str:
-        """Adds the row of a document, and gives it as text."""
+        """Adds the row of a document, and returns it as text."""
         known = len(self.source_nodes)
         heading = heading_of(name)
         self._read += answer.nodes
@@ -110,7 +110,7 @@ class AnswerPerDocument(AnswerStream):
             row = FileAnswer(name, text, "failed", hint=answer.error.hint)
         else:
             without_heading = answer.text.removeprefix(heading).lstrip()  # a summary begins with its heading
-            text = self._citations.anew(without_heading, answer.nodes)
+            text = self._citations.renumber(without_heading, answer.nodes)
             self.source_nodes = tuple(self._citations.cited)
             cited = self.source_nodes[known:]
             row = FileAnswer(name, text, _outcome(answer.text, cited), *_pages(cited))
@@ -119,7 +119,7 @@ class AnswerPerDocument(AnswerStream):
         return f"{between}{heading}\n\n{text}"
 
 
-def _outcome(text: str, cited: Sequence[NodeWithScore]) -> Found:
+def _outcome(text: str, cited: Sequence[NodeWithScore]) -> FileOutcome:
     if is_closest(text):
         return "closest"
     if cited:

@@ -18,7 +18,7 @@ from ragcore.response_synthesizers.progress import latest_replies, packs, passag
 from ragcore.schema import NodeWithScore
 from ragcore.text.citations import CITATION, Citations
 
-WAYS = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
+MODES = (ResponseMode.TREE_SUMMARIZE, ResponseMode.REFINE, ResponseMode.ACCUMULATE)
 """The modes that can read everything, the default first."""
 
 SHORT_REPLY = 300  # characters of the longest refusal
@@ -43,7 +43,7 @@ class ReadEverything(AnswerStream):
     """An answer from all `passages`; `source_nodes` are those cited so far, [n] the n-th of them."""
 
     def __init__(self, answer: AnswerStream, mode: ResponseMode, question: str = "") -> None:
-        """`answer` is in one of WAYS, and not yet begun. A refusal is in the language of `question`."""
+        """`answer` is in one of MODES, and not yet begun. A refusal is in the language of `question`."""
         self.passages = answer.source_nodes
         self._citations = Citations()
         pieces = answer.pieces
@@ -53,7 +53,7 @@ class ReadEverything(AnswerStream):
 
     def _cite(self, pieces: Generator[str, None, object]) -> Generator[str, None, None]:
         """The pieces with new numbers; keeps `source_nodes` up to date."""
-        with closing(self._citations.pieces(pieces, self.passages)) as renumbered:
+        with closing(self._citations.stream(pieces, self.passages)) as renumbered:
             for piece in renumbered:
                 self.source_nodes = tuple(self._citations.cited)
                 yield piece
@@ -65,7 +65,7 @@ class ReadEverything(AnswerStream):
             return self.text, self.source_nodes
         replies = "\n\n".join(reply for reply in latest_replies(self.trace) if not says_nothing(reply))
         citations = Citations()
-        return citations.anew(replies, self.passages), citations.cited
+        return citations.renumber(replies, self.passages), citations.cited
 
     def read(self) -> list[NodeWithScore]:
         """The passages in the prompts of the finished calls."""

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, TypeVar
 from lectern.jobs.file_rows import Stage
 from ragcore.errors import LLMError
 from ragcore.extractive.fixed_replies import is_refusal
-from ragcore.extractive.follow_up import leans_on_context
+from ragcore.extractive.follow_up import depends_on_context
 from ragcore.extractive.question_generation import language_of, questions_of_sentences
 from ragcore.extractive.topic import quoted_names
 from ragcore.sql.base import Database, writable
 from ragcore.text.keywords import content_words
-from ragcore.text.list_replies import listed
+from ragcore.text.list_replies import parse_list
+from ragcore.text.quotable_sentences import quotes_in
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
@@ -40,17 +41,17 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAMPLE_QUESTIONS = Path(__file__).parents[2] / "sample" / "questions.jsonl"
-RULES = 4  # version of the rules below; suggestions of another version are replaced
-MOST = 4  # suggestions, and newest documents that have them
-NEAR = 3  # best passages, which must have one of the question's document
-TRIED = 6  # questions of a document that are retrieved, at most
-LONGEST = 90  # characters of a suggestion
-PASSAGES = 24  # of a document, evenly spread, whose sentences become questions
-OF_A_PASSAGE = 6  # questions of each
-OF_NO_NAME = 2  # content words of a question with neither a name nor "a", at most
-OFTEN = 3  # occurrences in the text of a name of one word, or of the words of a question without a name
-FOR_MODEL = 8  # passages of a document, of which a model reads the longest
-BY_MODEL = 2  # questions of the model
+RULES = 5  # version of the rules below; suggestions of another version are replaced
+MAX_SUGGESTIONS = 4  # from as many of the newest documents
+MAX_RANK = 3  # of a passage of the question's own document in a search for the question
+MAX_TRIED = 6  # questions per document that are searched for
+MAX_CHARS = 90  # of a suggestion
+MAX_PASSAGES = 24  # of a document, evenly spread, whose sentences become questions
+MAX_PER_PASSAGE = 6  # questions
+MAX_VAGUE_WORDS = 2  # A question with neither a name nor "a" needs more content words.
+MIN_OCCURRENCES = 3  # in the text, of a name of one word, or of the words of a question without a name
+MODEL_PASSAGES = 8  # of a document, of which a model reads the longest
+MODEL_QUESTIONS = 2  # from the model
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS suggestions (
@@ -65,7 +66,7 @@ CREATE TABLE IF NOT EXISTS suggestions (
 _WHAT = re.compile(r"^(?:(?:What|Who|Was|Wer) (?:is|are|was|were|ist|sind|war|waren)|Qu'est-ce que|¿Qué es) |是什么？$")
 _WHAT_FOR = re.compile(r" (?:responsible|used|made|built|called|known|named|based|caused)(?: \w+)?\?$")
 _ASKS = re.compile(r"(?:who|what|when|where|why|how|which|in what|can|may|must|do|does|did|is|are)\b", re.IGNORECASE)
-_ASKED = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
+_QUESTION_AFTER_HEADING = re.compile(r"(?<=\w )(?:Who|What|When|Where|Why|How|Which|Can|May|Must|Do|Does|Did|Is|Are) [^?]+\?$")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _ODD = re.compile(
     r"[|•·_<>{}\\\[\]]|\.{2}|\brights reserved\b|[A-Z]{4,} [A-Z]{2,}|\b(?:is|are|was|were)\b.*\b(?:is|are|was|were)\b"
@@ -85,7 +86,7 @@ _SUMMARIES = {  # in the language of the document
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class SuggestionState:
     """`pending`: new ones are being generated."""
 
     questions: tuple[str, ...] = ()
@@ -112,7 +113,7 @@ class Suggestions:
         llm: Callable[[], LLM],
         wording: Callable[[], Mapping[str, Prompt]],
     ) -> None:
-        """`wording` gives the prompts that replace the built-in ones, by name."""
+        """`wording` returns the prompts that replace the built-in ones, by name."""
         self._database = database
         self._store = store
         self._retriever = retriever
@@ -122,12 +123,14 @@ class Suggestions:
         self._begun = ""  # the last version that a thread began with
         self._thread: threading.Thread | None = None
 
-    def get(self, of: Collection[str] = ()) -> Suggested:
+    def get(self, of: Collection[str] = ()) -> SuggestionState:
         """The stored suggestions, except of deleted documents, or only those `of` these documents. If the
         documents have changed, a thread begins to generate new ones, as soon as no file is being read."""
+        with self._lock:  # before the rows are read: the thread may store them and end in between
+            busy = self._thread is not None and self._thread.is_alive()
         version, reading = self._now()
         if not version:
-            return Suggested()
+            return SuggestionState()
         with self._database.snapshot() as db:
             rows = db.execute(
                 "SELECT s.version, s.place, s.question, f.id FROM suggestions s LEFT JOIN files f ON f.id = s.document_id"
@@ -135,8 +138,8 @@ class Suggestions:
             ).fetchall()
         questions = tuple(row["question"] for row in rows if row["place"] and row["id"] and (not of or row["id"] in of))
         if any(row["version"] == version for row in rows) or (reading and questions):
-            return Suggested(questions)
-        return Suggested(questions, pending=self._begin(version))
+            return SuggestionState(questions)
+        return SuggestionState(questions, pending=busy or self._begin(version))
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits until the new suggestions are stored."""
@@ -157,12 +160,12 @@ class Suggestions:
         return ("|".join(str(part) for part in (RULES, count, *rest)) if count else ""), bool(active)
 
     def _begin(self, version: str) -> bool:
-        """Begins a thread, and gives whether there is one."""
+        """Starts a thread. Returns whether one is running."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return True
             if self._begun == version:
-                return False  # it failed, and would fail again
+                return False  # the thread for this version failed
             self._begun = version
             self._thread = threading.Thread(target=self._make, args=(version,), name="suggestions", daemon=True)
             self._thread.start()
@@ -182,29 +185,31 @@ class Suggestions:
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:
-        """Up to MOST suggestions, one of each of the newest documents first. Takes seconds."""
+        """Up to MAX_SUGGESTIONS suggestions, first one of each of the newest documents. Takes seconds."""
         llm, chosen = self._llm(), list[Candidate]()
         ready = "SELECT id FROM files WHERE stage = ? AND passages > 0 ORDER BY added DESC, id LIMIT ?"
         with self._database.snapshot() as db:
-            newest = [row["id"] for row in db.execute(ready, (Stage.READY.value, MOST)).fetchall()]
+            newest = [row["id"] for row in db.execute(ready, (Stage.READY.value, MAX_SUGGESTIONS)).fetchall()]
         by_document = [self._of_document(document, llm) for document in newest]
-        for _ in range(MOST):
+        for _ in range(MAX_SUGGESTIONS):
             for candidates in by_document:
-                fresh = (one for one in candidates if one.question not in (other.question for other in chosen))
-                if len(chosen) < MOST and (candidate := next(fresh, None)):
+                new = (candidate for candidate in candidates if candidate.question not in {other.question for other in chosen})
+                if len(chosen) < MAX_SUGGESTIONS and (candidate := next(new, None)):
                     chosen.append(candidate)
         return chosen
 
     def _of_document(self, document: str, llm: LLM) -> Iterator[Candidate]:
         """Those that retrieve their own document, the best first; then its summary."""
         names = {each.id_: str(each.name) for each in self._store.documents()}
-        tried: Iterator[Candidate] = (one for one in of_the_sample(self._store) if one.document_id == document)
+        tried: Iterator[Candidate] = (one for one in sample_candidates(self._store) if one.document_id == document)
         if not llm.metadata.is_extractive:
             tried = chain(tried, self._by_model(llm, document))
         tried = chain(tried, (Candidate(question, document) for question in candidates(self._store, document)))
-        yield from (one for one in islice(tried, TRIED) if self._is_answered(one, llm))
-        text = "\n".join(node.text for node in _passages(self._store, document, FOR_MODEL))
-        if _WORD.search(text) and (wish := summary_wish(names.pop(document, ""), names.values(), language_of(text))):
+        yield from (one for one in islice(tried, MAX_TRIED) if self._is_answered(one, llm))
+        text = "\n".join(node.text for node in _passages(self._store, document, MODEL_PASSAGES))
+        if llm.metadata.is_extractive and is_table(text):
+            return
+        if _WORD.search(text) and (wish := summary_request(names.pop(document, ""), names.values(), language_of(text))):
             yield Candidate(wish, document)
 
     def _by_model(self, llm: LLM, document: str) -> Iterator[Candidate]:
@@ -215,44 +220,51 @@ class Suggestions:
         from ragcore.prompts.wording import QUESTIONS
 
         prompt = self._wording().get(QUESTIONS.name, QUESTIONS)
-        passage = max(_passages(self._store, document, FOR_MODEL), key=lambda node: len(node.text))
-        call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(BY_MODEL)})
+        passage = max(_passages(self._store, document, MODEL_PASSAGES), key=lambda node: len(node.text))
+        call = LLMCall(prompt, {"context_str": (Passage(passage.text),), "num_questions": str(MODEL_QUESTIONS)})
         try:
             with in_background():
                 reply = llm.generate(call).text
         except LLMError as error:
             logger.info("no suggestions from the model: %s", error)  # the rules need no model
             return
-        yield from (Candidate(line, document) for line in listed(reply) if line.endswith(("?", "？", "؟")))
+        yield from (Candidate(line, document) for line in parse_list(reply) if line.endswith(("?", "？", "؟")))
 
     def _is_answered(self, candidate: Candidate, llm: LLM) -> bool:
         """Whether it is short, retrieves its own document, and, without a model, has an answer there."""
         from ragcore.response_synthesizers.synthesizer import get_response_synthesizer
 
-        if len(candidate.question) > LONGEST:
+        if len(candidate.question) > MAX_CHARS:
             return False
-        hits = self._retriever(NEAR).retrieve(candidate.question)
+        hits = self._retriever(MAX_RANK).retrieve(candidate.question)
         if not llm.metadata.is_extractive or not is_near(candidate, hits):
             return is_near(candidate, hits)
         return not is_refusal(str(get_response_synthesizer(llm, "compact").synthesize(candidate.question, hits)))
 
 
-def summary_wish(name: str, others: Collection[str], language: str) -> str:
-    """Asks for a summary of the document of this name, without its ending if the name is unambiguous among
-    the `others`; "" if it is ambiguous even with its ending. `language`: as `language_of` gives it.
+def is_table(text: str) -> bool:
+    """Whether most of the text is rows of tables, of which no sentence can be quoted as a summary."""
+    quotes = quotes_in(text, number=1)
+    in_rows = sum(len(quote.text) for quote in quotes if quote.bullet == "|" or quote.is_row)
+    return 2 * in_rows > sum(len(quote.text) for quote in quotes)
 
-    >>> summary_wish("Lease.pdf", ["Letter.pdf"], "en")
+
+def summary_request(name: str, others: Collection[str], language: str) -> str:
+    """A request for a summary of the document with this name, without its suffix if that is unambiguous among the `others`.
+    "" if the name is ambiguous even with its suffix. `language`: one of `language_of`.
+
+    >>> summary_request("Lease.pdf", ["Letter.pdf"], "en")
     'Summarise Lease'
     """
     for form in (PurePath(name).stem, name):
         wish = _SUMMARIES[language].format(form)
-        if len(wish) <= LONGEST and name not in others and quoted_names(wish, [name, *others]) == {name}:
+        if len(wish) <= MAX_CHARS and name not in others and quoted_names(wish, [name, *others]) == {name}:
             return wish
     return ""
 
 
-def of_the_sample(store: Store) -> Iterator[Candidate]:
-    """The questions about the sample, for each of their documents, if all of these are there."""
+def sample_candidates(store: Store) -> Iterator[Candidate]:
+    """The questions about the sample whose documents are all in the library, once for each document."""
     if not SAMPLE_QUESTIONS.exists():
         return
     ids = {str(document.name): document.id_ for document in store.documents() if document.passages}
@@ -263,30 +275,30 @@ def of_the_sample(store: Store) -> Iterator[Candidate]:
 
 
 def candidates(store: Store, document_id: str) -> list[str]:
-    """Questions that are clear without the document, those with its commonest words first."""
-    nodes = _passages(store, document_id, PASSAGES)
+    """Questions that are clear without the document. Those with its most frequent words come first."""
+    nodes = _passages(store, document_id, MAX_PASSAGES)
     text = " ".join(" ".join(node.text for node in nodes).split())
-    by_passage = (islice(questions_of_sentences(node.text, text), OF_A_PASSAGE) for node in nodes)
+    by_passage = (islice(questions_of_sentences(node.text, text), MAX_PER_PASSAGE) for node in nodes)
     questions = dict.fromkeys(map(_without_heading, chain.from_iterable(by_passage)))
     return sorted((each for each in questions if _is_clear(each, text)), key=lambda each: -_mean_count(each, text))
 
 
 def _without_heading(question: str) -> str:
-    match = None if _ASKS.match(question) else _ASKED.search(question)
+    match = None if _ASKS.match(question) else _QUESTION_AFTER_HEADING.search(question)
     return match.group() if match else question
 
 
 def _is_clear(question: str, text: str) -> bool:
     """Whether it is understood without the text: it names its subject, or asks about any such thing."""
-    if len(question) > LONGEST or _ODD.search(question) or leans_on_context(question):
+    if len(question) > MAX_CHARS or _ODD.search(question) or depends_on_context(question):
         return False
     if _WHAT.search(question) and not _WHAT_FOR.search(question):  # a definition, which people seldom ask for
         return _PARTICULAR.search(question) is not None
     if question in text:
         return True
-    named = any(not one["one"] or text.count(one["one"]) >= OFTEN for one in _NAME.finditer(question))
-    plain = _ANY.search(question) or len(content_words(question)) > OF_NO_NAME
-    return named or bool(plain and _mean_count(question, text) >= OFTEN)
+    named = any(not one["one"] or text.count(one["one"]) >= MIN_OCCURRENCES for one in _NAME.finditer(question))
+    plain = _ANY.search(question) or len(content_words(question)) > MAX_VAGUE_WORDS
+    return named or bool(plain and _mean_count(question, text) >= MIN_OCCURRENCES)
 
 
 def _mean_count(question: str, text: str) -> float:
@@ -297,7 +309,7 @@ def _mean_count(question: str, text: str) -> float:
 
 def is_near(candidate: Candidate, hits: Sequence[NodeWithScore]) -> bool:
     """Whether a passage of the question's own document is among the first NEAR."""
-    return any(hit.node.ref_doc_id == candidate.document_id for hit in hits[:NEAR])
+    return any(hit.node.ref_doc_id == candidate.document_id for hit in hits[:MAX_RANK])
 
 
 def _passages(store: Store, document_id: str, most: int) -> list[TextNode]:
@@ -305,7 +317,7 @@ def _passages(store: Store, document_id: str, most: int) -> list[TextNode]:
 
 
 def spread(values: Sequence[T], most: int) -> list[T]:
-    """At most so many values, evenly spread, with the first."""
+    """At most `most` values at equal distances, beginning with the first."""
     if len(values) <= most:
         return list(values)
     return [values[number * len(values) // most] for number in range(most)]

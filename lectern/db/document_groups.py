@@ -23,8 +23,8 @@ _INSERT = "INSERT INTO document_groups (file_id, label) SELECT id, ? FROM files 
 class DocumentGroups(Tables):
     """A deleted document leaves its groups, and a group without documents does not exist."""
 
-    def put(self, file_id: str, labels: Iterable[str]) -> None:
-        """Set the groups of a document. A deleted document does not change."""
+    def replace(self, file_id: str, labels: Iterable[str]) -> None:
+        """Sets the groups of a document. Does nothing for a deleted document."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM document_groups WHERE file_id = ?", (file_id,))
             for label in filter(None, map(_normalize, labels)):
@@ -42,7 +42,7 @@ class DocumentGroups(Tables):
         return {label: groups[label] for label in sorted(groups, key=str.casefold)}
 
     def dump(self) -> Iterator[dict[str, str]]:
-        """Each document in each of its groups, as plain values for `restore`."""
+        """All pairs of a document and a group, as plain values for `restore`."""
         for row in self._read("SELECT file_id, label FROM document_groups ORDER BY label, file_id"):
             yield {"file_id": row["file_id"], "label": row["label"]}
 

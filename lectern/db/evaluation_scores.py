@@ -12,21 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragcore.errors import Problem
-from ragcore.evaluation.answer_match import holds
+from ragcore.evaluation.answer_match import contains_answer
 from ragcore.evaluation.metrics import MRR, NDCG, HitRate
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.text.keywords import content_words, words
 
-FINDING = ("hit_rate", "mrr", "ndcg")
-ANSWERING = ("answered", "recall", "faithfulness", "relevancy")
-METRICS = (*FINDING, *ANSWERING)
+RETRIEVAL_METRICS = ("hit_rate", "mrr", "ndcg")
+ANSWER_METRICS = ("answered", "recall", "faithfulness", "relevancy")
+METRICS = (*RETRIEVAL_METRICS, *ANSWER_METRICS)
 
 _METRICS = (HitRate(), MRR(), NDCG())
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A retrieved passage, with the labels of all its pages. `right`: it is expected."""
+class RetrievedPassage:
+    """A retrieved passage, with the labels of all its pages. `right`: it is one of the expected passages."""
 
     document: str
     start: int
@@ -47,17 +47,17 @@ class Result:
     question: Question
     scores: Mapping[str, float]
     seconds: float
-    found: tuple[Found, ...] = ()
+    passages: tuple[RetrievedPassage, ...] = ()
     answer: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict)
     problem: Problem | None = None
 
 
-def finding_scores(question: Question, passages: Sequence[Found]) -> tuple[dict[str, float], tuple[bool, ...]]:
-    """The scores of FINDING, and which of the passages, best first, are right. No scores if the question expects nothing."""
-    if not question.findable:
+def retrieval_scores(question: Question, passages: Sequence[RetrievedPassage]) -> tuple[dict[str, float], tuple[bool, ...]]:
+    """The scores of RETRIEVAL_METRICS, and whether each passage, best first, is right. No scores if nothing is expected."""
+    if not question.is_scorable:
         return {}, tuple(False for _ in passages)
-    expected = list(range(len(question.wanted) or 1))
+    expected = list(range(len(question.expected) or 1))
     free = list(expected)
     retrieved: list[int] = []
     for place, passage in enumerate(passages):
@@ -80,14 +80,14 @@ def answer_recall(answers: Sequence[str], answer: str) -> float | None:
     return max(shares, default=None)
 
 
-def _match(question: Question, passage: Found) -> list[int]:
+def _match(question: Question, passage: RetrievedPassage) -> list[int]:
     """The numbers of the expected passages that it matches; 0 for a passage with the answer to a question without documents."""
-    if not question.wanted:
-        return [0] if holds(passage.text, question.answers) else []
-    return [number for number, expected in enumerate(question.wanted) if _is(expected, passage)]
+    if not question.expected:
+        return [0] if contains_answer(passage.text, question.answers) else []
+    return [number for number, expected in enumerate(question.expected) if _is_expected(expected, passage)]
 
 
-def _is(expected: Wanted, passage: Found) -> bool:
+def _is_expected(expected: ExpectedSource, passage: RetrievedPassage) -> bool:
     if expected.document.casefold() != passage.document.casefold():
         return False
     if expected.start is not None and expected.end is not None:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from lectern.db.evaluation_scores import Found, Result
+from lectern.db.evaluation_scores import Result, RetrievedPassage
 from lectern.db.tables import Tables
 from lectern.schema import Ask
 from ragcore.errors import InputError, Problem
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.schema import new_id
 from ragcore.sql.base import Connection, writable
 
@@ -93,7 +93,7 @@ class QuestionSet:
     created: float
     state: State
     size: int  # number of questions
-    wanted: int  # number of questions to write
+    target_size: int  # number of questions to write
     problem: Problem | None = None
 
 
@@ -165,7 +165,7 @@ class Evaluations(Tables):
             last = db.execute(query, (set_id,)).fetchone()["last"]
             db.executemany(
                 _INSERT["set_questions"],
-                [[one.id, set_id, last + number, _dump_question(one)] for number, one in enumerate(questions, 1)],
+                [[one.id, set_id, last + number, _json(_question_fields(one))] for number, one in enumerate(questions, 1)],
             )
         return True
 
@@ -187,7 +187,7 @@ class Evaluations(Tables):
     def replace_question(self, question_id: str, question: Question) -> None:
         """Replace a question by one with another id, which old results do not have."""
         change = "UPDATE set_questions SET id = ?, body = ? WHERE id = ?"
-        self._change(change, question.id, _dump_question(question), question_id)
+        self._change(change, question.id, _json(_question_fields(question)), question_id)
 
     def remove_question(self, question_id: str) -> None:
         self._change("DELETE FROM set_questions WHERE id = ?", question_id)
@@ -252,7 +252,7 @@ class Evaluations(Tables):
                 self._sign(db, "question_sets", id_)
                 self._sign(db, "eval_runs", id_)
 
-    def left(self, run_id: str) -> list[Question]:
+    def unmeasured(self, run_id: str) -> list[Question]:
         """The questions of a run's set without a result."""
         rows = self._read(
             "SELECT q.id, q.body FROM set_questions q JOIN eval_runs r ON r.set_id = q.set_id WHERE r.id = ?"
@@ -264,8 +264,9 @@ class Evaluations(Tables):
     def add_result(self, run_id: str, result: Result) -> bool:
         """Add a result, and sign the run; False if it was stopped or deleted."""
         detail = {
-            "question": asdict(result.question), "found": [asdict(one) for one in result.found], "answer": result.answer,
-            "reasons": dict(result.reasons), "problem": asdict(result.problem) if result.problem else None,
+            "question": {**_question_fields(result.question), "id": result.question.id},
+            "found": [asdict(one) for one in result.passages], "answer": result.answer, "reasons": dict(result.reasons),
+            "problem": asdict(result.problem) if result.problem else None,
         }  # fmt: skip
         with self._database.transaction() as db:
             if not self._sign(db, "eval_runs", run_id):
@@ -346,8 +347,8 @@ def _json(value: object) -> str:
     return writable(json.dumps(value, ensure_ascii=False))
 
 
-def _dump_question(question: Question) -> str:
-    return _json({"text": question.text, "answers": question.answers, "wanted": [asdict(one) for one in question.wanted]})
+def _question_fields(question: Question) -> dict[str, Any]:
+    return {"text": question.text, "answers": question.answers, "wanted": [asdict(one) for one in question.expected]}
 
 
 def _question(row: Any) -> Question:
@@ -355,7 +356,7 @@ def _question(row: Any) -> Question:
 
 
 def _parse_question(value: Mapping[str, Any]) -> Question:
-    expected = tuple(Wanted(**{**one, "pages": tuple(one["pages"])}) for one in value["wanted"])
+    expected = tuple(ExpectedSource(**{**one, "pages": tuple(one["pages"])}) for one in value["wanted"])
     return Question(value["text"], tuple(value["answers"]), expected, value["id"])
 
 
@@ -369,7 +370,7 @@ def _result(row: Any) -> Result:
         _parse_question(detail["question"]),
         json.loads(row["scores"]),
         row["seconds"],
-        tuple(Found(**{**one, "pages": tuple(one["pages"])}) for one in detail["found"]),
+        tuple(RetrievedPassage(**{**one, "pages": tuple(one["pages"])}) for one in detail["found"]),
         detail["answer"],
         detail["reasons"],
         Problem(**detail["problem"]) if detail["problem"] else None,

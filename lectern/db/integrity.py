@@ -1,5 +1,5 @@
-"""Checks a library's SQLite database once, in the background. Otherwise a damaged page might not be read for months, and all
-copies until then would have the damage."""
+"""Checks a library's SQLite database once, in the background. Without this, a damaged page might not be read for months, and
+all copies until then would have the damage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcore.sql.sqlite import SQLiteDatabase
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 60.0  # Maximum time for a very large database.
-LOOK_STEPS = 100_000  # of SQLite's virtual machine between two checks of the clock
+CLOCK_STEPS = 100_000  # of SQLite's virtual machine between two checks of the clock
 
 
 class IntegrityCheck:
@@ -29,9 +29,9 @@ class IntegrityCheck:
         self.problem: StoreError | None = None
 
     def start(self) -> None:
-        """Check in a thread of its own, unless that was done."""
+        """Starts the check in a thread, once."""
         if self._thread is None and isinstance(self._database, SQLiteDatabase):
-            self._thread = threading.Thread(target=self._look, args=(self._database,), name="check-database", daemon=True)
+            self._thread = threading.Thread(target=self._check, args=(self._database,), name="check-database", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -44,7 +44,7 @@ class IntegrityCheck:
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def _look(self, database: SQLiteDatabase) -> None:
+    def _check(self, database: SQLiteDatabase) -> None:
         try:
             damage = find_damage(database, CHECK_SECONDS, self._stopped.is_set)
         except StoreError as error:
@@ -67,7 +67,7 @@ def find_damage(database: SQLiteDatabase, seconds: float, stopped: Callable[[], 
     """The first message of `PRAGMA quick_check`; "" without damage, after so many seconds, or if it is stopped. StoreError."""
     end = time.monotonic() + seconds
     with database.snapshot() as connection:
-        connection.set_progress_handler(lambda: time.monotonic() > end or stopped(), LOOK_STEPS)
+        connection.set_progress_handler(lambda: time.monotonic() > end or stopped(), CLOCK_STEPS)
         try:
             message = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         except sqlite3.OperationalError as error:

@@ -30,7 +30,7 @@ from ragcore.prompts.wording import (
 from ragcore.schema import ChatMessage
 from ragcore.sql.base import writable
 
-LONGEST = 20_000  # characters of a message
+MESSAGE_CHARS = 20_000  # characters of a message
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS prompt_versions (
@@ -100,8 +100,10 @@ def check(name: str, texts: Sequence[str]) -> None:
             "was saved; your text is still here."
         )
         raise WordingError(" ".join(wrong), hint, unknown, missing)
-    if long := next((text for text in texts if len(text) > LONGEST), None):
-        raise WordingError(f"A message has {len(long):,} characters; the limit is {LONGEST:,}.", "Shorten it and save again.")
+    if long := next((text for text in texts if len(text) > MESSAGE_CHARS), None):
+        raise WordingError(
+            f"A message has {len(long):,} characters; the limit is {MESSAGE_CHARS:,}.", "Shorten it and save again."
+        )
 
 
 def fits(version: PromptVersion) -> bool:
@@ -123,7 +125,7 @@ class PromptVersions(Tables):
         versions = [_version(row) for row in rows if row["name"] in EDITABLE]
         return {version.name: _prompt(version) for version in versions if fits(version)}
 
-    def used(self, name: str) -> PromptVersion:
+    def in_use(self, name: str) -> PromptVersion:
         """The version that the next answer uses."""
         return self.history(name)[0]
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lectern.db.evaluation_scores import Found, Result, answer_recall, finding_scores
+from lectern.db.evaluation_scores import Result, RetrievedPassage, answer_recall, retrieval_scores
 from lectern.db.evaluations import EvalRun, QuestionSet, Setting
 from lectern.library import Library
 from lectern.schema import Ask, Source, build_sources
 from ragcore.errors import InputError, Problem, RagError
 from ragcore.evaluation.judges import FaithfulnessEvaluator, RelevancyEvaluator
-from ragcore.evaluation.question_generation import asked_by_model, asked_by_rule
+from ragcore.evaluation.question_generation import generate_questions, generate_questions_by_rule
 from ragcore.evaluation.question_sets import Question
 from ragcore.prompts.wording import FAITHFULNESS, QUESTIONS, RELEVANCY
 from ragcore.schema import Outcome, TextNode
@@ -27,10 +27,10 @@ from ragcore.schema import Outcome, TextNode
 logger = logging.getLogger(__name__)
 
 SIGN_SECONDS = 3.0
-FAILURES = 3  # A run ends after so many failed questions in a row.
-TEXT_CHARS = 700  # Maximum length of a passage in a stored result.
-LEAST_CHARS = 120  # Minimum length of a passage for a question.
-PASSES = 4  # passages for each question of a new set, because not every passage gives one
+MAX_FAILURES = 3  # consecutive ones, after which a run ends
+TEXT_CHARS = 700  # of a passage in a stored result
+MIN_CHARS = 120  # of a passage for a question
+PASSAGES_PER_QUESTION = 4  # of a new set, because not every passage gives a question
 
 
 class EvaluationJobs:
@@ -143,9 +143,9 @@ class EvaluationJobs:
 
     def _write_questions(self, question_set: QuestionSet) -> None:
         llm = self._library.llm()
-        nodes = _sample_passages(self._library, question_set.wanted * PASSES)
+        nodes = _sample_passages(self._library, question_set.target_size * PASSAGES_PER_QUESTION)
         wording = self._library.prompts.current().get(QUESTIONS.name, QUESTIONS)
-        questions = asked_by_rule(nodes) if llm.metadata.is_extractive else asked_by_model(nodes, llm, wording)
+        questions = generate_questions_by_rule(nodes) if llm.metadata.is_extractive else generate_questions(nodes, llm, wording)
         texts: set[str] = set()
         for question in questions:
             if question.text.casefold() in texts:
@@ -153,7 +153,7 @@ class EvaluationJobs:
             texts.add(question.text.casefold())
             if not self._evaluations.add_questions(question_set.id, [question]):
                 return
-            if len(texts) == question_set.wanted:
+            if len(texts) == question_set.target_size:
                 break
         if not texts:
             raise InputError("No questions could be made from these documents.", hint="Upload questions of your own.")
@@ -163,10 +163,10 @@ class EvaluationJobs:
         if not self._evaluations.take_up(run.id):
             return
         failed = 0
-        for question in self._evaluations.left(run.id):
+        for question in self._evaluations.unmeasured(run.id):
             result = measure(self._library, question, run.ask, answering=run.answering)
             failed = failed + 1 if result.problem else 0
-            if failed >= FAILURES and result.problem:
+            if failed >= MAX_FAILURES and result.problem:
                 self._evaluations.end_run(run.id, "failed", result.problem)
                 return
             if not self._evaluations.add_result(run.id, result):
@@ -202,8 +202,8 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
     began = time.perf_counter()
     try:
         trial = try_question(library, question.text, ask, answering=answering)
-        passages = found_for(library, question, trial.sources)
-        scores, right = finding_scores(question, passages)
+        passages = retrieved_passages(library, question, trial.sources)
+        scores, right = retrieval_scores(question, passages)
         reasons: dict[str, str] = {}
         if trial.answer:
             verdicts, reasons = _judge(library, replace(ask, question=question.text), trial.answer, trial.sources)
@@ -217,9 +217,9 @@ def measure(library: Library, question: Question, ask: Ask, *, answering: bool) 
     return Result(question, scores, trial.seconds, marked, trial.answer, reasons)
 
 
-def found_for(library: Library, question: Question, sources: Sequence[Source]) -> list[Found]:
+def retrieved_passages(library: Library, question: Question, sources: Sequence[Source]) -> list[RetrievedPassage]:
     """The passages to score, with all their pages if the question expects pages."""
-    with_pages = any(one.pages for one in question.wanted)
+    with_pages = any(one.pages for one in question.expected)
     passages = []
     for source in sources:
         pages = library.store.document(source.file_id).pages if with_pages else ()
@@ -227,7 +227,7 @@ def found_for(library: Library, question: Question, sources: Sequence[Source]) -
         if not labels and source.page_label:
             labels = (source.page_label,)
         text = source.text[:TEXT_CHARS]
-        passages.append(Found(source.file_name, source.start, source.end, text, labels, source.score))
+        passages.append(RetrievedPassage(source.file_name, source.start, source.end, text, labels, source.score))
     return passages
 
 
@@ -253,6 +253,6 @@ def _sample_passages(library: Library, number: int) -> Iterator[TextNode]:
     while any(queues) and count < number:
         turn = [ids.pop() for ids in queues if ids]
         for node in library.store.nodes(turn):
-            if len(node.text) >= LEAST_CHARS:
+            if len(node.text) >= MIN_CHARS:
                 count += 1
                 yield node

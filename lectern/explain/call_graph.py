@@ -73,7 +73,7 @@ class Step:
     text: str = ""
     result: str = ""
     milliseconds: float = 0.0
-    found: int | None = None
+    passages: int | None = None  # their number, after a retrieval or a postprocessor
     call: int | None = None
     group: str = ""
     error: str = ""
@@ -99,21 +99,21 @@ def build_call_graph(trace: Span) -> CallGraph:
     by_span = _calls_by_span(trace)
     calls = tuple(by_span.values())
     steps = tuple(_steps(trace, by_span, ""))
-    mode = next((str(span.facts["mode"]) for span in trace.named("synthesize") if "mode" in span.facts), "")
+    mode = next((str(span.facts["mode"]) for span in trace.spans("synthesize") if "mode" in span.facts), "")
     chat_mode = str(trace.facts.get("mode", "")) if trace.name in ("chat", "agent") else ""
     shape = _shape(trace, mode) if calls else "none"
     return CallGraph(shape, mode, chat_mode, steps, _with_changes(calls) if shape == "strip" else calls, trace.seconds)
 
 
 def _shape(trace: Span, mode: str) -> Shape:
-    if trace.named("step"):
+    if trace.spans("step"):
         return "rounds"
-    return "documents" if trace.named("document") else _SHAPES.get(mode, "single")
+    return "documents" if trace.spans("document") else _SHAPES.get(mode, "single")
 
 
 def _calls_by_span(trace: Span) -> dict[int, Call]:
     """The calls of a trace in order, by the id of their span."""
-    calls = {id(span): _call(span, number, trace.started) for number, span in enumerate(trace.named("llm"), 1)}
+    calls = {id(span): _call(span, number, trace.started) for number, span in enumerate(trace.spans("llm"), 1)}
     for parent in trace.walk():
         if parent.name == "synthesize":
             _connect_calls(parent, calls)

@@ -1,11 +1,11 @@
-"""A survey of all passages of a library: their numbers of tokens, and a map of their vectors.
+"""A map of the vectors of all passages of a library, and the numbers of their tokens.
 
-A separate process makes it, so that nobody waits for it,
+A separate process computes it, so that nobody waits for it:
 
     python -m lectern.explain.embedding_map FOLDER
 
 for the library in that folder, or on the server in LECTERN_DATABASE. It is stored in `maps/` of the folder.
-New passages are placed among those of the last survey; if there are many, a new map is computed.
+A few new passages are placed among those of the last map; for many, a new map is computed.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from lectern.library import Library
     from ragcore.schema import Vectors
 
-SAME = 0.8  # least share of passages with a place in the last map, from which the others are placed among them
-CHARACTERS = 4.2  # in a token, before any was counted
+MIN_KNOWN_SHARE = 0.8  # of passages with a point in the last map. Below it, a new map is computed.
+CHARACTERS_PER_TOKEN = 4.2  # estimate before any document is counted
 END_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
-class Survey:
-    """`version`: of the documents; `made`: in seconds since the epoch. For each passage its id, its point (n,
-    2), from -1 to 1, and the index of its document in `documents`, (id, name)."""
+class EmbeddingMap:
+    """`ids`, `points` (n, 2) from -1 to 1, and `document_numbers` have a row for each passage. A document number is an index
+    into `documents`, which are pairs of id and name."""
 
-    version: str
-    made: float
-    tokens: dict[str, int]  # by _document_version
+    version: str  # see version_of
+    created: float  # in seconds since the epoch
+    tokens: dict[str, int]  # of each document, by _document_version
     ids: Sequence[str]
     points: Vectors
-    owners: np.ndarray[tuple[int], np.dtype[np.uint32]]
+    document_numbers: np.ndarray[tuple[int], np.dtype[np.uint32]]
     documents: tuple[tuple[str, str], ...]
 
     @cached_property
     def rows(self) -> dict[str, int]:
-        """By the id of each passage."""
+        """The row of each passage, by its id."""
         return {id_: row for row, id_ in enumerate(self.ids)}
 
 
@@ -72,29 +72,29 @@ def _document_version(document: StoredDocument) -> str:
     return f"{document.id_} {document.hash} {document.passages}"
 
 
-def survey(store: Store, before: Survey | None, on_progress: Callable[[float], None]) -> Survey:
-    """Makes a survey of all passages. `on_progress` gets the share that is done, 0 to 1."""
+def compute_map(store: Store, before: EmbeddingMap | None, on_progress: Callable[[float], None]) -> EmbeddingMap:
+    """`before` is the last map. `on_progress` gets the finished share, 0 to 1."""
     documents = store.documents()
     stored = store.candidates()
     row_of = {id_: row for row, id_ in enumerate(stored.ids)}
-    owners = np.zeros(len(stored.ids), np.uint32)
+    document_numbers = np.zeros(len(stored.ids), np.uint32)
     tokens = {}
     for number, document in enumerate(documents):
         for id_ in store.passage_ids(document.id_):
             if id_ in row_of:
-                owners[row_of[id_]] = number
+                document_numbers[row_of[id_]] = number
         version = _document_version(document)
         known = before.tokens.get(version) if before else None
         tokens[version] = sum(count_tokens(node.text) for node in store.passages(document.id_)) if known is None else known
         on_progress(0.5 * (number + 1) / len(documents))
     points = _compute_points(stored.ids, stored.rows, before)
     names = tuple((document.id_, document.name) for document in documents)
-    return Survey(version_of(documents), time.time(), tokens, stored.ids, points, owners, names)
+    return EmbeddingMap(version_of(documents), time.time(), tokens, stored.ids, points, document_numbers, names)
 
 
-def _compute_points(ids: Sequence[str], vectors: Vectors, before: Survey | None) -> Vectors:
+def _compute_points(ids: Sequence[str], vectors: Vectors, before: EmbeddingMap | None) -> Vectors:
     rows = np.array([before.rows.get(id_, -1) for id_ in ids] if before else [], np.int64)
-    if before is None or not len(ids) or (rows >= 0).mean() < SAME:
+    if before is None or not len(ids) or (rows >= 0).mean() < MIN_KNOWN_SHARE:
         return project(vectors)
     points = np.empty((len(ids), 2), np.float32)
     old, new = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
@@ -104,41 +104,45 @@ def _compute_points(ids: Sequence[str], vectors: Vectors, before: Survey | None)
     return points
 
 
-def write(new: Survey, path: Path) -> None:
+def write(new: EmbeddingMap, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f"{path.stem}.{os.getpid()}.part")
-    about = {"version": new.version, "made": new.made, "tokens": new.tokens, "documents": new.documents}
+    about = {"version": new.version, "made": new.created, "tokens": new.tokens, "documents": new.documents}
     with draft.open("wb") as file:
-        np.savez(file, about=np.array(json.dumps(about)), ids=np.array(new.ids, "S"), points=new.points, owners=new.owners)
+        np.savez(
+            file, about=np.array(json.dumps(about)), ids=np.array(new.ids, "S"), points=new.points, owners=new.document_numbers
+        )
     draft.replace(path)
 
 
-def read(path: Path) -> Survey | None:
+def read(path: Path) -> EmbeddingMap | None:
     """None if there is none, or if it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             ids = [id_.decode() for id_ in file["ids"].tolist()]
             documents = tuple((id_, name) for id_, name in about["documents"])
-            return Survey(about["version"], about["made"], about["tokens"], ids, file["points"], file["owners"], documents)
+            return EmbeddingMap(
+                about["version"], about["made"], about["tokens"], ids, file["points"], file["owners"], documents
+            )
     except (OSError, ValueError, KeyError, EOFError):
         return None
 
 
-class Surveys:
-    """The surveys of a library, shared by all sessions of this process."""
+class EmbeddingMaps:
+    """The maps of a library, shared by all sessions of this process."""
 
     def __init__(self, library: Library, where: Path | str) -> None:
         self._library = library
         self._where = where
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._read: tuple[Path, int, Survey | None] | None = None
+        self._read: tuple[Path, int, EmbeddingMap | None] | None = None
         self._share = 0.0
         self.problem: Problem | None = None  # of the last one
 
-    def latest(self) -> Survey | None:
-        """The one of the current index, of any time."""
+    def latest(self) -> EmbeddingMap | None:
+        """The map of the current index. It may be older than the documents."""
         path = _path(self._library.folder, self._library.store.versions.current().name)
         try:
             changed = path.stat().st_mtime_ns
@@ -149,31 +153,35 @@ class Surveys:
                 self._read = (path, changed, read(path))
             return self._read[2]
 
-    def is_of_now(self, latest: Survey) -> bool:
+    def is_current(self, latest: EmbeddingMap) -> bool:
         return latest.version == version_of(self._library.store.documents())
 
     def tokens(self) -> tuple[int, bool]:
-        """The tokens of all passages, and whether they were counted, and not estimated to three digits."""
+        """The number of tokens in all passages, and whether it is exact. An estimate has three digits."""
         latest = self.latest()
         counted = latest.tokens if latest else {}
-        known = seen = unseen = 0
+        tokens_counted = characters_counted = characters_left = 0
         for document in self._library.store.documents():
             tokens = counted.get(_document_version(document))
-            known += tokens or 0
-            seen += document.characters if tokens is not None else 0
-            unseen += document.characters if tokens is None else 0
-        if not unseen:
-            return known, True
-        guess = known + unseen / (seen / known if known else CHARACTERS)
+            if tokens is None:
+                characters_left += document.characters
+            else:
+                tokens_counted += tokens
+                characters_counted += document.characters
+        if not characters_left:
+            return tokens_counted, True
+        guess = tokens_counted + characters_left / (
+            characters_counted / tokens_counted if tokens_counted else CHARACTERS_PER_TOKEN
+        )
         return int(round(guess, 2 - math.floor(math.log10(max(guess, 1))))), False
 
     @property
     def share(self) -> float | None:
-        """The share of the new survey that is done, 0 to 1; None if there is no new one."""
+        """The finished share of the map in progress, 0 to 1; None if there is none."""
         return self._share if self._process is not None else None
 
     def start(self) -> None:
-        """Begins a new survey, unless one is running."""
+        """Starts to compute a new map, unless one is in progress."""
         with self._lock:
             if self._process is not None:
                 return
@@ -186,7 +194,7 @@ class Surveys:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            threading.Thread(target=self._follow, args=(self._process,), name="survey", daemon=True).start()
+            threading.Thread(target=self._follow, args=(self._process,), name="embedding-map", daemon=True).start()
 
     def end(self) -> None:
         process = self._process
@@ -224,7 +232,7 @@ def main() -> None:
     try:
         index = parts.store.versions.current().name
         path = _path(folder, index)
-        write(survey(parts.store, read(path), _print_progress), path)
+        write(compute_map(parts.store, read(path), _print_progress), path)
         for other in path.parent.glob("*.npz"):
             if other != path:
                 other.unlink(missing_ok=True)

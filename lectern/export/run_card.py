@@ -32,14 +32,14 @@ _STYLE = Path(__file__).with_suffix(".css")
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The language of a card. `say` translates texts of the card, `said` finished texts of the library, such as a problem.
+    """The language of a card. `say` translates texts of the card, `translate` texts of the library, such as a problem.
 
     `ways`, `readings` and `prompts`: the names on the screens, by name in code.
     """
 
     language: str = "en"
     say: Callable[[str], str] = str
-    said: Callable[[str], str] = str
+    translate: Callable[[str], str] = str
     ways: Mapping[str, str] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def _question(library: Library, message: Message) -> str:
 
 
 def _answer(at: int, run: _Run) -> str:
-    message, facts, say, translate = run.message, run.message.facts, run.voice.say, run.voice.said
+    message, facts, say, translate = run.message, run.message.facts, run.voice.say, run.voice.translate
     states = {"stopped": say("stopped"), "failed": say("failed"), "interrupted": say("interrupted")}
     about: list[str] = [states.get(message.state, "")]
     if facts is not None:
@@ -119,7 +119,7 @@ def _tokens(run: _Run, read: int, written: int) -> str:
 
 def _answer_text(at: int, run: _Run) -> str:
     """The answer with links to its passages, or a table with the answers for each document."""
-    message, translate = run.message, run.voice.said
+    message, translate = run.message, run.voice.translate
     numbers = {source.number for source in message.sources}
 
     def link(number: int) -> str:
@@ -159,7 +159,7 @@ def _settings(run: _Run) -> list[tuple[str, str]]:
     fields = _flatten(asdict(run.message.ask or Ask(run.question)))
     names = _field_names(run.voice.say)
     rows = [(names.get(name, name), _value(name, value, run.voice)) for name, value in fields if name != "question"]
-    calls = run.trace.named("llm") if run.trace is not None else []
+    calls = run.trace.spans("llm") if run.trace is not None else []
     models = dict.fromkeys(f"{call.facts.get('model', '')} ({call.facts.get('provider', '')})" for call in calls)
     return [*((name, value) for name, value in rows if value), *((names["model"], model) for model in models)]
 
@@ -220,7 +220,7 @@ def _passage(at: int, source: Source, say: Callable[[str], str]) -> str:
 
 
 def _calls(run: _Run) -> str:
-    calls = run.trace.named("llm") if run.trace is not None else []
+    calls = run.trace.spans("llm") if run.trace is not None else []
     details = "".join(_call(run, number, call) for number, call in enumerate(calls, 1))
     return _box(run, details or _quiet(run.voice.say("No calls were recorded.")))
 

@@ -27,7 +27,7 @@ from lectern.schema import AnswerFacts, Ask, Conversation, Message, Source
 from ragcore.errors import InputError, Problem
 from ragcore.text.citations import rewrite_citations
 
-FORM = 1  # of the JSON
+FORMAT_VERSION = 1  # of the JSON
 NAME_CHARS = 80
 
 
@@ -70,7 +70,9 @@ def as_json(transcript: Transcript, labels: Labels | None = None) -> str:
         for message in transcript.messages
     ]
     return json.dumps(
-        {"form": FORM, "conversation": asdict(transcript.conversation), "messages": answers}, ensure_ascii=False, indent=1
+        {"form": FORMAT_VERSION, "conversation": asdict(transcript.conversation), "messages": answers},
+        ensure_ascii=False,
+        indent=1,
     )
 
 
@@ -78,7 +80,7 @@ def from_json(text: str) -> Transcript:
     """Read the output of `as_json`. InputError for anything else."""
     try:
         data = json.loads(text)
-        if data["form"] != FORM:
+        if data["form"] != FORMAT_VERSION:
             raise ValueError(f"form {data['form']}")
         messages = tuple(_message(message) for message in data["messages"])
         verdicts = {message["id"]: Verdict(**message["feedback"]) for message in data["messages"] if "feedback" in message}

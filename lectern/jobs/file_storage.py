@@ -21,7 +21,7 @@ from ragcore.sql.base import Database
 CHUNK_BYTES = 1 << 20  # in one row of the server
 UNCLAIMED_SECONDS = 24 * 3600.0  # before bytes that were never placed are deleted
 UNUSED_SECONDS = 24 * 3600.0  # before an unread local copy is deleted
-LOOK_SECONDS = 3600.0  # between two searches for such copies, of which there may be many
+POLL_SECONDS = 3600.0  # between two searches for such copies, of which there may be many
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS file_chunks (
@@ -206,7 +206,7 @@ class ServerBytes:
         with contextlib.suppress(FileNotFoundError):
             os.utime(copy)  # marks it as in use
             return copy
-        if self._looked is None or time.monotonic() - self._looked > LOOK_SECONDS:
+        if self._looked is None or time.monotonic() - self._looked > POLL_SECONDS:
             self._delete_unread()
         draft = self.incoming() / new_id()
         try:

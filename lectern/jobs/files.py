@@ -72,12 +72,12 @@ Outcome = Literal["added", "duplicate", "replaced"]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What `Files.add` did: a new row, the row that has these bytes already, or the row whose bytes were replaced. `given` is
-    the name under which the file was added."""
+    """What `Files.add` did: a new row, the row that has these bytes already, or the row whose bytes were replaced.
+    `original_name` is the name under which the file was added."""
 
     file: FileRow
     outcome: Outcome
-    given: str
+    original_name: str
 
 
 class Files(Tables):
@@ -163,7 +163,7 @@ class Files(Tables):
     def _add(self, received: Received, name: str, digest: str, size: int, origin: str, keep_both: bool) -> Added:
         with self.database.transaction() as db:
             db.execute("DELETE FROM other_names WHERE name = ? AND origin = ?", (name, origin))
-            given, before = name, _find_predecessor(db, name, origin)
+            original_name, before = name, _find_predecessor(db, name, origin)
             if keep_both:
                 origin = "" if before else origin
                 before = db.execute("SELECT id FROM files WHERE name = ? AND path = ''", (name,)).fetchone()
@@ -187,7 +187,7 @@ class Files(Tables):
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued')",
                     (file_id, name, origin, path, digest, size, lane_of(name, size), self._clock()),
                 )
-            return Added(require_row(db, file_id, self._clock()), "replaced" if before else "added", given)
+            return Added(require_row(db, file_id, self._clock()), "replaced" if before else "added", original_name)
 
     def _keep_under_other_name(self, db: Connection, file_id: str) -> None:
         """Copy bytes that are about to be replaced into a row of their own, if they were added under a second name too."""

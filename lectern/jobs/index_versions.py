@@ -85,8 +85,8 @@ class IndexVersion:
 class IndexStore(Store, Protocol):
     """A store that is one index of several in the same database."""
 
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """A function that does what `put` does; the slow part is done now, so that other writers need not wait for it."""
+    def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """Does the slow part of `upsert` now, so that other writers need not wait for it. Returns a function for the rest."""
 
     def drop(self) -> None:
         """Delete the index and everything in it."""
@@ -154,7 +154,7 @@ class IndexVersions(Tables):
         with self._database.transaction():
             yield self.current().name
 
-    def coming(self) -> IndexVersion | None:
+    def next_version(self) -> IndexVersion | None:
         """The index that is being built, also if building was stopped or failed."""
         row = self._read_one(f"{_SELECT} WHERE state IN ('building', 'stopped', 'failed')")
         if row is None:
@@ -165,7 +165,7 @@ class IndexVersions(Tables):
     def begin(self, settings: IndexSettings) -> None:
         """Start building an index with these settings, or resume one with the same; one with other settings is dropped."""
         with self._database.transaction() as db:
-            coming = self.coming()
+            coming = self.next_version()
             if coming and coming.settings == settings:
                 self.resume()
                 return
@@ -205,7 +205,7 @@ class IndexVersions(Tables):
             return None  # without the write lock
         with self._database.transaction() as db:
             update = f"UPDATE index_versions SET worker = ?, heartbeat = ? WHERE {free}"
-            return self.coming() if db.execute(update, (worker, now, *values)).rowcount else None
+            return self.next_version() if db.execute(update, (worker, now, *values)).rowcount else None
 
     def sign(self, name: str, worker: str, *, fraction: float, seconds_left: float | None) -> bool:
         """Record progress; False if building was stopped or given up, or another worker has it. A fraction never falls."""
@@ -298,9 +298,9 @@ class CurrentStore:
         """The store of the current index."""
         return self.index(self.read_current().name)
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         with self.versions.lock_current() as name:
-            return self.index(name).put(document, nodes)
+            return self.index(name).upsert(document, nodes)
 
     def delete(self, document_id: str) -> int:
         passages = self.delete_rows(document_id)
@@ -310,7 +310,7 @@ class CurrentStore:
     def delete_rows(self, document_id: str) -> int:
         """`delete` in the caller's transaction. Call `free_space` after the transaction."""
         with self.versions.lock_current() as name:
-            coming = self.versions.coming()
+            coming = self.versions.next_version()
             if coming is not None:
                 with suppress(UnknownDocumentError):  # not built yet
                     self.index(coming.name).delete(document_id)

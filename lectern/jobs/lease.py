@@ -20,11 +20,11 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 0.2  # between two checks for cancellation
+POLL_SECONDS = 0.2  # between two checks for cancellation
 SIGN_SECONDS = 1.0  # between two signatures of a row without progress
 SMALL_SECONDS = 3.0  # for reading a small file while others wait
-PATIENCE_SECONDS = 20.0  # without progress, before a file makes way for waiting ones
-THREADS = 1000  # Cancelled work may occupy its thread for a long time.
+PATIENCE_SECONDS = 20.0  # without progress, before a file goes back to the queue for waiting ones
+MAX_THREADS = 1000  # Cancelled work may occupy its thread for a long time.
 
 
 class LaneChange(Exception):
@@ -86,7 +86,7 @@ class Lease:
 
     def report_reading(self, done: int, total: int) -> None:
         """Record the pages read, or bytes unpacked or fetched, every LOOK_SECONDS. From any thread."""
-        if time.monotonic() - self._signed >= LOOK_SECONDS or done == total:
+        if time.monotonic() - self._signed >= POLL_SECONDS or done == total:
             self._estimate.report_reading(done, total)
             self.report(Stage.READING, done, total)
 
@@ -112,7 +112,7 @@ def run_cancellable(threads: Executor, work: Callable[[], T], is_cancelled: Call
     """The result of `work`, which runs in another thread. If it is cancelled, this raises Cancelled, `work` runs on, and its
     result is dropped."""
     future = threads.submit(work)
-    while not wait([future], LOOK_SECONDS).done:
+    while not wait([future], POLL_SECONDS).done:
         if is_cancelled():
             raise Cancelled
     return future.result()

@@ -61,4 +61,4 @@ def _on_server(address: str, local: Path, schemas: tuple[str, ...]) -> Parts:
     files = Files(database, ServerBytes(database, local / "cache"), clock=database.clock)
     versions = IndexVersions(database, clock=database.clock)
     store = CurrentStore(versions, lambda name: PostgresStore(database, index=name))
-    return Parts(database.address.shown, database, files, store, SettingsTable(database), database.clock)
+    return Parts(database.address.without_password, database, files, store, SettingsTable(database), database.clock)

@@ -166,7 +166,7 @@ def _read(order: dict[str, Any], send: _Send) -> _Result:
 
     left_out: list[RagError] = []
     words = _Words()
-    options = replace(_options(order, send), left_out=left_out.append, on_words=words.add)
+    options = replace(_options(order, send), on_loss=left_out.append, on_words=words.add)
     document = read_file(Path(order["path"]), options)
     head = {
         "metadata": dict(document.metadata),
@@ -222,12 +222,7 @@ def _find(order: dict[str, Any], send: _Send) -> _Result:
     return boxes, b"", b""
 
 
-_WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {
-    "read": _read,
-    "unpack": _unpack,
-    "draw": _draw,
-    "find": _find,
-}
+_WORK: dict[str, Callable[[dict[str, Any], _Send], _Result]] = {"read": _read, "unpack": _unpack, "draw": _draw, "find": _find}
 
 
 def _as_json(error: RagError) -> dict[str, Any]:

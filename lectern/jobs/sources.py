@@ -22,7 +22,7 @@ from lectern.settings import AllowedSources
 from ragcore.errors import InputError, MissingPackageError, RagError, TooLargeError
 from ragcore.readers import table_rows
 from ragcore.readers.database import READ_ONLY, DatabaseReader, limit_connections
-from ragcore.readers.encodings import holds_text, is_text
+from ragcore.readers.encodings import is_text, is_text_file
 from ragcore.readers.file_listing import Listing, LocalFiles, name_of, passed_over_error, readable_files
 from ragcore.readers.registry import has_reader, suffix_of
 from ragcore.readers.web.download import Limits, anywhere, fetch, is_public, plain_name, public_address
@@ -90,7 +90,7 @@ def from_folder(folder: str, into: Path, allowed: AllowedSources, *, max_mb: int
         try:
             if not Path(path).resolve(strict=True).is_relative_to(root):
                 return True  # `_copy` returns an error with its name
-            return _has_known_suffix(path) or holds_text(Path(path))
+            return _has_known_suffix(path) or is_text_file(Path(path))
         except OSError:
             return True
 

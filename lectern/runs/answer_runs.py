@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 QUESTION_CHARS = 8000  # Maximum length of a question. A longer text should be a document.
 ANSWERED = ("done", "stopped", "interrupted")
-WRITE_SECONDS = 1.0  # between two writes of a growing answer
-LATER_SECONDS = 15.0  # Maximum pause between two attempts to store the end of an answer.
+WRITE_SECONDS = 1.0  # between two writes of an unfinished answer
+MAX_RETRY_SECONDS = 15.0  # between two attempts to store the end of an answer
 
 
 class AlreadyAnsweringError(InputError):
@@ -84,7 +84,7 @@ class Run:
         threading.Thread(target=self._write_forever, name=f"write-{self.message_id}", daemon=True).start()
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         return self._state != "writing"
 
     @property
@@ -112,19 +112,19 @@ class Run:
         position = 0
         while True:
             with self._changed:
-                if len(self.text) == position and not self.finished:
+                if len(self.text) == position and not self.is_finished:
                     self._changed.wait(timeout=0.5)
-                piece, finished = self.text[position:], self.finished
+                piece, is_finished = self.text[position:], self.is_finished
             position += len(piece)
             yield piece
-            if finished:
+            if is_finished:
                 return
             time.sleep(1.0 / hz)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Whether the run has finished within `timeout` seconds."""
         with self._changed:
-            return self._changed.wait_for(lambda: self.finished, timeout=timeout)
+            return self._changed.wait_for(lambda: self.is_finished, timeout=timeout)
 
     def _run_thread(self) -> None:
         with cancellable(self._cancellation):
@@ -156,13 +156,13 @@ class Run:
         with closing(answer):
             sources = tuple(build_sources(answer.source_nodes))
             with self._changed:
-                if self.finished:  # stopped during retrieval
+                if self.is_finished:  # stopped during retrieval
                     return
                 self.sources = sources
                 self._changed.notify_all()  # screens draw them before the first word
             for piece in answer:
                 with self._changed:
-                    if self.finished:
+                    if self.is_finished:
                         return
                     self._cite(answer.source_nodes)
                     self.text += piece
@@ -188,7 +188,7 @@ class Run:
         except StoreError as error:  # as above
             logger.warning("the check of answer %s could not be written: %s", self.message_id, error)
         with self._changed:
-            if not self.finished:
+            if not self.is_finished:
                 self._attributed, self._outcome = answer.text, answer.outcome
 
     def _cite(self, nodes: Sequence[NodeWithScore]) -> None:
@@ -201,10 +201,10 @@ class Run:
         trace, model = self._answering.trace if self._answering else None, self._model
         if trace is None or model is None:
             return
-        calls = trace.named("llm")
+        calls = trace.spans("llm")
         self._read_prompts.add(trace)
         condensed = condensed_question(trace)
-        corrected = next((str(step.facts["meant"]) for step in trace.named("retrieve") if "meant" in step.facts), None)
+        corrected = next((str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._library.settings.price
         self._trace = trace if state in ("done", "failed") else None
@@ -241,7 +241,7 @@ class Run:
 
     def _end(self, state: State) -> None:
         with self._changed:
-            if self.finished:
+            if self.is_finished:
                 return
             try:
                 if state == "stopped" and self._answering is not None and not self.text:
@@ -262,7 +262,7 @@ class Run:
     def _write_forever(self) -> None:
         while not self.wait(WRITE_SECONDS):
             with self._changed:
-                if self.finished:
+                if self.is_finished:
                     return
                 try:
                     if self.rows:
@@ -281,7 +281,7 @@ class Run:
         pause = WRITE_SECONDS
         while True:
             time.sleep(pause)
-            pause = min(2 * pause, LATER_SECONDS)
+            pause = min(2 * pause, MAX_RETRY_SECONDS)
             try:
                 self._write(state)
             except StoreError as error:
@@ -408,7 +408,7 @@ class AnswerRuns:
 
     def all(self, conversation_id: str) -> list[Run]:
         """The current runs of a comparison."""
-        return [run for run in list(self._runs.values()) if run.conversation_id == conversation_id and not run.finished]
+        return [run for run in list(self._runs.values()) if run.conversation_id == conversation_id and not run.is_finished]
 
     def stop(self, message_id: str) -> None:
         """Stop an answer, of this or another process, with its text so far."""
@@ -419,9 +419,9 @@ class AnswerRuns:
             self._library.conversations.stop(message_id)
 
     @property
-    def answering(self) -> bool:
+    def is_answering(self) -> bool:
         """Whether any run is not finished."""
-        return any(not run.finished for run in list(self._runs.values()))
+        return any(not run.is_finished for run in list(self._runs.values()))
 
     def stop_all(self) -> None:
         """Stop every answer of this process, with its text so far."""
@@ -431,7 +431,7 @@ class AnswerRuns:
     def _begin(
         self, message: Message, history: list[ChatMessage], expected: Price | None, same: SharedPassages | None = None
     ) -> Run:
-        self._runs = {id_: run for id_, run in self._runs.items() if not run.finished}
+        self._runs = {id_: run for id_, run in self._runs.items() if not run.is_finished}
         run = self._runs[message.id] = self._run(message, history, expected, same)
         return run
 

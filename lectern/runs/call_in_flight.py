@@ -16,7 +16,7 @@ from ragcore.llms.call_stages import CallStage
 from ragcore.observe import Listener, Span, add_listener
 
 STAGES = tuple(CallStage)  # in their order
-REMEMBERED = 8  # prompts, because a server has few slots for one prompt each
+MAX_PROMPTS = 8  # stored, because a server has few slots for one prompt each
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class ReadPrompts:
     """The last prompts of models, for servers that report how much of a prompt was in their cache. Threads may share it."""
 
     def __init__(self) -> None:
-        self._read: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)  # model and prompt
+        self._read: deque[tuple[str, str]] = deque(maxlen=MAX_PROMPTS)  # model and prompt
 
     def add(self, trace: Span) -> None:
         """Add the prompts of the calls that have ended."""
-        for call in trace.named("llm"):
+        for call in trace.spans("llm"):
             if "cached_tokens" in call.facts and (prompt := (str(call.facts["model"]), _prompt(call))) not in self._read:
                 self._read.append(prompt)
 
@@ -68,7 +68,7 @@ class CallWatch(Listener):
         finally:
             remove()
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         if step.parent is None and threading.get_ident() == self._thread:
             self._trace = step
 
@@ -76,7 +76,7 @@ class CallWatch(Listener):
         """The call in the latest stage of those that have not ended; None without a call, and for the extractive reader."""
         if self._trace is None or self._llm.metadata.is_extractive:
             return None
-        calls = [call for call in self._trace.named("llm") if call.seconds < 0]
+        calls = [call for call in self._trace.spans("llm") if call.seconds < 0]
         if not calls:
             return None
         call = max(calls, key=lambda each: STAGES.index(_stage(each)))

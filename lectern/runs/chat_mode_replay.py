@@ -27,7 +27,7 @@ from ragcore.schema import new_id
 logger = logging.getLogger(__name__)
 
 MODES: tuple[ChatMode, ...] = get_args(ChatMode)
-AT_ONCE = 3  # Maximum number of lanes that are asked at the same time.
+MAX_LANES = 3  # in progress at the same time
 
 Lack = Literal["model", "functions"]
 
@@ -108,7 +108,7 @@ class Replay:
     running: bool
 
 
-def lacking(mode: str, model: LLMMetadata) -> Lack | None:
+def find_lack(mode: str, model: LLMMetadata) -> Lack | None:
     """What `mode` needs and this model does not have; None if nothing."""
     if mode == "simple" and model.is_extractive:
         return "model"
@@ -119,12 +119,12 @@ def lacking(mode: str, model: LLMMetadata) -> Lack | None:
 
 def steps_of(trace: Span) -> Steps:
     """The steps in the trace of a complete answer."""
-    ids = {hit["id"] for step in trace.named("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
+    ids = {hit["id"] for step in trace.spans("retrieve") for hit in step.facts.get("followed", step.facts.get("found", ()))}
     condensed = condensed_question(trace)
     return Steps(
         rewritten=condensed if condensed != trace.facts.get("question") else None,
-        passages=len(ids) if trace.named("retrieve") else None,
-        tools=tuple(ToolUse(str(step.facts["tool"]), str(step.facts["arguments"])) for step in trace.named("tool")),
+        passages=len(ids) if trace.spans("retrieve") else None,
+        tools=tuple(ToolUse(str(step.facts["tool"]), str(step.facts["arguments"])) for step in trace.spans("tool")),
         worked_as=str(trace.facts.get("mode", "")),
     )
 
@@ -291,7 +291,7 @@ class Replays:
         """Ask all lanes, AT_ONCE at a time."""
         threads = [
             threading.Thread(target=self._take, args=(waiting, stopped), name="replay-lane", daemon=True)
-            for _ in range(min(AT_ONCE, len(waiting)))
+            for _ in range(min(MAX_LANES, len(waiting)))
         ]
         try:
             for thread in threads:

@@ -139,7 +139,7 @@ def _normalize(question: str) -> str:
 
 
 def play(pieces: Sequence[tuple[float, str]], clock: Callable[[], float], pause: Callable[[float], object]) -> Iterator[str]:
-    """Each piece at its time, counted from now. A late piece comes at once."""
+    """Yields each piece at its time from now; a late piece at once."""
     began = clock()
     for at, piece in pieces:
         seconds = began + at - clock()
@@ -172,12 +172,12 @@ class PlayedRun(Run):
             self.sources = sources
         for piece in play(self._recording.pieces, time.perf_counter, self.wait):
             with self._changed:
-                if self.finished:
+                if self.is_finished:
                     return
                 self.text += piece
                 self._changed.notify_all()
         with self._changed:
-            if not self.finished:
+            if not self.is_finished:
                 self._attributed = self._recording.text
         if self._recording.sentences:
             self._library.checks.keep(self.message_id, self._recording.text, self._recording.sentences)

@@ -10,7 +10,7 @@ from lectern.schema import Ask, Kind, Price, Retrieval
 from lectern.ui import resources
 from lectern.ui.i18n import _
 from lectern.ui.pricing import run_within_limits
-from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.state import fill_menu, fill_widget, menu_value, session
 from ragcore.errors import Problem, RagError
 
 
@@ -19,10 +19,10 @@ def chat_ask(question: str) -> Ask:
     answers = resources.library().settings.answers
     return Ask(
         question,
-        chat_mode=widget("chat_mode") or answers.chat_mode,
+        chat_mode=menu_value("chat_mode") or answers.chat_mode,
         response_mode=answers.response_mode,
         top_k=answers.top_k,
-        file_ids=tuple(widget("chat_files") or ()) or None,
+        file_ids=tuple(menu_value("chat_files") or ()) or None,
         retrieval=Retrieval(weaker=answers.weaker),
     )
 
@@ -30,19 +30,19 @@ def chat_ask(question: str) -> Ask:
 def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
     """Starts an answer in the open conversation or a new one. On an error the text goes back into the widget `box`.
 
-    Returns whether the answer has started. If the person must confirm its price first and then does, `go_to_chat` tells
-    the page about a new conversation.
+    Returns whether the answer has started. If the person must confirm its price first, it starts later, and `go_to_chat`
+    tells the page about a new conversation.
     """
     state, conversations = session(), resources.library().conversations
     if new:
-        fill_widget("chat_files", [])  # drop the documents chosen in an earlier conversation
+        fill_menu("chat_files", [])  # drop the documents chosen in an earlier conversation
     opened = None if new or state.chat.conversation is None else conversations.get(state.chat.conversation)
-    ask, begun, later = chat_ask(question), False, False
+    ask, started, waited = chat_ask(question), False, False
 
     def run(expected: Sequence[Price | None]) -> None:
-        nonlocal begun
-        if hindrance := why_not(ask.chat_mode or ""):
-            state.problem = Problem(hindrance, _("Choose another way to answer."))
+        nonlocal started
+        if problem := mode_problem(ask.chat_mode or ""):
+            state.problem = Problem(problem, _("Choose another way to answer."))
             fill_widget(box, question)
             return
         try:
@@ -51,22 +51,22 @@ def ask_in_chat(question: str, *, box: str, new: bool = False) -> bool:
             state.problem = Problem.of(error)
             fill_widget(box, question)
             return
-        state.problem, state.panel, begun = None, "", True
-        state.chat.go_to_chat = new and later
+        state.problem, state.panel, started = None, "", True
+        state.chat.go_to_chat = new and waited
 
     history = resources.current_index().runs.history(opened.id) if opened else []
     run_within_limits([ask], run, history=history, cancelled=lambda: fill_widget(box, question))
-    later = True
-    return begun
+    waited = True
+    return started
 
 
-def ask_once(asks: Sequence[Ask]) -> bool:
-    """Starts an answer in each of these ways, outside any chat. Returns whether they have started."""
+def ask_outside_chat(asks: Sequence[Ask]) -> bool:
+    """Starts an answer to each of `asks`, outside any chat. Returns whether they have started."""
     state, runs = session(), resources.current_index().runs
-    begun = False
+    started = False
 
     def run(expected: Sequence[Price | None]) -> None:
-        nonlocal begun
+        nonlocal started
         try:
             state.query.conversation = (
                 runs.compare(asks, expected=expected)
@@ -76,14 +76,14 @@ def ask_once(asks: Sequence[Ask]) -> bool:
         except RagError as error:
             state.problem = Problem.of(error)
             return
-        state.problem, state.panel, begun = None, "", True
+        state.problem, state.panel, started = None, "", True
 
     run_within_limits(asks, run)
-    return begun
+    return started
 
 
 def start_answer(conversation_id: str | None, ask: Ask, expected: Price | None, *, kind: Kind = "chat") -> str:
-    """Starts an answer in this conversation, or in a new one of this kind, which an error deletes again. Returns its id."""
+    """Starts an answer in this conversation, or in a new one of this kind. Returns its id. An error deletes the new one."""
     conversations = resources.library().conversations
     id_ = conversation_id or conversations.create(kind).id
     try:
@@ -96,7 +96,7 @@ def start_answer(conversation_id: str | None, ask: Ask, expected: Price | None, 
 
 
 def ask_in_branch(message_id: str, ask: Ask) -> None:
-    """Copies the conversation up to the question of this answer, and asks `ask` in the copy instead."""
+    """Copies the conversation up to the question of this answer, and asks `ask` in the copy."""
     state, conversations = session(), resources.library().conversations
 
     def run(expected: Sequence[Price | None]) -> None:
@@ -118,7 +118,7 @@ def ask_in_branch(message_id: str, ask: Ask) -> None:
     run_within_limits([ask], run, history=history)
 
 
-def why_not(chat_mode: str) -> str:
+def mode_problem(chat_mode: str) -> str:
     """Why the language model of the settings cannot answer in this chat mode; "" if it can."""
     if chat_mode != "openai":
         return ""
@@ -133,7 +133,7 @@ def why_not(chat_mode: str) -> str:
 
 
 def answer_again(message_id: str, *, extractive: bool | None = None, ask: Ask | None = None) -> None:
-    """Answers again and replaces the answer. `ask` changes how."""
+    """Answers again and replaces the answer. `ask`: another question or other options."""
 
     def run(expected: Sequence[Price | None]) -> None:
         try:

@@ -31,8 +31,8 @@ from lectern.ui.state import session
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "zh": "中文"}
 LOCALES = Path(__file__).resolve().parent / "locales"
-RAGCORE_TEXT = "what ragcore says"  # the comment in a catalogue on each text that `translate` looks up
-PART_OF_SENTENCE = "within a sentence"  # the comment on those that only appear inside another text
+RAGCORE_TEXT = "what ragcore says"  # the comment in a catalogue on texts for `translate`
+PART_OF_SENTENCE = "within a sentence"  # the comment on texts that only appear inside another one
 
 _request: ContextVar[str] = ContextVar("the language of the request that is being answered", default="en")
 
@@ -41,8 +41,8 @@ def _(text: str) -> str:
     return _translations(language()).gettext(text)
 
 
-def ngettext(one: str, many: str, number: int) -> str:
-    return _translations(language()).ngettext(one, many, number)
+def ngettext(singular: str, plural: str, number: int) -> str:
+    return _translations(language()).ngettext(singular, plural, number)
 
 
 def translate(text: str) -> str:
@@ -60,10 +60,10 @@ def day(moment: float) -> str:
     return format_date(datetime.fromtimestamp(moment), "medium", locale=language())
 
 
-def month(of: date) -> str:
+def month(date_: date) -> str:
     """A heading such as "May 2026" or "Mayo de 2026"."""
-    named = format_skeleton("yMMMM", of, locale=language())
-    return named[:1].upper() + named[1:]
+    text = format_skeleton("yMMMM", date_, locale=language())
+    return text[:1].upper() + text[1:]
 
 
 def day_and_time(moment: float, *, seconds: bool = False) -> str:
@@ -93,10 +93,10 @@ def preferred_language(header: str) -> str:
         tag, _semicolon, weight = entry.partition(";")
         share = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", weight) if weight else None
         preferences.append((float(share[1]) if share else 1.0, supported_language(tag)))
-    return next((code for weight, code in sorted(preferences, key=lambda one: -one[0]) if code and weight), "en")
+    return next((code for weight, code in sorted(preferences, key=lambda item: -item[0]) if code and weight), "en")
 
 
-def answer_in(code: str) -> None:
+def set_request_language(code: str) -> None:
     """Sets the language of the current HTTP request."""
     _request.set(code)
 
@@ -104,12 +104,12 @@ def answer_in(code: str) -> None:
 # The catalogues.
 
 
-def places(text: str) -> set[str]:
-    """The names in the braces of a text. ValueError for malformed braces."""
+def placeholders(text: str) -> set[str]:
+    """The names in the braces of a text. ValueError if a brace is not closed."""
     return {name for _literal, name, _spec, _conversion in Formatter().parse(text) if name is not None}
 
 
-def texts(message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def message_texts(message: Message) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The English and the translated forms of an entry."""
     english, translated = message.id, message.string or ""
     return (
@@ -123,32 +123,32 @@ def entries(catalogue: Catalog) -> Iterator[Message]:
     return (message for message in catalogue if message.id)
 
 
-def read(code: str) -> Catalog:
+def read_catalogue(code: str) -> Catalog:
     with (LOCALES / f"{code}.po").open("rb") as file:
         return read_po(file, locale=code)
 
 
 def drop_broken_translations(catalogue: Catalog) -> Catalog:
-    """Drops translations with names in braces that the English text lacks: formatting them would fail."""
+    """Drops translations with placeholders that the English text lacks: formatting them would fail."""
     checked = Catalog(locale=catalogue.locale, fuzzy=False)
     for message in entries(catalogue):
-        english, translated = texts(message)
-        known_places = set().union(*map(places, english))
-        if all(_fillable(form, known_places) for form in translated):
+        english, translated = message_texts(message)
+        known_placeholders = set().union(*map(placeholders, english))
+        if all(_has_known_placeholders(form, known_placeholders) for form in translated):
             checked[message.id] = message
     return checked
 
 
 def compile_catalogue(catalogue: Catalog) -> gettext.GNUTranslations:
-    written = BytesIO()
-    write_mo(written, catalogue)
-    written.seek(0)
-    return gettext.GNUTranslations(written)
+    file = BytesIO()
+    write_mo(file, catalogue)
+    file.seek(0)
+    return gettext.GNUTranslations(file)
 
 
-def _fillable(form: str, known_places: set[str]) -> bool:
+def _has_known_placeholders(form: str, known_placeholders: set[str]) -> bool:
     try:
-        return places(form) <= known_places
+        return placeholders(form) <= known_placeholders
     except ValueError:
         return False
 
@@ -162,10 +162,10 @@ def _translations(code: str) -> gettext.NullTranslations:
 
 @cache
 def _catalogue(code: str) -> Catalog:
-    return drop_broken_translations(read(code))
+    return drop_broken_translations(read_catalogue(code))
 
 
-# What ragcore says.
+# Texts of ragcore.
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +191,9 @@ def _translate(code: str, text: str) -> str:
     whole = _translations(code).gettext(text)
     if whole != text:
         return whole
-    parts = re.split(r"(?<=[.?!]) ", text)  # several sentences, each of which is known by itself
+    parts = re.split(r"(?<=[.?!]) ", text)  # sentences
     translations = [_translate(code, part) for part in parts] if len(parts) > 1 else parts
-    if all(one != part for one, part in zip(translations, parts, strict=True)):
+    if all(translation != part for translation, part in zip(translations, parts, strict=True)):
         return " ".join(translations)
     return _fill_first(_templates(code), code, text)
 
@@ -205,9 +205,11 @@ def _translate_part(code: str, value: str) -> str:
 
 @cache
 def _fragments(code: str) -> Mapping[str, str]:
-    """The texts of ragcore without braces, which also appear inside others."""
+    """Translations of the texts of ragcore without placeholders, by the English text. They also appear inside other texts."""
     messages = (message for message in entries(_catalogue(code)) if RAGCORE_TEXT in message.auto_comments)
-    return {str(one.id): str(one.string) for one in messages if one.string and not places(str(one.id))}
+    return {
+        str(message.id): str(message.string) for message in messages if message.string and not placeholders(str(message.id))
+    }
 
 
 @cache
@@ -221,7 +223,7 @@ def _parts(code: str) -> list[Template]:
 
 
 def templates(messages: Iterable[Message]) -> list[Template]:
-    """The texts with braces as patterns. The one with most literal characters comes first, as the most specific."""
+    """Patterns for the texts with placeholders. The most specific, with most literal characters, comes first."""
     ranked: list[tuple[int, Template]] = []
     for message in messages:
         if RAGCORE_TEXT not in message.auto_comments or not isinstance(message.id, str) or not message.string:
@@ -232,4 +234,4 @@ def templates(messages: Iterable[Message]) -> list[Template]:
             pattern = "".join(re.escape(literal) + ("" if name is None else "(.*?)") for literal, name, _s, _c in parts)
             literals = sum(len(literal) for literal, _name, _s, _c in parts)
             ranked.append((literals, Template(re.compile(pattern, re.DOTALL), names, str(message.string))))
-    return [template for _literals, template in sorted(ranked, key=lambda one: -one[0])]
+    return [template for _literals, template in sorted(ranked, key=lambda item: -item[0])]

@@ -20,62 +20,62 @@ class _StoppedError(RagError):
 
 
 @dataclass
-class Making:
-    """The creation of one index. `fraction` is from 0 to 1. At the end it has an `index`, with the counts of what was `copied`,
-    or a `problem`, or neither if it was stopped."""
+class IndexCreation:
+    """The creation of one index. At the end it has an `index`, with the counts of what was `copied`, or a `problem`, or neither
+    if it was stopped."""
 
     name: str
     id: str = field(default_factory=new_id)
-    fraction: float = 0.0
+    fraction: float = 0.0  # finished share, 0 to 1
     index: Index | None = None
     copied: Copied | None = None
     problem: Problem | None = None
     stopped: bool = False
     ended: bool = False
 
-    def tell(self, fraction: float) -> None:
+    def report_progress(self, fraction: float) -> None:
         if self.stopped:
             raise _StoppedError("The index was not made: it was stopped.")
         self.fraction = fraction
 
 
-class Makings:
+class IndexCreations:
     """Shared by all sessions of the process."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Making] = {}
+        self._known: dict[str, IndexCreation] = {}
 
     @property
     def busy(self) -> bool:
-        return any(not making.ended for making in list(self._known.values()))
+        return any(not creation.ended for creation in list(self._known.values()))
 
     def start(self, name: str, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]) -> str:
         """Runs `make` with a function for its progress. Returns the id of the creation."""
-        making = Making(name)
-        self._known[making.id] = making
-        threading.Thread(target=self._run, args=(making, make), name="make-index", daemon=True).start()
-        return making.id
+        creation = IndexCreation(name)
+        self._known[creation.id] = creation
+        threading.Thread(target=self._run, args=(creation, make), name="make-index", daemon=True).start()
+        return creation.id
 
-    def get(self, id_: str) -> Making | None:
+    def get(self, id_: str) -> IndexCreation | None:
         return self._known.get(id_)
 
     def stop(self, id_: str) -> None:
         """Stops at the next file and deletes the new index."""
-        if making := self._known.get(id_):
-            making.stopped = True
+        if creation := self._known.get(id_):
+            creation.stopped = True
 
     def forget(self, id_: str) -> None:
         self._known.pop(id_, None)
 
-    def _run(self, making: Making, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]) -> None:
+    def _run(self, creation: IndexCreation, make: Callable[[Callable[[float], None]], tuple[Index, Copied | None]]) -> None:
         try:
-            making.index, making.copied = make(making.tell)
+            creation.index, creation.copied = make(creation.report_progress)
         except _StoppedError:
             pass
         except RagError as error:
-            making.problem = Problem.of(error)
-        except Exception:  # in a thread of its own nobody else would hear of it
+            creation.problem = Problem.of(error)
+        except Exception:  # nobody else sees an error in this thread
             logger.exception("an index could not be made")
-            making.problem = Problem("The index could not be made.", "Try again. If it happens again, please report it.")
+            creation.problem = Problem("The index could not be made.", "Try again. If it happens again, please report it.")
         finally:
-            making.ended = True
+            creation.ended = True

@@ -1,4 +1,4 @@
-"""Formats sizes, times, places and numbers, and describes every way of answering in one sentence."""
+"""Formats sizes, times, places and numbers. Has a label and a sentence for every mode."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ EXCERPT_CHARS = 200
 T = TypeVar("T")
 
 
-def _once(make: Callable[[], T]) -> Callable[[], T]:
-    """Caches the result for each language, because a list of options reads it once per option."""
+def _cache_by_language(make: Callable[[], T]) -> Callable[[], T]:
+    """A decorator. A list of options reads the texts once per option."""
     by_language: dict[str, T] = {}
 
     @wraps(make)
-    def cached() -> T:
+    def cached_texts() -> T:
         code = language()
         if code not in by_language:
             by_language[code] = make()
         return by_language[code]
 
-    return cached
+    return cached_texts
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
+    """`sentence` describes the mode."""
+
     label: str
     sentence: str
 
 
-@_once
+@_cache_by_language
 def chat_modes() -> Mapping[str, Mode]:
     return {
         "condense_plus_context": Mode(
@@ -71,7 +73,7 @@ def chat_modes() -> Mapping[str, Mode]:
     }
 
 
-@_once
+@_cache_by_language
 def response_modes() -> Mapping[str, Mode]:
     return {
         "compact": Mode(_("Compact"), _("Puts as many passages as fit into each call. The usual choice.")),
@@ -91,7 +93,7 @@ def response_modes() -> Mapping[str, Mode]:
     }
 
 
-@_once
+@_cache_by_language
 def readings() -> Mapping[Reading, Mode]:
     return {
         "best": Mode(_("Best passages"), _("Finds the passages that fit the question best and answers from them.")),
@@ -102,7 +104,7 @@ def readings() -> Mapping[Reading, Mode]:
     }
 
 
-@_once
+@_cache_by_language
 def stages() -> Mapping[Stage, str]:
     return {
         Stage.QUEUED: _("Waiting"),
@@ -178,9 +180,9 @@ def cut_at_word(text: str, chars: int) -> str:
 
 def duplicate_name(added: Added) -> str:
     """The name of a duplicate file, with its name in the library if that differs."""
-    if added.given == added.file.name:
-        return added.given
-    return _("{name} (as {other})").format(name=added.given, other=added.file.name)
+    if added.original_name == added.file.name:
+        return added.original_name
+    return _("{name} (as {other})").format(name=added.original_name, other=added.file.name)
 
 
 def copy_summary(copied: Copied) -> str:
@@ -229,10 +231,10 @@ def duration(seconds: float) -> str:
 
 def file_facts(file: FileRow) -> str:
     """The line below a file's name. An unreadable member of an archive has no size."""
-    weight = [size(file.size)] if file.size else []
+    size_fact = [size(file.size)] if file.size else []
     if file.ready:
         pages = [count(file.pages, file.page_word)] if file.pages > 1 else []
-        return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *weight])
+        return " · ".join([stages()[Stage.READY], *pages, count(file.passages, "passage"), *size_fact])
     parts = [_("Skipped") if file.passed_over else stages()[file.stage]]
     if file.stage is Stage.READING and file.total and (file.kind == "ZIP" or not file.path):  # bytes, also during a download
         parts.append(_("{done} of {all}").format(done=size(file.done), all=size(file.total)))
@@ -241,7 +243,7 @@ def file_facts(file: FileRow) -> str:
         parts.append(_("{done} of {all}").format(done=numeral(file.done), all=count(file.total, thing)))
     if file.seconds_left is not None and file.stage in (Stage.READING, Stage.EMBEDDING):  # the wait is part of the total
         parts.append(time_left(file.seconds_left))
-    return " · ".join([*parts, *weight])
+    return " · ".join([*parts, *size_fact])
 
 
 def file_problem(file: FileRow) -> str:
@@ -266,7 +268,7 @@ def page(source: Source) -> str:
 
 
 def mode_label(name: str) -> str:
-    """The visible name of a chat mode or response mode."""
+    """The label of a chat mode or response mode."""
     mode = chat_modes().get(name) or response_modes().get(name)
     return mode.label if mode else name.replace("_", " ")
 
@@ -288,7 +290,7 @@ def price(price: Price, currency: str, *, model: bool = True) -> str:
     return ", ".join(parts)
 
 
-def quoting_alike() -> str:
+def quotes_are_similar() -> str:
     return _("Without a language model answers are quotes, and different ways often give the same one.")
 
 

@@ -13,33 +13,33 @@ from lectern.ui.state import session
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-BELOW = 5  # elements of a complete answer: text, verdict, passages; one spare
+MAX_ELEMENTS = 5  # of a complete answer: text, verdict, passages; one spare
 
 
-def growing_place(place: DeltaGenerator | None = None) -> DeltaGenerator:
-    """The place of a growing answer: in `place`, where the complete answer will be, or at the end of the fragment. It clears
-    the old elements there and below, which would otherwise stay until the answer is complete."""
-    # A different kind of element than a complete answer, so it begins empty.
+def answer_placeholder(place: DeltaGenerator | None = None) -> DeltaGenerator:
+    """An empty chat message for a streamed answer, in `place` or at the end of the fragment.
+
+    Empties the elements of the previous run there and below, which would stay until the answer is complete.
+    """
+    # Streamlit empties it, because a complete answer has another kind of element here.
     place = (place or st.container()).chat_message("assistant")
-    for _below in range(BELOW):
+    for _element in range(MAX_ELEMENTS):
         st.empty()
     return place
 
 
-def draw_anew() -> None:
-    """Reruns the whole page after a change. An open dialog would lose its text, so the page then waits until it is closed."""
+def rerun_page() -> None:
+    """Reruns the whole page, but not while a dialog is open, which would lose its text."""
     state = session()
     if not (state.documents.adding or state.answers.form or state.confirm):
         st.rerun()
 
 
-def be_still() -> None:
-    """Stops the timer of the current fragment until the next run of the whole page.
-
-    Without this an idle tab would load the server forever.
-    """
-    part = ThreadState.get().fragment_id
-    if part is not None:
+def stop_auto_rerun() -> None:
+    """Stops the timer (`run_every`) of the current fragment until the next run of the whole page, so that an idle tab costs
+    nothing."""
+    fragment_id = ThreadState.get().fragment_id
+    if fragment_id is not None:
         message = ForwardMsg()
-        message.stop_auto_rerun.fragment_ids.append(part)
+        message.stop_auto_rerun.fragment_ids.append(fragment_id)
         enqueue_message(message)

@@ -9,15 +9,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from lectern.evaluate.jobs import EvaluationJobs
-from lectern.explain.embedding_map import Surveys
+from lectern.explain.embedding_map import EmbeddingMaps
 from lectern.indexes import MAIN, Indexes
 from lectern.jobs.file_rows import ACTIVE
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.runs.chat_mode_replay import Replays
 from lectern.runs.recorded_demo import RecordedOrLiveRuns
-from lectern.ui.index_creation import Makings
-from lectern.ui.link_downloads import Fetching
+from lectern.ui.index_creation import IndexCreations
+from lectern.ui.source_downloads import SourceDownloads
 from ragcore.embeddings.base import Embedder
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.errors import InputError, RagError
@@ -25,46 +25,46 @@ from ragcore.errors import InputError, RagError
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 15 * 60.0  # without a visitor, before an index is closed
-LOOK_SECONDS = 60.0  # between two checks for idle indexes
+POLL_SECONDS = 60.0  # between two checks for idle indexes
 
 
 @dataclass
 class OpenIndex:
     library: Library
-    surveys: Surveys
+    maps: EmbeddingMaps
     runs: AnswerRuns
     replays: Replays
-    fetching: Fetching
+    downloads: SourceDownloads
     measuring: EvaluationJobs
-    looked_at: float = field(default_factory=time.monotonic)
-    warming: threading.Timer | None = None  # loads the embedder a little later
+    last_used: float = field(default_factory=time.monotonic)
+    warm_up_timer: threading.Timer | None = None  # loads the embedder a little later
 
     @property
     def busy(self) -> bool:
         return (
-            self.runs.answering
+            self.runs.is_answering
             or self.replays.busy
-            or self.surveys.share is not None
-            or bool(self.fetching.running())
+            or self.maps.share is not None
+            or bool(self.downloads.labels())
             or self.measuring.busy
             or has_work(self.library)
         )
 
     def close(self) -> None:
         """Ends its answers, downloads and worker."""
-        if self.warming is not None:
-            self.warming.cancel()
+        if self.warm_up_timer is not None:
+            self.warm_up_timer.cancel()
         self.replays.stop_all()
         self.runs.stop_all()
-        self.fetching.end()
-        self.surveys.end()
+        self.downloads.end()
+        self.maps.end()
         self.measuring.stop_all()
         self.library.close()
 
 
 def has_work(library: Library) -> bool:
     """Whether a worker has files to read or an index to rebuild."""
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     return bool(library.files.all(*ACTIVE, limit=1)) or (coming is not None and coming.state == "building")
 
 
@@ -72,46 +72,46 @@ class OpenIndexes:
     """Shared by all sessions. The first index stays open; the others are closed after some time without visitors or work."""
 
     def __init__(self, indexes: Indexes, embedder: Embedder | None = None) -> None:
-        self.all = indexes
-        self.making = Makings()
+        self.indexes = indexes
+        self.creations = IndexCreations()
         self._embedder = embedder or HuggingFaceEmbedding()  # shared by all; loaded at its first use
         self._open: dict[str, OpenIndex] = {}
         self._lock = threading.RLock()
-        self._looking = False
+        self._closes_idle = False
 
     def get(self, id_: str) -> OpenIndex:
         """An open index with a running worker. InputError if it was deleted."""
         with self._lock:
             opened = self._open.get(id_)
-            if opened is None or not self.all.has(id_):
+            if opened is None or not self.indexes.has(id_):
                 opened = self._open_new(id_)
-            opened.looked_at = time.monotonic()
+            opened.last_used = time.monotonic()
             return opened
 
-    def go_on(self) -> None:
+    def resume_work(self) -> None:
         """Opens every index with unfinished work from an earlier process."""
-        for index in self.all.all():
+        for index in self.indexes.all():
             try:
                 with closing(Library(index.where)) as library:
                     unfinished = has_work(library)
                 if unfinished:
                     self.get(index.id)
             except RagError:
-                logger.exception("what was left to do in an index waits until somebody opens it")
+                logger.exception("unfinished work in an index waits until somebody opens it")
 
     def delete(self, id_: str) -> int:
         """Ends all work in the index and deletes it. Returns the bytes this frees."""
         with self._lock:
             self._forget(id_)
-            return self.all.delete(id_)
+            return self.indexes.delete(id_)
 
     def close_idle(self, now: float | None = None) -> None:
-        if self.making.busy:
+        if self.creations.busy:
             return  # an index may be created from one of them
         moment = time.monotonic() if now is None else now
         with self._lock:
             for id_, opened in list(self._open.items()):
-                if id_ != MAIN and moment - opened.looked_at > IDLE_SECONDS and not opened.busy:
+                if id_ != MAIN and moment - opened.last_used > IDLE_SECONDS and not opened.busy:
                     self._forget(id_)
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class OpenIndexes:
                 self._forget(id_)
 
     def _open_new(self, id_: str) -> OpenIndex:
-        index = self.all.get(id_)
+        index = self.indexes.get(id_)
         if index is None:
             self._forget(id_)
             raise InputError("This index no longer exists.", hint="It was deleted. Choose another one.")
@@ -128,11 +128,17 @@ class OpenIndexes:
         library.worker.start()
         library.integrity.start()
         runs = RecordedOrLiveRuns(library)
-        parts = Surveys(library, index.where), runs, Replays(library, runs), Fetching(library), EvaluationJobs(library)
+        parts = (
+            EmbeddingMaps(library, index.where),
+            runs,
+            Replays(library, runs),
+            SourceDownloads(library),
+            EvaluationJobs(library),
+        )
         opened = self._open[index.id] = OpenIndex(library, *parts)
-        if index.id != MAIN and not self._looking:
-            self._looking = True
-            threading.Thread(target=self._look, name="close-idle-indexes", daemon=True).start()
+        if index.id != MAIN and not self._closes_idle:
+            self._closes_idle = True
+            threading.Thread(target=self._close_idle_regularly, name="close-idle-indexes", daemon=True).start()
         return opened
 
     def _forget(self, id_: str) -> None:
@@ -140,10 +146,10 @@ class OpenIndexes:
         if opened is not None:
             opened.close()
 
-    def _look(self) -> None:
+    def _close_idle_regularly(self) -> None:
         while True:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             try:
                 self.close_idle()
             except RagError:
-                logger.exception("an idle index could not be closed; the next look tries again")
+                logger.exception("an idle index could not be closed; this is tried again later")

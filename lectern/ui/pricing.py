@@ -21,9 +21,9 @@ from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 
 CACHE_SIZE = 200  # prices
-A_QUESTION = " ".join(["word"] * 12)  # stands for a question that is not typed yet
+SAMPLE_QUESTION = " ".join(["word"] * 12)  # for the estimate before a question is typed
 
-Work: TypeAlias = Callable[[Library, Ask, Sequence[ChatMessage]], Price]
+Estimate: TypeAlias = Callable[[Library, Ask, Sequence[ChatMessage]], Price]
 
 
 class Prices:
@@ -34,13 +34,13 @@ class Prices:
         self._lock = threading.Lock()
         self._known: OrderedDict[Hashable, Future[Price]] = OrderedDict()
 
-    def of(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = (), work: Work = price) -> Future[Price]:
+    def get(self, library: Library, ask: Ask, history: Sequence[ChatMessage] = (), estimate: Estimate = price) -> Future[Price]:
         """A future with the price, or with the RagError that answering would raise."""
-        said = tuple((message.role, message.content) for message in history)
-        key = (work, ask, said, basis(library))
+        messages = tuple((message.role, message.content) for message in history)
+        key = (estimate, ask, messages, basis(library))
         with self._lock:
             if key not in self._known:
-                self._known[key] = self._pool.submit(work, library, ask, tuple(history))
+                self._known[key] = self._pool.submit(estimate, library, ask, tuple(history))
                 while len(self._known) > CACHE_SIZE:
                     self._known.popitem(last=False)
             return self._known[key]
@@ -52,7 +52,7 @@ def prices() -> Prices:
 
 
 def calls_a_model() -> bool:
-    """Whether answers call a language model, or replay one that did. Otherwise calls and tokens mean nothing."""
+    """Whether answers call a language model, or replay such an answer. If not, calls and tokens mean nothing."""
     library = resources.library()
     return library.settings.stage or not library.llm().metadata.is_extractive
 
@@ -60,17 +60,17 @@ def calls_a_model() -> bool:
 def price_of(ask: Ask, history: Sequence[ChatMessage] = ()) -> Future[Price]:
     """The price of an answer in the open index. Repeated calls are free."""
     library = resources.library()
-    played = recorded_price(library, ask, history)
-    if played is not None:
+    recorded = recorded_price(library, ask, history)
+    if recorded is not None:
         known: Future[Price] = Future()
-        known.set_result(played)
+        known.set_result(recorded)
         return known
-    return prices().of(library, ask, history)
+    return prices().get(library, ask, history)
 
 
-def most_of(ask: Ask) -> Future[Price]:
+def highest_price(ask: Ask) -> Future[Price]:
     """The highest price of a first question in this mode, before it is typed."""
-    return prices().of(resources.library(), replace(ask, question=A_QUESTION), work=at_most)
+    return prices().get(resources.library(), replace(ask, question=SAMPLE_QUESTION), estimate=at_most)
 
 
 def run_within_limits(
@@ -80,7 +80,7 @@ def run_within_limits(
     history: Sequence[ChatMessage] = (),
     cancelled: Callable[[], None] | None = None,
 ) -> None:
-    """A callback that runs `run` if the total price is within the limits of the settings, and otherwise opens a dialog first.
+    """A callback that runs `run`. If the total price is above the limits of the settings, it first opens a dialog.
 
     `run` gets the price of each answer when all run together, or None if unknown, for `runs().start(..., expected=price)`.
     """
@@ -94,28 +94,26 @@ def run_within_limits(
             return
         # If even long passages are within the limits, skip the search and do not wait for the embedder.
         reads_top_k = all(ask.node_ids is None and ask.reading == "best" for ask in asks)
-        if reads_top_k and not is_over(all_at_once([at_most(library, ask, history) for ask in asks]), settings):
+        if reads_top_k and not is_over(total_price([at_most(library, ask, history) for ask in asks]), settings):
             run(_known(asks, history))
             return
         prices = [price_of(ask, history).result() for ask in asks]
     except RagError:
         run([None] * len(asks))  # starting reports the error
         return
-    agree_first(all_at_once(prices), len(asks), lambda: run(at_once(prices, _full_speed())), cancelled)
+    run_with_consent(total_price(prices), len(asks), lambda: run(at_once(prices, _full_speed())), cancelled)
 
 
-def agree_first(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
-    """A callback that runs `run` if this price is within the limits, and otherwise opens a dialog first.
-
-    Quotes call no model, so they need no consent.
-    """
+def run_with_consent(price: Price, answers: int, run: Callable[[], None], cancelled: Callable[[], None] | None = None) -> None:
+    """A callback that runs `run`. If this price is above the limits of the settings, it first opens a dialog. Quotes call no
+    model, so they need no consent."""
     if calls_a_model() and is_over(price, resources.library().settings.price):
         session().confirm = Confirm(price, answers, run, cancelled)
     else:
         run()
 
 
-def all_at_once(prices: Sequence[Price]) -> Price:
+def total_price(prices: Sequence[Price]) -> Price:
     """The total price of answers that start at the same time."""
     return together_at_once(prices, _full_speed())
 
@@ -125,7 +123,7 @@ def _full_speed() -> int:
 
 
 def _known(asks: Sequence[Ask], history: Sequence[ChatMessage]) -> Sequence[Price | None]:
-    """The prices that are known by now, and so were on the screen."""
+    """The prices that are known by now, which the screen shows."""
     prices = [price_of(ask, history) for ask in asks]
     known = [price.result() for price in prices if price.done() and price.exception() is None]
     return at_once(known, _full_speed()) if len(known) == len(asks) else [None] * len(asks)

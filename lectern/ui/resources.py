@@ -36,7 +36,7 @@ def chosen_language() -> str:
 
 
 def all_indexes() -> Indexes:
-    return open_indexes().all
+    return open_indexes().indexes
 
 
 def get_index(index_id: str = MAIN) -> OpenIndex:
@@ -73,8 +73,8 @@ def warm_embedder() -> None:
     """Loads the embedder of this tab's index in the background, once, shortly after the first screen. A new index gets the one
     for its first reader's language."""
     index = current_index()
-    if index.warming is None:
+    if index.warm_up_timer is None:
         index.library.suit_reader(chosen_language() or st.context.locale or "")
-        index.warming = threading.Timer(WARM_AFTER, index.library.embedder_loader.load)
-        index.warming.daemon = True
-        index.warming.start()
+        index.warm_up_timer = threading.Timer(WARM_AFTER, index.library.embedder_loader.load)
+        index.warm_up_timer.daemon = True
+        index.warm_up_timer.start()

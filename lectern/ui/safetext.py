@@ -10,28 +10,28 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
+from html import escape as escape_html
 
 import httpx
 
 from ragcore.text.citations import CITATION, cited_in
-from ragcore.text.code_fences import fenced, rewrite_outside_code, rewrite_outside_spans
+from ragcore.text.code_fences import mark_fenced, rewrite_outside_code, rewrite_outside_spans
 from ragcore.text.replace import replace_between
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
 _NUMBERED = re.compile(r"( {0,3})(?P<number>\d{1,9})([.)])(?=\s)")
 _UNDERLINE = re.compile(r"^ {0,3}(-+|=+)[ \t]*$")  # makes a heading of the line above
-# Brackets make links, images, references and directives; colons make icons, emoji, directives and bare addresses. What is
-# escaped already stays so; a lone backtick would pair with one of another line; "!" makes a picture of a link.
+# Brackets make links, images, references and directives. Colons make icons, emoji, directives and bare addresses. A single
+# backtick would pair with one of another line. "!" makes a picture of a link. Existing escapes stay as they are.
 _HARMFUL = re.compile(r"\\.|[\[\]<&$^~`]|\\$|!(?=$|[\ue000-\ue7ff])|(?a::(?=[\w+/]|-\d))|(?i:(?<=\bwww)\.)|(?<=\w)@(?=\w)")
 
 
-# Private characters that mark places while the text around them is escaped.
-_OPENS, _CLOSES, _MOST_MARKS = 0xE000, 0xF000, 0x0800
+# Private characters before and after each mark, while the text is escaped: _OPENS + n and _CLOSES + n for mark n.
+_OPENS, _CLOSES, _MAX_MARKS = 0xE000, 0xF000, 0x0800
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _UNMARKABLE = re.compile(r"`+[^`]*`+|\\.?|[*_`~|\n]+", re.DOTALL)
 _ADDRESS = re.compile(r"(?i)(?<![^\W_])https?://[^\s<>\"`\\^{|}\[\]]+")
-_AUTOLINK = re.compile(  # of the web, and of mail, in which escapes do not help
+_AUTOLINK = re.compile(  # addresses that become links even with escapes: of the web, and of mail
     r"(?i)(?<![^\W_])(?:https?://|www\.)[^\s<>\"`\\^{|}\[\]\ue000-\uf8ff]+"
     r"|(?<![\w.+\\-])[\w.+\\-]++@[\w\\-]++(?:\.[\w\\-]++)+"
 )
@@ -66,12 +66,12 @@ def plain_md(text: str) -> str:
 
 def breakable(text: str) -> str:
     """HTML in which a long file name breaks after _ . and - instead of within a word."""
-    return re.sub(r"(?<=[_.-])(?=\w)", "<wbr>", escape(text))
+    return re.sub(r"(?<=[_.-])(?=\w)", "<wbr>", escape_html(text))
 
 
 def addresses_in(text: str) -> list[str]:
     """The web addresses in an answer (as text, links or pictures), each once and as a browser would request it: non-ASCII
-    letters show what they are. Addresses with a user name are left out, because that can look like a server's name.
+    letters show what they are. Addresses with a user name are dropped, because that can look like a server's name.
 
     >>> addresses_in("See [the site](https://bücher.example/a_(b)) or https://user@evil.example, JavaScript:alert(1).")
     ['https://xn--bcher-kva.example/a_(b)']
@@ -92,7 +92,7 @@ def address_md(address: str) -> str:
     return f"[{_escape_all(address)}](<{address.replace('&', '&amp;')}>)"
 
 
-_TWICE = re.compile(r"(?P<first>\[(?P<number>\d+)\]\(#[^)\s]*\))(?:\s*\[(?P=number)\]\(#[^)\s]*\))+")  # drawn as one
+_REPEATED_CITATION = re.compile(r"(?P<first>\[(?P<number>\d+)\]\(#[^)\s]*\))(?:\s*\[(?P=number)\]\(#[^)\s]*\))+")
 
 
 def answer_md(
@@ -103,30 +103,30 @@ def answer_md(
     `links[n]` is the target of citation [n]; a number without a link stays text. `numbers[n]` is the number to show instead
     of n. `marks` are in order and contain no citation; with other formatting inside, the longest plain part is marked.
     """
-    written = {number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()}
-    safe = _safe(_with_places(text, marks[:_MOST_MARKS]), written)
+    linked = {number: f"[{(numbers or {}).get(number, number)}]({link})" for number, link in (links or {}).items()}
+    safe = _escape_markdown(_insert_mark_characters(text, marks[:_MAX_MARKS]), linked)
     if numbers:
-        safe = _TWICE.sub(r"\g<first>", safe)
-    for number, mark in enumerate(marks[:_MOST_MARKS]):
+        safe = _REPEATED_CITATION.sub(r"\g<first>", safe)
+    for number, mark in enumerate(marks[:_MAX_MARKS]):
         safe = safe.replace(chr(_OPENS + number), "[")
         safe = safe.replace(chr(_CLOSES + number), f']({mark.link} "{label(mark.title)}")')
     return safe
 
 
-def _with_places(text: str, marks: Sequence[Mark]) -> str:
-    """Puts a private character before and after each marked stretch."""
+def _insert_mark_characters(text: str, marks: Sequence[Mark]) -> str:
+    """Inserts a private character before and after each mark."""
     text = _PRIVATE.sub("\ufffd", text)
     parts, end = [], 0
     for number, mark in enumerate(marks):
-        start, stop = _markable(text, max(mark.start, end), mark.end)
+        start, stop = _longest_plain_part(text, max(mark.start, end), mark.end)
         if start < stop:
             parts += [text[end:start], chr(_OPENS + number), text[start:stop], chr(_CLOSES + number)]
             end = stop
     return "".join([*parts, text[end:]])
 
 
-def _markable(text: str, start: int, end: int) -> tuple[int, int]:
-    """The longest stretch of plain text in it; empty in a block of code."""
+def _longest_plain_part(text: str, start: int, end: int) -> tuple[int, int]:
+    """The start and end of the longest part without formatting; empty in a block of code."""
     if text.count("```", 0, start) % 2 or text.count("~~~", 0, start) % 2:
         return start, start
     edges = [start, *(edge for match in _UNMARKABLE.finditer(text, start, end) for edge in match.span()), end]
@@ -136,17 +136,19 @@ def _markable(text: str, start: int, end: int) -> tuple[int, int]:
     return first, first + len(text[first:last].rstrip())
 
 
-def _safe(text: str, links: Mapping[int, str]) -> str:
-    """`links` has each citation as Markdown."""
+def _escape_markdown(text: str, links: Mapping[int, str]) -> str:
+    """`links` maps citation numbers to Markdown."""
     return rewrite_outside_code(_separate_lists(text), line=partial(_line, links=links), language=_code_language)
 
 
 def _separate_lists(text: str) -> str:
     """Escapes a list number that does not follow the item before. Markdown would renumber it: "4. Duties" of another
     document after "6. Bake" would appear as item 7."""
-    out, number, is_paragraph = [], 0, False  # the number of the item before; whether the line before has words
+    out = []
+    number = 0  # of the previous item
+    is_paragraph = False  # the previous line has words
     lines = text.splitlines()
-    for line, in_code in zip(lines, fenced(lines), strict=True):
+    for line, in_code in zip(lines, mark_fenced(lines), strict=True):
         item = None if in_code else _NUMBERED.match(line)
         if item and number and int(item["number"]) != number + 1:
             out.append(_NUMBERED.sub(r"\1\g<number>\\\3", line, count=1))
@@ -162,7 +164,7 @@ def _separate_lists(text: str) -> str:
 
 
 def _code_language(info: str) -> str:
-    """Drops the languages that draw: a diagram can load pictures."""
+    """Drops the languages that Streamlit draws as a diagram or formula: a diagram can load pictures."""
     language = re.sub(r"[^\w+#-]", "", info.split(" ")[0])
     return "" if language.lower() in ("mermaid", "math") else language
 
@@ -171,7 +173,7 @@ def _line(line: str, links: Mapping[int, str]) -> str:
     if _UNDERLINE.match(line):
         return "\n---\n" if len(line.strip()) >= 3 else "\\" + line.strip()
     safe = rewrite_outside_spans(line, partial(_inline, links=links))
-    # A heading inside an answer must not outshine the page's own.
+    # A heading in an answer must be smaller than those of the page.
     return re.sub(r"^( {0,3})#{1,6}\s+(.*?)\s*#*$", r"\1#### \2", safe)
 
 
@@ -180,10 +182,10 @@ def _inline(text: str, links: Mapping[int, str]) -> str:
         numbers = cited_in(citation.group())
         return "".join(links.get(number, f"\\[{number}\\]") for number in numbers)
 
-    return replace_between(CITATION, text, link_citation, _defang)
+    return replace_between(CITATION, text, link_citation, _escape_with_addresses)
 
 
-def _defang(text: str) -> str:
+def _escape_with_addresses(text: str) -> str:
     text = _ESCAPED_ADDRESS.sub(lambda match: match.group().replace("\\", ""), text)
     return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape), _escape)
 
@@ -192,10 +194,10 @@ def _literal(text: str) -> str:
     return replace_between(_AUTOLINK, text, lambda match: _as_code(match, _escape_all), _escape_all)
 
 
-def _as_code(match: re.Match[str], around: Callable[[str], str]) -> str:
-    """An address as code. The page would turn it into a link in any other text, even with escapes."""
+def _as_code(match: re.Match[str], escape: Callable[[str], str]) -> str:
+    """The address as code, because Streamlit turns it into a link in any other text. `escape` is for punctuation after it."""
     address = _without_punctuation(match.group())
-    return f"`{address.replace(chr(92), '')}`{around(match.group()[len(address) :])}"
+    return f"`{address.replace(chr(92), '')}`{escape(match.group()[len(address) :])}"
 
 
 def _escape_all(text: str) -> str:

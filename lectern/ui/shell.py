@@ -6,19 +6,20 @@ from pathlib import Path
 
 import streamlit as st
 
-from lectern.ui import labels, places, resources
+from lectern.ui import labels, navigation, resources
 from lectern.ui.i18n import _, supported_language
 from lectern.ui.safetext import label
-from lectern.ui.state import fill_widget, open_index, session, widget
+from lectern.ui.state import fill_menu, fill_widget, open_index, session, widget
 from lectern.ui.widgets.conversations import conversation_list
 from lectern.ui.widgets.page_language import page_language
 from lectern.ui.widgets.popovers import popovers
 from lectern.ui.widgets.price import confirmation
 from lectern.ui.widgets.problem import damage
-from lectern.ui.widgets.reading import reading_bar
+from lectern.ui.widgets.reading_progress import reading_bar
+from lectern.ui.widgets.search_field import search_field
 
 HERE = Path(__file__).resolve().parent
-SEARCH_FROM = 8  # conversations from which there is a search field
+MIN_SEARCHABLE = 8  # conversations; a shorter list has no search field
 
 
 def frame() -> None:
@@ -27,15 +28,15 @@ def frame() -> None:
     st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
     page = st.navigation(_pages(), expanded=True)
     if page.url_path != "chat":  # its title is that of the conversation
-        places.title_tab(page.title)
-    places.settle_page(page.url_path)
-    places.settle_index()
-    places.go_onward()
+        navigation.set_tab_title(page.title)
+    navigation.record_page(page.url_path)
+    navigation.open_index_of_address()
+    navigation.switch_to_next_page()
     state = session()
     if state.notice:
         st.toast(label(state.notice), duration="long")
         state.notice = ""
-    damage(resources.library())  # before anything can fail because of it
+    damage(resources.library())  # before a page can fail because of it
     with st.sidebar:
         index_picker()
         reading_bar()
@@ -48,18 +49,18 @@ def frame() -> None:
 
 
 def _pages() -> list[st.Page]:
-    """A single list, because screen readers do not see Streamlit's sections as lists. The style sheet sets the lab apart."""
+    """A single list, because screen readers do not see Streamlit's sections as lists. The style sheet separates the lab."""
     return [
-        st.Page(places.HOME, title=_("Documents"), icon=":material/description:", default=True),
-        st.Page(places.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
-        st.Page(places.NOTES, title=_("Notes"), icon=":material/bookmark:"),
-        st.Page(places.DOCUMENT, title=_("Document"), icon=":material/description:", visibility="hidden"),
-        st.Page(places.QUERY, title=_("Compare"), icon=":material/splitscreen_left:"),
-        st.Page(places.REPLAY, title=_("Modes"), icon=":material/forum:"),
-        st.Page(places.MAP, title=_("Map"), icon=":material/scatter_plot:"),
-        st.Page(places.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
-        st.Page(places.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
-        st.Page(places.SETTINGS, title=_("Settings"), icon=":material/settings:"),
+        st.Page(navigation.HOME, title=_("Documents"), icon=":material/description:", default=True),
+        st.Page(navigation.CHAT, title=_("Chat"), icon=":material/chat_bubble:"),
+        st.Page(navigation.NOTES, title=_("Notes"), icon=":material/bookmark:"),
+        st.Page(navigation.DOCUMENT, title=_("Document"), icon=":material/description:", visibility="hidden"),
+        st.Page(navigation.QUERY, title=_("Compare"), icon=":material/splitscreen_left:"),
+        st.Page(navigation.REPLAY, title=_("Modes"), icon=":material/forum:"),
+        st.Page(navigation.MAP, title=_("Map"), icon=":material/scatter_plot:"),
+        st.Page(navigation.INDEXES, title=_("Indexes"), icon=":material/shelves:"),
+        st.Page(navigation.EVALUATE, title=_("Evaluate"), icon=":material/monitoring:"),
+        st.Page(navigation.SETTINGS, title=_("Settings"), icon=":material/settings:"),
     ]
 
 
@@ -68,10 +69,10 @@ def index_picker() -> None:
     names = {index.id: labels.index_name(index.name) for index in resources.all_indexes().all()}
     if len(names) > 1:
         fill_widget("index_picker", session().index)
-        st.selectbox(_("Index"), list(names), key="index_picker", format_func=names.__getitem__, on_change=_pick)
+        st.selectbox(_("Index"), list(names), key="index_picker", format_func=names.__getitem__, on_change=_open_picked_index)
 
 
-def _pick() -> None:
+def _open_picked_index() -> None:
     open_index(str(widget("index_picker")))
 
 
@@ -79,22 +80,15 @@ def conversations(in_chat: bool) -> None:
     state = session()
     if st.button(_("New chat"), icon=":material/add:", key="new_chat", width="stretch"):
         fill_widget("search", "")
-        fill_widget("chat_files", [])
-        places.go_to_chat(None)
-    open_id = places.from_address("c", state.chat.conversation) if in_chat else None
+        fill_menu("chat_files", [])
+        navigation.go_to_chat(None)
+    open_id = navigation.id_from_address("c", state.chat.conversation) if in_chat else None
     search = str(widget("search") or "")
     place = st.container()
     listed = conversation_list(open_id, search)
-    if listed >= SEARCH_FROM or search:
-        place.text_input(
-            _("Search conversations"),
-            key="search",
-            placeholder=_("Search conversations"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            type="search",
-            live=True,
-        )
+    if listed >= MIN_SEARCHABLE or search:
+        with place:
+            search_field(_("Search conversations"), "search", live=True)
         if not listed:
             st.caption(_("No conversation contains these words."))
 

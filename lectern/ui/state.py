@@ -1,4 +1,4 @@
-"""What a browser tab remembers beyond the address of its page. Everything that must outlive the tab is in the library."""
+"""The state of a browser tab. Everything that must outlive the tab is in the library."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ class Offer:
 
 @dataclass
 class AddressState:
-    """What a page shows and what its address says. Each may be ahead of the other: see lectern.ui.places."""
+    """The addresses of the pages. A page may be newer than its address, or the reverse: see lectern.ui.navigation."""
 
-    last: dict[str, str] = field(default_factory=dict)  # the last address of each page; "p": the panel of the last page
+    last: dict[str, str] = field(default_factory=dict)  # the last id of each parameter; "p": the panel of the last page
     changed_at: float = 0.0  # when an address last changed its id, on the monotonic clock
     page: str = ""  # the last one
     letter: str = ""  # the parameter of that page's id, once it is in the address
-    onward: str = ""  # the page to go to after a click on a button under an answer
+    next_page: str = ""  # chosen by a callback: "replay" or "document"
 
 
 @dataclass
 class AskState:
-    """What the next question reads, on any page with a question field."""
+    """How much the next question reads, on any page with a question field."""
 
     to_read: dict[str, Reading] = field(default_factory=dict)  # by page, if it is not the best passages
     readings: int = 0  # counts questions that read more, to reset the choice after each
@@ -75,11 +75,11 @@ class AskState:
 class AnswersState:
     """About the answers on the screen, on any page with answers."""
 
-    form: str = ""  # the open form about an answer: "edit.message" or "ways.message"
+    form: str = ""  # the open form about an answer: "edit.ID" or "ways.ID" with the id of the message
     checks: dict[str, list[CheckedSentence]] = field(default_factory=dict)  # of the checked answers, by id
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # by answer id
     explaining: str = ""  # the answer with a new thumb, which the person may explain
-    looks: dict[str, Future[Any]] = field(default_factory=dict)  # analyses, finished or running: see lectern.ui.recheck
+    analyses: dict[str, Future[Any]] = field(default_factory=dict)  # analyses, finished or running: see lectern.ui.analyses
     awaited: str = ""  # the conversation with a running answer at the last run
     ended: float = 0.0  # when the last running answer ended, in seconds since the epoch
 
@@ -87,7 +87,7 @@ class AnswersState:
 @dataclass
 class ChatState:
     conversation: str | None = None  # open on the page
-    options_of: str | None = None  # the conversation whose options the page has copied
+    options_of: str | None = None  # the conversation whose mode and documents are in the menus
     earlier: int = 0  # additional messages to draw
     more_listed: int = 0  # additional conversations in the sidebar
     list_acts: int = 0  # counts the clicks in that list
@@ -129,7 +129,7 @@ class IndexesState:
     document_sort: str = "-added"  # the column that sorts the table of documents; "-": descending
     document_page: int = 1  # of that table
     forms: int = 0  # counts submitted forms, so that the next one begins empty and closed
-    making: str = ""  # the id of an index creation of this tab, see lectern.ui.index_creation
+    creation: str = ""  # the id of an index creation of this tab, see lectern.ui.index_creation
 
 
 @dataclass
@@ -199,7 +199,7 @@ def open_index(index_id: str) -> None:
         notice=before.notice,
         address=AddressState(last=dict(before.address.last)),
         ask=AskState(readings=before.ask.readings + 1),
-        indexes=IndexesState(forms=before.indexes.forms + 1, making=before.indexes.making),
+        indexes=IndexesState(forms=before.indexes.forms + 1, creation=before.indexes.creation),
         evaluate=EvaluateState(uploads=before.evaluate.uploads + 1),
     )
     fill_widget("_session", anew)
@@ -208,7 +208,7 @@ def open_index(index_id: str) -> None:
 
 
 class _Run(threading.local):
-    """The last session of this thread. Every text of a screen reads its language from it."""
+    """The session of the last script run in this thread. It is cached, because every text of a screen reads its language."""
 
     context: object = None
     session: Session
@@ -239,6 +239,26 @@ def fill_new_widget(key: str, value: object) -> None:
     _without_interruption(lambda: st.session_state.setdefault(key, value))
 
 
+def menu_key(name: str) -> str:
+    """The current key of a widget in a menu, which may be closed.
+
+    The browser ignores a new value for a widget that it does not show, and sends the old one again with the next click. So
+    `fill_menu` changes the key, which makes a new widget.
+    """
+    return f"{widget(f'{name}_number') or 0}_{name}"
+
+
+def menu_value(name: str) -> Any:
+    """The value of a widget in a menu, or None."""
+    return widget(menu_key(name))
+
+
+def fill_menu(name: str, value: object) -> None:
+    if menu_value(name) != value:
+        fill_widget(f"{name}_number", (widget(f"{name}_number") or 0) + 1)
+        fill_widget(menu_key(name), value)
+
+
 def forget_widgets(*keys: str) -> None:
     for key in keys:
         _without_interruption(partial(st.session_state.pop, key, None))
@@ -250,17 +270,16 @@ def event(key: str, name: str) -> dict[str, Any]:
     return reported if isinstance(reported, dict) else {}
 
 
-def _without_interruption(look: Callable[[], T]) -> T:
-    """Reads the session without being interrupted in a callback.
+def _without_interruption(access: Callable[[], T]) -> T:
+    """Accesses the session. In a callback, the next click cannot interrupt this.
 
-    Any access to the session is a moment at which the next click may end the run of the script. This is fine while a
-    screen is drawn, because it is out of date. In a callback Streamlit would skip the rest of it, and the first click
-    would be lost. So there the next click waits.
+    Streamlit may end the run of a script at any access to the session, if there is another click. While a screen is drawn this
+    is fine, because the screen is out of date. A callback would not finish, and the effect of the first click would be lost.
     """
     waiting: list[Callable[[], bool]] = []
     while True:
         try:
-            value = look()
+            value = access()
             break
         except RerunException as next_click:
             context = get_script_run_ctx()
@@ -272,6 +291,6 @@ def _without_interruption(look: Callable[[], T]) -> T:
     return value
 
 
-def interruptible() -> None:
-    """Lets a click elsewhere end this run of the script here: any access to the session does."""
+def allow_interruption() -> None:
+    """Lets Streamlit end this run of the script here, if there is another click."""
     st.session_state.get("_session")

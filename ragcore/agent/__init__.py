@@ -6,8 +6,6 @@ from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ragcore.agent.base import Agent as Agent
-    from ragcore.agent.base import Task as Task
-    from ragcore.agent.base import TaskStepOutput as TaskStepOutput
     from ragcore.agent.function_calling import FunctionCallingAgent as FunctionCallingAgent
     from ragcore.agent.function_calling import OpenAIAgent as OpenAIAgent
     from ragcore.agent.react import ReActAgent as ReActAgent

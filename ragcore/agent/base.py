@@ -1,8 +1,7 @@
 """The loop of every agent: ask the model, run the tools it calls, show it their results, until it answers.
 
-Each call of the model that may act is a round. When the rounds are used up, the model is asked once more to answer with what
-it has. A task keeps nothing but its finished rounds, so a step is undone by forgetting one, and what was said and found is
-always the sum of the rounds.
+In each round the model is called once and may call tools. After the last round the model must answer with what it has. A task
+stores only its finished rounds: its answer, sources and passages are computed from them.
 """
 
 from __future__ import annotations
@@ -11,17 +10,16 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
-from ragcore.agent.context_window import fitted
+from ragcore.agent.context_window import fit_call
 from ragcore.chat_engine.base import (
     AgentChatResponse,
     ChatEngine,
     End,
     Reply,
     StreamingAgentChatResponse,
-    as_turn,
     memory_for,
     refuse_empty,
     system_and_prefix,
@@ -31,12 +29,12 @@ from ragcore.errors import ConfigError
 from ragcore.llms.base import LLM, Generation, LLMCall, Stream
 from ragcore.llms.http_errors import EmptyAnswerError
 from ragcore.memory import ChatMemoryBuffer
-from ragcore.observe import Span, span, start, stream_in
+from ragcore.observe import span, start, stream_in
 from ragcore.prompts.prompt import Passage
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT
-from ragcore.query_engine.base import cited_anew
+from ragcore.query_engine.base import renumber_citations
 from ragcore.response_synthesizers.synthesizer import Synthesizer
-from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle, new_id
+from ragcore.schema import ChatMessage, NodeWithScore, QueryBundle, Response, as_bundle
 from ragcore.settings import services
 from ragcore.tools import Tool, ToolOutput, as_json, as_tools, run_tool
 
@@ -53,7 +51,7 @@ class ToolRetriever(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool that the model wants, and with what. `problem`: why it cannot be called as it was asked for."""
+    """A model's call of a tool. `problem` is the reason why the tool cannot run with this call, in words for the model."""
 
     tool: str
     arguments: Any = None
@@ -63,30 +61,27 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A finished round: what the model said, what the tools gave, and the answer if it was the last.
+    """A finished round: the model's message, the tools' results, and the answer if it was the last round.
 
-    `messages` are how the model sees it in the next round, results of tools last.
+    The next call of the model includes `messages`; the results of tools come last.
     """
 
     messages: tuple[ChatMessage, ...]
     outputs: tuple[ToolOutput, ...] = ()
-    observed: tuple[str, ...] = ()  # results as the model sees them
+    observations: tuple[str, ...] = ()  # results as the model sees them
     answer: str | None = None
     end: End = End.ANSWERED
 
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A message that is being worked on. `history` is what came before it; `given`: it takes the conversation's place."""
+    """An unanswered message. `history` is the part of the conversation before it that fits."""
 
     message: str
     history: tuple[ChatMessage, ...]
     tools: Mapping[str, Tool]
     tool_choice: str = "auto"
-    given: tuple[ChatMessage, ...] | None = None
-    task_id: str = field(default_factory=new_id)
     rounds: list[Round] = field(default_factory=list)
-    steps: list[Span] = field(default_factory=list)  # of all rounds that were run, those undone or failed too
 
     @property
     def sources(self) -> tuple[ToolOutput, ...]:
@@ -95,25 +90,16 @@ class Task:
 
     @property
     def source_nodes(self) -> tuple[NodeWithScore, ...]:
-        """The passages that tools found, each once; the model cites them by their place here."""
-        return tuple(_found(self.sources).values())
+        """The distinct passages that tools returned; citation [n] is `source_nodes[n - 1]`."""
+        return tuple(_passages_by_id(self.sources).values())
 
     @property
     def last(self) -> Round | None:
         return self.rounds[-1] if self.rounds and self.rounds[-1].answer is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStepOutput:
-    """What one step came to. `output.response` is "" until the last."""
-
-    task_id: str
-    output: AgentChatResponse
-    is_last: bool
-
-
 class Agent(ChatEngine):
-    """Subclasses say how the model is asked and how its reply is read. Threads may share one."""
+    """Subclasses build the model's prompt and parse its reply. Threads may share an agent."""
 
     span_name = "agent"
     calls_functions: ClassVar[bool] = False  # whether the model must be able to
@@ -154,7 +140,6 @@ class Agent(ChatEngine):
         self._default_tool_choice = default_tool_choice
         self._parallel = allow_parallel_tool_calls
         self._log_level = logging.INFO if verbose else logging.DEBUG
-        self._tasks: dict[str, Task] = {}
 
     @classmethod
     def from_tools(
@@ -172,10 +157,10 @@ class Agent(ChatEngine):
         default_tool_choice: str = "auto",
         allow_parallel_tool_calls: bool = True,
     ) -> Self:
-        """`context`, what the model is to know beside its tools, is put behind the system prompt. `verbose` logs each step.
+        """`context`, background for the model, is appended to the system prompt. `verbose` logs each step.
 
-        `default_tool_choice` holds for the first round of each message; the others are "auto". Without
-        `allow_parallel_tool_calls` only the first of several calls in a round runs, and the others are told so.
+        `default_tool_choice` applies to the first round of each message; later rounds use "auto". Without
+        `allow_parallel_tool_calls` only the first of several calls in a round runs; each other call returns an error.
         """
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
@@ -215,7 +200,7 @@ class Agent(ChatEngine):
     ) -> StreamingAgentChatResponse:
         """The answer in pieces; while tools are at work the pieces are "". Words before a call of a tool are pieces too, and
         no part of `response`. A stream closed early leaves no call of a tool in the conversation."""
-        return self._turn(message, chat_history, lambda asked, history: self._working(self._task(asked, history, tool_choice)))
+        return self._turn(message, chat_history, lambda text, history: self._reply_of(self._task(text, history, tool_choice)))
 
     def query(self, query: str | QueryBundle) -> Response:
         """The answer in a conversation of its own: it knows nothing of the one so far, and is not remembered. So an agent may
@@ -224,176 +209,100 @@ class Agent(ChatEngine):
         refuse_empty(message)
         with span(self.span_name, mode=self.mode, question=message) as step:
             task = self._task(message, (), None)
-            with closing(self._working(task).pieces) as pieces:
-                for _ in pieces:
-                    continue
-        done = self._response(task)
-        return Response(done.response, done.source_nodes, step, {"sources": done.sources})
+            for _ in self._reply_of(task).pieces:
+                continue
+        answer = task.last.answer if task.last else None
+        return Response(answer or "", task.source_nodes, step, {"sources": task.sources})
 
     aquery = awaitable(query)
 
-    def create_task(
-        self, message: str, chat_history: Sequence[ChatMessage] | None = None, tool_choice: str | None = None
-    ) -> Task:
-        """Begin to work on a message step by step; nothing is sent yet. What is never finalized is to be deleted."""
-        refuse_empty(message)
-        given = None if chat_history is None else tuple(chat_history)
-        task = self._task(message, self._history(given), tool_choice)
-        task.given = given
-        self._tasks[task.task_id] = task
-        return task
-
-    def run_step(self, task_id: str) -> TaskStepOutput:
-        """One round of a task. After the last, the same again without a call. ValueError for an unknown task; LLMErrors."""
-        task = self.get_task(task_id)
-        if task.last is None:
-            with closing(self._round(task)) as pieces:
-                for _ in pieces:
-                    continue
-        return self._step_output(task)
-
-    arun_step = awaitable(run_step)
-
-    def undo_step(self, task_id: str) -> None:
-        """Forget the last round of a task, as if it had not been run; what its tools did is done. ValueError without one."""
-        task = self.get_task(task_id)
-        if not task.rounds:
-            raise ValueError(f"task {task_id!r} has no step to undo")
-        task.rounds.pop()
-
-    def finalize_response(self, task_id: str) -> AgentChatResponse:
-        """The answer of a task, which is remembered; the task is forgotten. ValueError before the last step.
-
-        Its trace has all steps that were run, those undone too; its `seconds` are theirs. It is put together here: listeners
-        heard of the steps alone, and a step's `parent` is what was open around it when it ran, or None.
-        """
-        task = self.get_task(task_id)
-        if task.last is None:
-            raise ValueError(f"task {task_id!r} has no answer yet; run its next step")
-        reply = self._working(task)
-        self._tell(reply, task)
-        self._remember(task.given, reply, as_turn(task.message, reply.answer or "", reply.between))
-        self.delete_task(task_id)
-        return replace(self._response(task), trace=self._trace(task))
-
-    def delete_task(self, task_id: str) -> None:
-        self._tasks.pop(task_id, None)
-
-    def list_tasks(self) -> list[Task]:
-        """Those that are neither finalized nor deleted, oldest first."""
-        return list(self._tasks.values())
-
-    def get_task(self, task_id: str) -> Task:
-        """ValueError for one that is not among them."""
-        if task_id not in self._tasks:
-            raise ValueError(f"there is no task {task_id!r}; it was finalized or deleted, or never created")
-        return self._tasks[task_id]
-
-    def get_completed_steps(self, task_id: str) -> list[TaskStepOutput]:
-        """What each step came to that was run and not undone, in order. ValueError for an unknown task."""
-        task = self.get_task(task_id)
-        return [self._step_output(replace(task, rounds=task.rounds[:number])) for number in range(1, len(task.rounds) + 1)]
-
     @abstractmethod
     def _call(self, task: Task, *, last: bool) -> LLMCall:
-        """What the model is asked next; `last`: it must not act any more."""
+        """The next call of the model. If it is the `last`, the model must answer without tools."""
 
     @abstractmethod
     def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
         """The answer, or the tools to call."""
 
     @abstractmethod
-    def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
-        """How a round in which tools were called stands before the model in the next."""
+    def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+        """The messages by which the model sees a round with tool calls in its next call."""
 
-    def _said(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
-        """Of the model's words, those that belong to an answer, as they come. Gives the generation and all that was shown."""
-        shown = ""
+    def _stream_answer(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
+        """Yields the pieces that belong to an answer. Returns the generation and the text that was yielded."""
+        streamed = ""
         with closing(pieces):
             while True:
                 try:
                     piece = next(pieces)
                 except StopIteration as stop:
-                    return stop.value, shown
-                shown += piece
+                    return stop.value, streamed
+                streamed += piece
                 yield piece
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
-        return self._working(self._task(message, history, None))
+        return self._reply_of(self._task(message, history, None))
 
     def _task(self, message: str, history: Sequence[ChatMessage], tool_choice: str | None) -> Task:
         tools = self._tools if self._tool_retriever is None else _by_name(as_tools(self._tool_retriever.retrieve(message)))
         return Task(message, tuple(history), tools, tool_choice or self._default_tool_choice)
 
-    def _working(self, task: Task) -> Reply:
+    def _reply_of(self, task: Task) -> Reply:
         def pieces() -> Generator[str, None, None]:
             while task.last is None:
                 yield from self._round(task)
-                self._tell(reply, task)
+                self._update(reply, task)
 
         reply = Reply(pieces())
         return reply
 
-    def _tell(self, reply: Reply, task: Task) -> None:
-        """Put into the reply what the task has come to."""
+    def _update(self, reply: Reply, task: Task) -> None:
+        """Copy the task's sources and answer into the reply."""
         reply.sources, reply.source_nodes = task.sources, task.source_nodes
         if task.last is not None:
             reply.answer, reply.end = task.last.answer, task.last.end
-            reply.between = self._kept(task)
+            reply.between = self._messages_between(task)
             reply.remembered = not _only_nothing_found(task)
 
-    def _kept(self, task: Task) -> Sequence[ChatMessage]:
-        """What is remembered between a message and its answer."""
+    def _messages_between(self, task: Task) -> Sequence[ChatMessage]:
+        """The messages that the conversation stores between the user's message and the answer."""
         return ()
 
-    def _response(self, task: Task) -> AgentChatResponse:
-        answer, end = (task.last.answer or "", task.last.end) if task.last else ("", End.ANSWERED)
-        return AgentChatResponse(answer, task.sources, task.source_nodes, end=end)
-
-    def _trace(self, task: Task) -> Span:
-        calls = sum(len(step.named("llm")) for step in task.steps)
-        facts = {"mode": self.mode, "question": task.message, "calls": calls}
-        return Span(self.span_name, facts, task.steps[0].started, sum(step.seconds for step in task.steps), children=task.steps)
-
-    def _step_output(self, task: Task) -> TaskStepOutput:
-        return TaskStepOutput(task.task_id, self._response(task), task.last is not None)
-
     def _round(self, task: Task) -> Generator[str, None, None]:
-        """The next round of a task, which is put into it when it is finished."""
+        """Run the next round and append it to the task when it finishes."""
         number = len(task.rounds) + 1
         step = start("step", round=number, of=self._max_iterations)
-        task.steps.append(step)
-        yield from stream_in(step, self._asked_and_done(task, last=number > self._max_iterations))
+        yield from stream_in(step, self._ask_and_act(task, last=number > self._max_iterations))
 
-    def _asked_and_done(self, task: Task, *, last: bool) -> Generator[str, None, None]:
+    def _ask_and_act(self, task: Task, *, last: bool) -> Generator[str, None, None]:
         try:
-            generation, shown = yield from self._hear_with_retry(task, last=last)
+            generation, streamed = yield from self._ask_with_retry(task, last=last)
         except EmptyAnswerError:
             if all(output.is_error for output in task.sources):
                 raise
             answer = yield from self._answer_from_results(task)
             task.rounds.append(Round((), answer=answer, end=End.ANSWERED))
             return
-        wanted = self._read(task, generation)
-        if last and not isinstance(wanted, str):
-            wanted = shown if shown.strip() else _last_result(task)
-        if isinstance(wanted, str):
-            yield wanted[len(shown) :] if wanted.startswith(shown) else f"\n\n{wanted}"
+        decision = self._read(task, generation)
+        if last and not isinstance(decision, str):
+            decision = streamed if streamed.strip() else _last_result(task)
+        if isinstance(decision, str):
+            yield decision[len(streamed) :] if decision.startswith(streamed) else f"\n\n{decision}"
             end = End.LIMIT if last else End.ANSWERED
-            task.rounds.append(Round((), answer=wanted, end=end))
+            task.rounds.append(Round((), answer=decision, end=end))
             return
-        yield "\n\n" if shown.strip() else ""
-        done = self._done(task, generation, wanted)
+        yield "\n\n" if streamed.strip() else ""
+        done = self._run_tools(task, generation, decision)
         if done.answer is not None:
             yield done.answer
         task.rounds.append(done)
 
     def _answer_from_results(self, task: Task) -> Generator[str, None, str]:
-        """Ask a model that says nothing after its tools have run once more, with their results as passages. If it still says
-        nothing, the last result is the answer."""
+        """Ask a model that answers nothing after its tools have run once more, with their results as passages. If it still
+        answers nothing, the last result is the answer."""
         results: dict[str, None] = {}  # as an ordered set
         for done in task.rounds:
-            for output, result in zip(done.outputs, done.observed, strict=False):  # what names no tool has no output
+            for output, result in zip(done.outputs, done.observations, strict=False):  # a call without a tool has no output
                 if not output.is_error:
                     results[result] = None
         answer = ""
@@ -405,39 +314,39 @@ class Agent(ChatEngine):
             yield (answer := _last_result(task))
         return answer
 
-    def _hear_with_retry(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
-        """As `_heard`, asked once more where the model says nothing."""
+    def _ask_with_retry(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
+        """Calls `_ask` a second time if the model answers nothing."""
         try:
-            return (yield from self._heard(task, last=last))
+            return (yield from self._ask(task, last=last))
         except EmptyAnswerError:
-            return (yield from self._heard(task, last=last))
+            return (yield from self._ask(task, last=last))
 
-    def _heard(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
-        """What the model says next, and what of it was shown. EmptyAnswerError, also from a model that allows it."""
-        generation, shown = yield from self._said(task, self._llm.stream(self._call(task, last=last)))
+    def _ask(self, task: Task, *, last: bool) -> Generator[str, None, tuple[Generation, str]]:
+        """The model's next generation and the text that was yielded. EmptyAnswerError, even if the model allows it."""
+        generation, streamed = yield from self._stream_answer(task, self._llm.stream(self._call(task, last=last)))
         if not generation.text.strip() and not generation.tool_calls:
             raise EmptyAnswerError(
                 f"{self._llm.metadata.model_name} gave an empty answer twice.", hint="Ask again, or choose another model."
             )
-        return generation, shown
+        return generation, streamed
 
-    def _done(self, task: Task, generation: Generation, calls: Sequence[Call]) -> Round:
-        """The round in which these tools were called."""
+    def _run_tools(self, task: Task, generation: Generation, calls: Sequence[Call]) -> Round:
+        """Call the tools and return the finished round."""
 
         def output(call: Call) -> ToolOutput:
             return self._output(task, call)
 
         outputs = [output(calls[0])] if len(calls) == 1 else in_order(output, calls)
-        places = {id_: place for place, id_ in enumerate(_found((*task.sources, *outputs)), 1)}
-        observed = tuple(_observed(output, places) for output in outputs)
-        for call, result in zip(calls, observed, strict=True):
+        places = {id_: place for place, id_ in enumerate(_passages_by_id((*task.sources, *outputs)), 1)}
+        observations = tuple(_observation(output, places) for output in outputs)
+        for call, result in zip(calls, observations, strict=True):
             logger.log(self._log_level, "called %s with %s: %s", call.tool, call.arguments, result)
-        messages = self._seen(generation, calls, observed)
+        messages = self._messages(generation, calls, observations)
         called = tuple(output for call, output in zip(calls, outputs, strict=True) if call.tool)
         only = task.tools.get(calls[0].tool) if len(calls) == 1 else None
         if only is not None and only.metadata.return_direct and not outputs[0].is_error:
-            return Round(messages, called, observed, answer=observed[0], end=End.RETURNED)
-        return Round(messages, called, observed)
+            return Round(messages, called, observations, answer=observations[0], end=End.RETURNED)
+        return Round(messages, called, observations)
 
     def _output(self, task: Task, call: Call) -> ToolOutput:
         tool = task.tools.get(call.tool)
@@ -445,14 +354,14 @@ class Agent(ChatEngine):
             return run_tool(tool, call.arguments)
         problem = call.problem or f"there is no tool called {call.tool!r}. The tools are: {', '.join(task.tools) or 'none'}."
         output = ToolOutput(f"Error: {problem}", call.tool, {"args": (), "kwargs": call.arguments}, is_error=True)
-        if not call.tool:  # what could not be read names none
+        if not call.tool:  # the reply was unreadable
             return output
         with span("tool", tool=call.tool, arguments=as_json(call.arguments), result=output.content, is_error=True):
             return output
 
-    def _fitted(self, call: LLMCall, task: Task, coda: str = "") -> LLMCall:
+    def _fit(self, call: LLMCall, task: Task, coda: str = "") -> LLMCall:
         rounds = [message for done in task.rounds for message in done.messages]
-        return fitted(self._llm, call, (*self._prefix, *task.history), task.message, rounds, coda)
+        return fit_call(self._llm, call, (*self._prefix, *task.history), task.message, rounds, coda)
 
 
 def _by_name(tools: Sequence[Tool]) -> dict[str, Tool]:
@@ -463,23 +372,23 @@ def _by_name(tools: Sequence[Tool]) -> dict[str, Tool]:
     return named
 
 
-def _found(outputs: Sequence[ToolOutput]) -> dict[str, NodeWithScore]:
-    """The passages of all outputs by their ids, in the order in which they were found."""
-    found: dict[str, NodeWithScore] = {}
+def _passages_by_id(outputs: Sequence[ToolOutput]) -> dict[str, NodeWithScore]:
+    """The distinct passages of all outputs, in the order of the outputs."""
+    passages: dict[str, NodeWithScore] = {}
     for output in outputs:
         for hit in output.source_nodes or ():
-            found.setdefault(hit.node.id_, hit)
-    return found
+            passages.setdefault(hit.node.id_, hit)
+    return passages
 
 
-def _observed(output: ToolOutput, places: Mapping[str, int]) -> str:
-    """The content with its citations as they are among the passages of all tools."""
+def _observation(output: ToolOutput, places: Mapping[str, int]) -> str:
+    """The content with its citations renumbered to the passages of all tools."""
     nodes = output.source_nodes
-    return cited_anew(Response(output.content, nodes), places, len(places)) if nodes else output.content
+    return renumber_citations(Response(output.content, nodes), places, len(places)) if nodes else output.content
 
 
 def _only_nothing_found(task: Task) -> bool:
-    """Whether all that was done was to look for passages, none was found, and the answer says no more than that."""
+    """Whether the tools only searched for passages, returned none, and the answer repeats that."""
     answer = task.last.answer if task.last else None
     outputs = task.sources
     return any(output.content == answer for output in outputs) and all(output.source_nodes == () for output in outputs)

@@ -1,6 +1,6 @@
-"""Agents on models that call functions themselves: the tools go along with the messages, and the model answers with calls.
+"""Agents for models that call functions: each request lists the tools, and the model answers with calls.
 
-The conversation keeps the calls and their results too, every call with its result, as servers demand.
+The conversation stores every call together with its result, because servers reject a call without one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ ONE_AT_A_TIME = "only one tool can be called at a time, and another was. Call th
 
 
 class FunctionCallingAgent(Agent):
-    """Calls of one round run at the same time; their results are in the order of the calls."""
+    """Calls of one round run at the same time; their results are in the order of the calls.
+
+    >>> from ragcore.llms import ScriptedLLM, ToolCall
+    >>> from ragcore.tools import FunctionTool
+    >>> def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> llm = ScriptedLLM([ToolCall.of("call_1", "add", '{"a": 1, "b": 2}'), "It is 3."], is_function_calling_model=True)
+    >>> str(FunctionCallingAgent.from_tools([FunctionTool.from_defaults(add)], llm=llm).chat("1 + 2?"))
+    'It is 3.'
+    """
 
     mode = "function_calling"
     calls_functions = True
@@ -28,15 +37,15 @@ class FunctionCallingAgent(Agent):
         tools = tuple(tool.metadata.to_openai_tool() for tool in task.tools.values())
         choice = "none" if last else "auto" if task.rounds else task.tool_choice
         variables = {"system_prompt": self._system_prompt, "query_str": task.message}
-        return self._fitted(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
+        return self._fit(LLMCall(AGENT, variables, tools=tools, tool_choice=choice), task)
 
     def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
-        calls = [read_call(wanted) for wanted in generation.tool_calls]
+        calls = [read_call(call) for call in generation.tool_calls]
         if not self._parallel:
             calls[1:] = [Call(call.tool, call.arguments, call.id, ONE_AT_A_TIME) for call in calls[1:]]
         return calls or generation.text
 
-    def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+    def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
         answered = (
             ChatMessage(
                 MessageRole.TOOL, defuse(result, numbered=False), call.tool, {"tool_call_id": call.id, "name": call.tool}
@@ -45,21 +54,26 @@ class FunctionCallingAgent(Agent):
         )
         return generation.message, *answered
 
-    def _kept(self, task: Task) -> Sequence[ChatMessage]:
+    def _messages_between(self, task: Task) -> Sequence[ChatMessage]:
         return [message for done in task.rounds for message in done.messages]
 
 
 class OpenAIAgent(FunctionCallingAgent):
-    """The same under the name that scripts know; any model that calls functions will do."""
+    """FunctionCallingAgent under LlamaIndex's name, for any model that calls functions.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> str(OpenAIAgent.from_tools(llm=ScriptedLLM(["Hello!"], is_function_calling_model=True)).chat("Hi"))
+    'Hello!'
+    """
 
     mode = "openai"
 
 
-def read_call(wanted: Mapping[str, Any]) -> Call:
-    """A call in OpenAI's format. No arguments at all are an empty object; what cannot be read is a problem, never empty."""
-    function = wanted["function"]
+def read_call(tool_call: Mapping[str, Any]) -> Call:
+    """Parse a call in OpenAI's format. Missing arguments become {}; unreadable arguments become the call's `problem`."""
+    function = tool_call["function"]
     written = function.get("arguments")
-    call = Call(str(function["name"]), {}, str(wanted.get("id", "")))
+    call = Call(str(function["name"]), {}, str(tool_call.get("id", "")))
     if written is None or written == "":
         return call
     try:

@@ -1,8 +1,8 @@
-"""The ReAct agent: works with tools through any model that can write, as text in a fixed form (Yao et al. 2022,
-https://arxiv.org/abs/2210.03629). The conversation keeps messages and answers; thoughts and observations last for one task.
+"""The ReAct agent calls tools through any model, as text in a fixed form (Yao et al. 2022, https://arxiv.org/abs/2210.03629).
+The conversation stores messages and answers; thoughts and observations last for one task.
 
-Small models like to answer at once. Where a tool searches documents, an answer before any tool was used is sent back once, and
-one that comes all the same says so.
+Small models often answer at once. If a tool searches documents, the agent rejects the first answer that comes before any tool
+call. A second one is accepted, with a notice that nothing was looked up.
 """
 
 from __future__ import annotations
@@ -27,9 +27,17 @@ __path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 
 
 class ReActAgent(Agent):
-    """One tool a round. What cannot be read is answered with what is wrong, and the model tries again in the next round.
+    """Calls one tool per round. The answer to an unreadable reply is its error, and the model tries again in the next round.
 
-    `tool_choice` is not for this agent: the model chooses.
+    This agent ignores `tool_choice`: the model chooses.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.tools import FunctionTool
+    >>> def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> llm = ScriptedLLM(['Action: add\\nAction Input: {"a": 1, "b": 2}', "Answer: It is 3."])
+    >>> str(ReActAgent.from_tools([FunctionTool.from_defaults(add)], llm=llm).chat("1 + 2?"))
+    'It is 3.'
     """
 
     mode = "react"
@@ -42,9 +50,9 @@ class ReActAgent(Agent):
             "tools": cards,
             "tool_names": ", ".join(card.name for card in cards),
             "query_str": task.message,
-            "observations": tuple(Passage(result) for done in task.rounds for result in done.observed),
+            "observations": tuple(Passage(result) for done in task.rounds for result in done.observations),
         }
-        return self._fitted(LLMCall(self.prompt, variables), task, coda=REACT_FINISH if last else "")
+        return self._fit(LLMCall(self.prompt, variables), task, coda=REACT_FINISH if last else "")
 
     def _read(self, task: Task, generation: Generation) -> str | Sequence[Call]:
         if calls := _calls_in(generation.text, task):
@@ -57,40 +65,40 @@ class ReActAgent(Agent):
             return [Call(read.action, dict(read.action_input))]
         if not _must_look_first(task):
             return read.response
-        if any(LOOK_FIRST in result for done in task.rounds for result in done.observed):
+        if any(LOOK_FIRST in result for done in task.rounds for result in done.observations):
             return f"{read.response}\n\n{in_language_of(task.message, NOT_LOOKED_UP)}"
         return [Call("", problem=LOOK_FIRST)]
 
-    def _seen(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
-        said = generation.text.strip()
+    def _messages(self, generation: Generation, calls: Sequence[Call], results: Sequence[str]) -> tuple[ChatMessage, ...]:
+        text = generation.text.strip()
         if calls[0].tool:
-            # Without what the model made up behind the action.
+            # A model often invents an observation behind its action. The text is rebuilt without it.
             arguments = json.dumps(calls[0].arguments, ensure_ascii=False)
-            said = f"Thought: {thought_in(said)}\nAction: {calls[0].tool}\nAction Input: {arguments}"
-        return ChatMessage(MessageRole.ASSISTANT, said), ChatMessage(MessageRole.USER, observation(results[0]))
+            text = f"Thought: {thought_in(text)}\nAction: {calls[0].tool}\nAction Input: {arguments}"
+        return ChatMessage(MessageRole.ASSISTANT, text), ChatMessage(MessageRole.USER, observation(results[0]))
 
-    def _said(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
-        text = shown = ""
-        held = _must_look_first(task)
+    def _stream_answer(self, task: Task, pieces: Stream) -> Generator[str, None, tuple[Generation, str]]:
+        text = streamed = ""
+        may_reject = _must_look_first(task)
         with closing(pieces):
             while True:
                 try:
                     text += next(pieces)
                 except StopIteration as stop:
-                    return stop.value, shown
-                answer = "" if held or may_be_calls(text) else answer_so_far(text)
-                more = answer[len(shown) :] if answer.startswith(shown) else ""
-                shown += more
+                    return stop.value, streamed
+                answer = "" if may_reject or may_be_calls(text) else answer_so_far(text)
+                more = answer[len(streamed) :] if answer.startswith(streamed) else ""
+                streamed += more
                 yield more
 
 
 def _must_look_first(task: Task) -> bool:
-    """Whether a tool searches documents, and none has been used yet."""
+    """Whether a tool searches documents and no tool has run yet."""
     searching = any(isinstance(tool, QueryEngineTool | RetrieverTool) for tool in task.tools.values())
     return searching and not task.sources
 
 
 def _calls_in(reply: str, task: Task) -> list[Call]:
-    """The calls of a reply that has no form of ours but that of models which call functions."""
+    """The calls of a reply in the text format of a function-calling model instead of the ReAct form."""
     calls = calls_in(reply, [tool.metadata.to_openai_tool() for tool in task.tools.values()], repeat(""))
     return [read_call(call) for call in calls]

@@ -1,9 +1,9 @@
-"""What a model's reply in the ReAct form says: which tool to call with what, or the answer (Yao et al. 2022,
+"""Parses a model's reply in the ReAct form: a call of a tool, or the answer (Yao et al. 2022,
 https://arxiv.org/abs/2210.03629).
 
-The first line that begins with Action: or Answer: decides; what a model makes up behind it does not count. Labels may be in
-any case, bold, or headings; what closes a mark or a fence that was opened before the answer is no part of it. A reply without
-labels is an answer. Arguments are read by `loose_json`, so never guessed.
+The first line that begins with Action: or Answer: decides; the text behind the action is ignored. Labels may be in any case,
+bold, or headings. If a mark or a fence opens before the answer, its closing is removed from the answer. A reply without labels
+is an answer. `loose_json` reads the arguments and never guesses.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class ResponseReasoningStep:
 
 
 class UnreadableReplyError(ValueError):
-    """Neither an action nor an answer; the message says what is wrong, in words for the model."""
+    """The reply has neither an action nor an answer. The message explains the problem to the model."""
 
 
 def read_reply(reply: str, tools: Collection[str] = ()) -> ActionReasoningStep | ResponseReasoningStep:
-    """`tools` are the names of those there are, by which marks that belong to a name are told from Markdown's.
+    """`tools` are the names of all tools; they distinguish marks that belong to a name from Markdown.
 
     UnreadableReplyError, also where an action's arguments cannot be read with certainty.
     """
     labels = list(_LABEL.finditer(reply))
     decisive = next((label for label in labels if _kind(label) in ("action", "answer")), None)
     if decisive is None:
-        return _unlabelled(reply, labels)
+        return _read_without_label(reply, labels)
     thought = _thought(reply[: decisive.start()])
     if _kind(decisive) == "answer":
-        return ResponseReasoningStep(thought, _filled(_answer(reply, decisive)))
+        return ResponseReasoningStep(thought, _require_text(_answer(reply, decisive)))
     later = (label.start() for label in labels if label.start() > decisive.start() and _kind(label) != "action input")
     name, arguments, written = _action(reply, decisive.end(), next(later, len(reply)))
     return ActionReasoningStep(thought, _name(name, tools), arguments, written)
@@ -55,7 +55,7 @@ parse_action_reasoning_step = read_reply
 
 
 def extract_tool_use(input_text: str) -> tuple[str, str, str]:
-    """The thought, the name of the tool and its arguments as JSON. UnreadableReplyError where the reply calls no tool.
+    """The thought, the name of the tool and its arguments as JSON. UnreadableReplyError if the reply calls no tool.
 
     >>> extract_tool_use('Thought: I add. Action: add\\nAction: add\\nAction Input: {"a": 1}')[1:]
     ('add', '{"a": 1}')
@@ -67,7 +67,7 @@ def extract_tool_use(input_text: str) -> tuple[str, str, str]:
 
 
 def extract_final_response(input_text: str) -> tuple[str, str]:
-    """The thought and the answer. UnreadableReplyError where there is no answer.
+    """The thought and the answer. UnreadableReplyError if there is no answer.
 
     >>> extract_final_response("Thought: I know it.\\nAnswer: 2")
     ('I know it.', '2')
@@ -79,14 +79,14 @@ def extract_final_response(input_text: str) -> tuple[str, str]:
 
 
 def thought_in(reply: str) -> str:
-    """What stands before the action of a reply; "" where there is none."""
+    """The text before the action of a reply; "" if there is no action."""
     labels = _LABEL.finditer(reply)
     action = next((label for label in labels if _kind(label) == "action"), None)
     return _thought(reply[: action.start()]) if action else ""
 
 
 def answer_so_far(text: str) -> str:
-    """As much of the answer as a reply that is still growing shows for certain; "" while it may become an action."""
+    """The part of the answer that later pieces of the reply cannot change; "" while the reply may become an action."""
     labels = list(_LABEL.finditer(text))
     for label in labels:
         if _kind(label) == "answer":
@@ -98,12 +98,12 @@ def answer_so_far(text: str) -> str:
     begun = text.rfind("\n") + 1
     last_line = text[begun:]
     unsure = len(last_line.strip(_MARKS)) < _LONGEST_LABEL
-    shown = (text[:begun] if unsure else text).strip()
-    return "" if _FENCE.fullmatch(shown) else shown
+    answer = (text[:begun] if unsure else text).strip()
+    return "" if _FENCE.fullmatch(answer) else answer
 
 
 def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any], str]:
-    """The name of the tool, which is at `start`, its arguments, and their text. The label of the arguments is before `end`."""
+    """The tool's name at `start`, its arguments, and the text of the arguments, whose label must be before `end`."""
     label = _INPUT.search(reply, start, end)
     head = reply[start : label.start() if label else end]
     name = re.split(r"[(\[{\n]", head.strip(), maxsplit=1)[0]
@@ -122,7 +122,7 @@ def _action(reply: str, start: int, end: int) -> tuple[str, dict[str, Any], str]
 
 
 def _name(written: str, tools: Collection[str]) -> str:
-    """Without the marks around it, and without the words behind it where the first alone is a tool."""
+    """The name without the marks around it. If only its first word is a tool, that word."""
     bare = written.strip(_AROUND)
     plain = bare.strip(_MARKS + _QUOTES)
     first, plain_first = bare.partition(" ")[0].strip(_AROUND), plain.partition(" ")[0].strip(_MARKS + _QUOTES)
@@ -131,17 +131,17 @@ def _name(written: str, tools: Collection[str]) -> str:
     return next(known, plain if marked else bare)
 
 
-def _unlabelled(reply: str, labels: list[re.Match[str]]) -> ResponseReasoningStep:
+def _read_without_label(reply: str, labels: list[re.Match[str]]) -> ResponseReasoningStep:
     if not labels:
-        return ResponseReasoningStep("", _filled(reply))
+        return ResponseReasoningStep("", _require_text(reply))
     inline = _INLINE_ANSWER.search(reply)
     if inline is None or _kind(labels[0]) != "thought":
         raise UnreadableReplyError("there is neither an Action: nor an Answer:")
-    return ResponseReasoningStep(_thought(reply[: inline.start()]), _filled(_answer(reply, inline)))
+    return ResponseReasoningStep(_thought(reply[: inline.start()]), _require_text(_answer(reply, inline)))
 
 
 def _answer(reply: str, label: re.Match[str], *, growing: bool = False) -> str:
-    """What stands behind its label; while it is `growing`, without what may yet turn out to close a mark or a fence."""
+    """The text behind its label. While it is `growing`, an end that may close a mark or a fence is cut off."""
     answer = reply[label.end() :]
     if len(_FENCE.findall(reply[: label.start()])) % 2:
         answer = _without_fence(answer, growing=growing)
@@ -152,22 +152,22 @@ def _answer(reply: str, label: re.Match[str], *, growing: bool = False) -> str:
 
 
 def _without_fence(answer: str, *, growing: bool) -> str:
-    """Without the last line, where it closes a fence that was opened before the answer."""
+    """Removes the last line if it closes a fence that opened before the answer."""
     if growing:
         return _CLOSING.sub("", answer)
     return _CLOSED.sub("", answer) if len(_FENCE.findall(answer)) % 2 else answer
 
 
 def _without_mark(answer: str, mark: str, *, growing: bool) -> str:
-    """Without the first such mark, where it closes the one that was opened before the answer."""
-    before, found, behind = answer.partition(mark)
-    if not found:
+    """Removes the first `mark` if it closes the one that opened before the answer."""
+    before, closing, behind = answer.partition(mark)
+    if not closing:
         return answer.rstrip(mark) if growing else answer
     closes = before[-1:].strip() and not behind[:1].isalnum()
     return before + behind if closes else answer
 
 
-def _filled(answer: str) -> str:
+def _require_text(answer: str) -> str:
     if not answer.strip():
         raise UnreadableReplyError("there is nothing behind Answer:")
     return answer.strip()
@@ -184,7 +184,7 @@ def _kind(label: re.Match[str]) -> str:
 
 _MARKS = " \t\r*_#>`-"
 _QUOTES = "\"'.,:"
-_AROUND = " \t\r*#>`" + _QUOTES  # all but what a name may begin or end with
+_AROUND = " \t\r*#>`" + _QUOTES  # without the characters with which a name may begin or end
 _LONGEST_LABEL = len("Final Answer:")
 _LABEL = re.compile(
     r"^[ \t*_#>`-]*(?P<kind>thought|action[ \t_]+input|action|(?:final[ \t_]+)?answer|observation)"
@@ -195,7 +195,7 @@ _INPUT = re.compile(r"action[ \t_]+input[*_`]*[ \t]*[:\uff1a][*_`]*", re.IGNOREC
 _INLINE_ANSWER = re.compile(
     r"[*_`]*(?:\b(?:Final )?Answer|(?<=[.!?]\s)(?i:(?:final )?answer))[*_`]*[ \t]*[:\uff1a][*_`]*"  # "no answer: ..." is prose
 )
-_BEFORE_JSON = re.compile(r"\s*(?:`+[ \t]*\w*\s*)?(?=\{)")
+_BEFORE_JSON = re.compile(r"\s*(?:`+[ \t]*\w*\s*)?(?:\w+\()?(?=\{)")
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
 _CLOSED = re.compile(r"\n[ \t]*```\s*\Z")
 _CLOSING = re.compile(r"\n[ \t]*`{0,3}\s*\Z")

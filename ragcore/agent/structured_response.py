@@ -1,4 +1,4 @@
-"""The conversation of an agent as an object of a pydantic model."""
+"""Turns an agent's conversation into an object of a pydantic model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INSTRUCTION = "Given the conversation, format the output according to the provid
 
 
 def messages_to_xml_format(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """A first message of the system as it is, and the whole conversation as one message of the user.
+    """The leading system message unchanged, and the whole conversation as one user message.
 
     >>> messages_to_xml_format([ChatMessage("user", "Hello")])[0].content.splitlines()[1:4]
     ['\\t<user>', '\\t\\t<message>Hello</message>', '\\t</user>']
@@ -29,7 +29,7 @@ def messages_to_xml_format(messages: Sequence[ChatMessage]) -> list[ChatMessage]
 async def generate_structured_response(
     messages: Sequence[ChatMessage], llm: LLM, output_cls: type[BaseModel]
 ) -> dict[str, Any]:
-    """The fields of the object. LLMProtocolError where the model's answer does not have the form."""
+    """The fields of the object. LLMProtocolError if the model's answer has another form."""
     conversation = messages_to_xml_format(messages)[-1].content
-    made = await llm.astructured_predict(output_cls, PromptTemplate("{conversation}"), conversation=conversation)
-    return made.model_dump()
+    form = await llm.astructured_predict(output_cls, PromptTemplate("{conversation}"), conversation=conversation)
+    return form.model_dump()

@@ -1,4 +1,4 @@
-"""Agents as workflows (extra: workflow): they are awaited, tell what they do as events, and hand over to each other.
+"""Agents as workflows (extra: workflow): they are awaited, send events while they work, and hand over to each other.
 
 >>> import asyncio
 >>> from ragcore.llms import ScriptedLLM
@@ -8,8 +8,8 @@
 >>> asyncio.run(main())
 'Hello!'
 
-A run has steps: ask the model, call the tools that it wants, side by side, and ask again with their results. What is remembered
-between them, and between runs with one `Context`, is in the context's store: "memory", "state", and the agent at work.
+A run repeats two steps: it asks the model, then calls the requested tools in parallel, until the model answers. The context's
+store has "memory", "state" and the current agent; they last between steps, and between runs with the same `Context`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ragcore.prompts.wording import REACT, unreadable
 from ragcore.schema import ChatMessage, MessageRole, new_id
 from ragcore.settings import services
 from ragcore.storage.chat_store import message_from_dict, message_to_dict
-from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, ToolSelection, as_tools, checked
+from ragcore.tools import ArgumentsError, BaseTool, FunctionTool, ToolOutput, ToolSelection, as_tools, check_arguments
 from ragcore.workflow import Context, Event, StopEvent, Workflow, WorkflowHandler, step
 
 __all__ = [
@@ -59,11 +59,11 @@ HANDOFF_OUTPUT = "Agent {to_agent} works on this now, because: {reason}\nGo on w
 
 
 class _Turn(Event):
-    """The model is asked next."""
+    """The next step calls the model."""
 
 
 class _Called(ToolCallResult):
-    """A tool of this round has given its result."""
+    """A tool of this round has returned."""
 
 
 class AgentWorkflow(PromptMixin, Workflow):
@@ -119,12 +119,12 @@ class AgentWorkflow(PromptMixin, Workflow):
         system_prompt: str | None = None,
         **options: Any,
     ) -> AgentWorkflow:
-        """One agent with these tools: one that calls functions where the model can, else a ReActAgent. `options` as above."""
+        """One agent with these tools: a FunctionAgent if the model calls functions, else a ReActAgent. `options` as above."""
         model = services(llm).llm
         kind = FunctionAgent if model.metadata.is_function_calling_model else ReActAgent
         return cls([kind(tools=tools_or_functions, llm=model, system_prompt=system_prompt)], **options)
 
-    def run(  # type: ignore[override]  # what a run of agents takes
+    def run(  # type: ignore[override]  # the arguments of a run of agents
         self,
         user_msg: str | ChatMessage | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
@@ -135,8 +135,8 @@ class AgentWorkflow(PromptMixin, Workflow):
         start_event: AgentWorkflowStartEvent | None = None,
         **others: Any,
     ) -> WorkflowHandler:
-        """Await what comes back for the answer; iterate over its `stream_events()` meanwhile. A run with the context of an
-        earlier one goes on with its conversation and state."""
+        """Await the returned handler for the answer, or iterate over its `stream_events()`. With the context of an earlier run
+        it continues that conversation and state."""
         event = start_event or AgentWorkflowStartEvent(
             user_msg=user_msg,
             chat_history=list(chat_history) if chat_history is not None else None,
@@ -163,17 +163,17 @@ class AgentWorkflow(PromptMixin, Workflow):
         message = ChatMessage(MessageRole.USER, ev.user_msg) if isinstance(ev.user_msg, str) else ev.user_msg
         if message is None and not await memory.aget_all():
             raise ValueError("there is nothing to answer: give user_msg or chat_history")
-        asked = message or (await memory.aget_all())[-1]
+        question = message or (await memory.aget_all())[-1]
         if message is not None:
             state = await store.get("state")
-            shown = self.state_prompt.format(state=state, msg=message.content) if state else message.content
-            await memory.aput(message if not state else ChatMessage(message.role, shown))
-        await store.set("user_msg_str", asked.content)
+            text = self.state_prompt.format(state=state, msg=message.content) if state else message.content
+            await memory.aput(message if not state else ChatMessage(message.role, text))
+        await store.set("user_msg_str", question.content)
         await store.set("current_agent_name", await store.get("current_agent_name", default=self.root_agent))
         await store.set("rounds", 0)
         await store.set("max_iterations", ev.max_iterations or MAX_ITERATIONS)
         await store.set("early_stopping_method", ev.early_stopping_method or self.early_stopping_method)
-        await _note(ctx, [])
+        await _write_scratchpad(ctx, [])
         return _Turn()
 
     @step
@@ -187,15 +187,15 @@ class AgentWorkflow(PromptMixin, Workflow):
         if last and await store.get("early_stopping_method") != "generate":
             raise RagError(f"{agent.name} has not answered after {most} rounds.", hint="Raise max_iterations of run().")
         tools = [] if last else await self._tools_of(agent, await store.get("user_msg_str"))
-        memory, scratchpad = await store.get("memory"), await _noted(ctx)
+        memory, scratchpad = await store.get("memory"), await _read_scratchpad(ctx)
         system = [ChatMessage(MessageRole.SYSTEM, agent.system_prompt)] if agent.system_prompt else []
         messages = [*system, *await memory.aget()]
         ctx.write_event_to_stream(AgentInput(input=[*messages, *scratchpad], current_agent_name=agent.name))
         output = await agent.take_step(ctx, messages, scratchpad, tools)
-        await _note(ctx, [*scratchpad, output.response])
+        await _write_scratchpad(ctx, [*scratchpad, output.response])
         ctx.write_event_to_stream(output)
         if output.retry_messages:
-            await _note(ctx, [*scratchpad, *output.retry_messages])
+            await _write_scratchpad(ctx, [*scratchpad, *output.retry_messages])
             return _Turn()
         if not output.tool_calls:
             return await self._end(ctx, agent, output)
@@ -227,7 +227,7 @@ class AgentWorkflow(PromptMixin, Workflow):
 
     @step
     async def collect(self, ctx: Context, ev: _Called) -> _Turn | StopEvent | None:
-        """When all tools of a round have given their results: ask again, or answer with the one that is the answer."""
+        """Wait for all tools of a round, then ask the model again, or end with the result of a `return_direct` tool."""
         store = ctx.store
         calls = await store.get("calls")
         collected = ctx.collect_events(ev, [_Called] * len(calls))
@@ -236,27 +236,27 @@ class AgentWorkflow(PromptMixin, Workflow):
         results = [each for each in collected if isinstance(each, _Called)]
         results.sort(key=lambda result: calls.index(result.tool_id))
         agent = self.agents[await store.get("current_agent_name")]
-        scratchpad = [*await _noted(ctx), *agent.observed(results)]
-        await _note(ctx, scratchpad)
+        scratchpad = [*await _read_scratchpad(ctx), *agent.observations(results)]
+        await _write_scratchpad(ctx, scratchpad)
         direct = next((result for result in results if result.return_direct and result.tool_name != HANDOFF), None)
         if direct is not None:
             answer = ChatMessage(MessageRole.ASSISTANT, direct.tool_output.content)
-            await _note(ctx, [*scratchpad, answer])
+            await _write_scratchpad(ctx, [*scratchpad, answer])
             return await self._end(ctx, agent, AgentOutput(response=answer, current_agent_name=agent.name))
         if (following := await store.get("next_agent", default=None)) is not None:
-            await (await store.get("memory")).aput_messages(agent.remembered(scratchpad))
-            await _note(ctx, [])
+            await (await store.get("memory")).aput_messages(agent.messages_to_remember(scratchpad))
+            await _write_scratchpad(ctx, [])
             await store.set("current_agent_name", following)
             await store.set("next_agent", None)
         return _Turn()
 
     async def _end(self, ctx: Context, agent: BaseWorkflowAgent, output: AgentOutput) -> StopEvent:
         memory = await ctx.store.get("memory")
-        await memory.aput_messages(agent.remembered(await _noted(ctx)))
+        await memory.aput_messages(agent.messages_to_remember(await _read_scratchpad(ctx)))
         output.tool_calls = []
         if self.structured_output_fn is not None and self.output_cls is None:
-            made = self.structured_output_fn(await memory.aget())
-            output.structured_response = await made if hasattr(made, "__await__") else made
+            form = self.structured_output_fn(await memory.aget())
+            output.structured_response = await form if hasattr(form, "__await__") else form
         elif self.output_cls is not None:
             output.structured_response = await generate_structured_response(await memory.aget(), agent.llm, self.output_cls)
         if output.structured_response is not None:
@@ -286,7 +286,7 @@ class AgentWorkflow(PromptMixin, Workflow):
 
 
 class BaseWorkflowAgent(AgentWorkflow):
-    """One agent, and the workflow of it alone. Subclasses say how the model is asked."""
+    """A single agent, which is a workflow by itself. Subclasses call the model in `take_step`."""
 
     prompt_attributes: ClassVar = {}
 
@@ -308,8 +308,8 @@ class BaseWorkflowAgent(AgentWorkflow):
         timeout: float | None = None,
         verbose: bool = False,
     ) -> None:
-        """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an AgentWorkflow, all of them
-        where None. Without `streaming` the answer is one AgentStream event."""
+        """Functions among the `tools` become tools. `can_handoff_to`: names of other agents of an AgentWorkflow, None for all
+        of them. Without `streaming` the answer is one AgentStream event."""
         self.name, self.description, self.system_prompt = name, description, system_prompt
         self.tools: list[BaseTool] = as_tools(tools or ())
         if any(tool.metadata.name == HANDOFF for tool in self.tools):
@@ -330,23 +330,23 @@ class BaseWorkflowAgent(AgentWorkflow):
     async def take_step(
         self, ctx: Context, messages: list[ChatMessage], scratchpad: list[ChatMessage], tools: Sequence[BaseTool]
     ) -> AgentOutput:
-        """What the model answers to the conversation and what was done since. Its words go to the stream as they come."""
+        """The model's reply to the conversation and to the run so far (`scratchpad`). Pieces go to the stream as they come."""
         raise NotImplementedError
 
-    def observed(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
+    def observations(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         """The results of tools as the model sees them."""
         return [
             ChatMessage(MessageRole.TOOL, each.tool_output.content, each.tool_name, {"tool_call_id": each.tool_id})
             for each in results
         ]
 
-    def remembered(self, scratchpad: Sequence[ChatMessage]) -> list[ChatMessage]:
-        """What of a run stays in the conversation."""
+    def messages_to_remember(self, scratchpad: Sequence[ChatMessage]) -> list[ChatMessage]:
+        """The messages of a run that the conversation stores."""
         return list(scratchpad)
 
 
 class FunctionAgent(BaseWorkflowAgent):
-    """For models that call functions themselves. ConfigError for another.
+    """For models that call functions. ConfigError for other models.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> FunctionAgent(tools=[abs], llm=ScriptedLLM(is_function_calling_model=True)).tools[0].metadata.name
@@ -368,26 +368,26 @@ class FunctionAgent(BaseWorkflowAgent):
                 f"{self.llm.metadata.model_name} does not call functions, so it cannot use the tools.",
                 hint="Choose another model, or use a ReActAgent.",
             )
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "tools": tools,
             "chat_history": [*messages, *scratchpad],
             "allow_parallel_tool_calls": self.allow_parallel_tool_calls,
         }
         if self.initial_tool_choice is not None and not scratchpad:
-            asked["tool_choice"] = self.initial_tool_choice
+            request["tool_choice"] = self.initial_tool_choice
         response = None
         if self.streaming:
-            async for response in await self.llm.astream_chat_with_tools(**asked):
-                self._tell(ctx, response)
+            async for response in await self.llm.astream_chat_with_tools(**request):
+                self._send(ctx, response)
         else:
-            response = await self.llm.achat_with_tools(**asked)
-            self._tell(ctx, response)
+            response = await self.llm.achat_with_tools(**request)
+            self._send(ctx, response)
         if response is None:
             raise RagError(f"{self.llm.metadata.model_name} answered with nothing.", hint="Ask again.")
         calls = self.llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
         return AgentOutput(response=response.message, tool_calls=list(calls), raw=response.raw, current_agent_name=self.name)
 
-    def _tell(self, ctx: Context, response: Any) -> None:
+    def _send(self, ctx: Context, response: Any) -> None:
         text = response.message.content or ""
         calls = self.llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
         delta = text if response.delta is None else response.delta
@@ -396,7 +396,7 @@ class FunctionAgent(BaseWorkflowAgent):
 
 
 class ReActAgent(BaseWorkflowAgent):
-    """For any model that can write: it thinks, names a tool and reads what that gives, as text (Yao et al. 2022).
+    """For any model: it writes a thought and a tool's name as text, and reads the tool's result (Yao et al. 2022).
 
     >>> from ragcore.llms import ScriptedLLM
     >>> ReActAgent(tools=[abs], llm=ScriptedLLM()).tools[0].metadata.name
@@ -407,7 +407,7 @@ class ReActAgent(BaseWorkflowAgent):
     prompt_attributes: ClassVar = {"react_header": "prompt"}
 
     def _update_prompts(self, prompts: Mapping[str, Any]) -> None:
-        """A template of one message is the system's message, behind the system prompt."""
+        """A template of one message becomes a system message and is appended to the system prompt."""
         super()._update_prompts(prompts)
         if len(self.prompt.messages) == 1 and self.prompt.messages[0].role is not MessageRole.SYSTEM:
             text = "{system_prompt}\n\n" + self.prompt.get_template()
@@ -442,34 +442,34 @@ class ReActAgent(BaseWorkflowAgent):
             return AgentOutput(response=message, tool_calls=[call], current_agent_name=self.name)
         return AgentOutput(response=ChatMessage(MessageRole.ASSISTANT, read.response), current_agent_name=self.name)
 
-    def observed(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
+    def observations(self, results: Sequence[ToolCallResult]) -> list[ChatMessage]:
         return [ChatMessage(MessageRole.USER, f"Observation: {each.tool_output.content}") for each in results]
 
-    def remembered(self, scratchpad: Sequence[ChatMessage]) -> list[ChatMessage]:
+    def messages_to_remember(self, scratchpad: Sequence[ChatMessage]) -> list[ChatMessage]:
         return list(scratchpad[-1:])
 
 
-async def _noted(ctx: Context) -> list[ChatMessage]:
-    """What model and tools have said in this run."""
+async def _read_scratchpad(ctx: Context) -> list[ChatMessage]:
+    """The messages of the model and the tools in this run."""
     return [message_from_dict(message) for message in await ctx.store.get("scratchpad")]
 
 
-async def _note(ctx: Context, messages: Sequence[ChatMessage]) -> None:
-    await ctx.store.set("scratchpad", [message_to_dict(message) for message in messages])  # a context is kept as JSON
+async def _write_scratchpad(ctx: Context, messages: Sequence[ChatMessage]) -> None:
+    await ctx.store.set("scratchpad", [message_to_dict(message) for message in messages])  # a context must fit JSON
 
 
 async def _output_of(tool: BaseTool, arguments: Mapping[str, Any], ctx: Context) -> ToolOutput:
-    """The tool's result; where it fails, the error as a result. It gets the context where it takes one."""
+    """The tool's result; an error becomes a result. The tool receives the context if it has a parameter for it."""
     try:
-        given = checked(tool.metadata, arguments)
+        values = check_arguments(tool.metadata, arguments)
     except ArgumentsError as error:
         return ToolOutput(f"Error: {error}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True)
     if (name := getattr(tool, "ctx_param_name", None)) is not None:
-        given[name] = ctx
+        values[name] = ctx
     try:
-        return await tool.acall(**given)
-    except Exception as error:  # whatever the tool raises, the model is told and may go on
-        if type(error).__module__.startswith("workflows"):  # how a step waits for an event
+        return await tool.acall(**values)
+    except Exception as error:  # the model sees any error of a tool as its result, and may go on
+        if type(error).__module__.startswith("workflows"):  # a step waits for an event by raising
             raise
         return ToolOutput(
             f"Error: {error or type(error).__name__}", tool.metadata.name, {"kwargs": arguments}, error, is_error=True

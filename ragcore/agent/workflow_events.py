@@ -1,4 +1,4 @@
-"""What agents that are workflows tell while they work (extra: workflow).
+"""The events of agents that are workflows (extra: workflow).
 
 >>> AgentStream(delta="lo", response="Hello", current_agent_name="Agent").response
 'Hello'
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class AgentWorkflowStartEvent(StartEvent):
-    """What a run begins with."""
+    """The inputs of a run."""
 
     user_msg: str | ChatMessage | None = None
     chat_history: list[ChatMessage] | None = None
@@ -30,7 +30,7 @@ class AgentWorkflowStartEvent(StartEvent):
 
 
 class AgentInput(Event):
-    """What the model is asked."""
+    """The messages that an agent sends to its model."""
 
     input: list[ChatMessage]
     current_agent_name: str
@@ -48,17 +48,17 @@ class AgentStream(Event):
 
 
 class AgentStreamStructuredOutput(Event):
-    """The answer in the form that was asked for."""
+    """The answer in the form `output_cls`."""
 
     output: dict[str, Any]
 
     def get_pydantic_model(self, model: type[Form]) -> Form | None:
-        """The answer as an object; None where it is of another form."""
+        """The answer as an object; None if it has another form."""
         return _of_form(self.output, model)
 
 
 class AgentOutput(Event):
-    """What the model answered; the last one of a run is its result."""
+    """A reply of the model. The last one of a run is the run's result."""
 
     response: ChatMessage
     current_agent_name: str
@@ -68,7 +68,7 @@ class AgentOutput(Event):
     raw: Any = Field(default=None, exclude=True)
 
     def get_pydantic_model(self, model: type[Form]) -> Form | None:
-        """The structured answer as an object; None where there is none, or it is of another form."""
+        """The structured answer as an object; None if there is none or it has another form."""
         return None if self.structured_response is None else _of_form(self.structured_response, model)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class AgentOutput(Event):
 
 
 class ToolCall(Event):
-    """A tool is called."""
+    """A tool starts."""
 
     tool_name: str
     tool_kwargs: dict[str, Any]
@@ -84,7 +84,7 @@ class ToolCall(Event):
 
 
 class ToolCallResult(Event):
-    """A tool has given its result."""
+    """A tool has returned."""
 
     tool_name: str
     tool_kwargs: dict[str, Any]

@@ -32,11 +32,11 @@ STOPPED = "stopped"  # marks, in additional_kwargs, an answer that was not finis
 
 
 class End(str, Enum):
-    """How a turn came to its answer."""
+    """The origin of a turn's answer."""
 
     ANSWERED = "answered"  # the model answered
     RETURNED = "returned"  # the result of a tool is the answer
-    LIMIT = "limit"  # the rounds were used up, and the answer is from the results so far
+    LIMIT = "limit"  # the last round ended, and the answer is from the results so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class ChatEngine(PromptMixin, ABC):
     def stream_chat(
         self, message: str | QueryBundle, chat_history: Sequence[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
-        """Returns when the passages are found; the answer comes in pieces.
+        """Returns after the retrieval; the answer comes in pieces.
 
         When the stream is closed early or fails, the text so far is remembered with the mark STOPPED; without any text nothing
         is remembered, not even the question.
@@ -172,7 +172,7 @@ class ChatEngine(PromptMixin, ABC):
     def _history(self, chat_history: Sequence[ChatMessage] | None) -> list[ChatMessage]:
         if chat_history is None:
             return self._memory.get(self._prefix_tokens)
-        return self._memory.fitting(chat_history, self._prefix_tokens)
+        return self._memory.fit(chat_history, self._prefix_tokens)
 
     def _remember_pieces(
         self, message: str, chat_history: Sequence[ChatMessage] | None, reply: Reply, pieces: Generator[str, None, None]

@@ -1,4 +1,5 @@
-"""Each message becomes a question that stands alone, and a query engine answers it: one call, later turns one more."""
+"""Rewrites each message as a standalone question and lets a query engine answer it. The rewriting costs one more call from the
+second turn on."""
 
 from __future__ import annotations
 
@@ -18,7 +19,17 @@ from ragcore.tools import ToolOutput
 
 
 class CondenseQuestionChatEngine(ChatEngine):
-    """Remembers the message as it was written, not the condensed question, and no turn without passages."""
+    """Stores the user's message, not the condensed question. A turn without passages is not stored.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> llm = ScriptedLLM(["Ada [1].", "When did Ada write?", "In 1843 [1]."])
+    >>> engine = SummaryIndex([TextNode("Ada wrote notes in 1843.")]).as_query_engine(llm=llm)
+    >>> chat = CondenseQuestionChatEngine.from_defaults(engine, llm=llm)
+    >>> [str(chat.chat(message)) for message in ("Who wrote notes?", "When?")]
+    ['Ada [1].', 'In 1843 [1].']
+    """
 
     mode = "condense_question"
     prompt_attributes: ClassVar = {"condense_question_prompt": "_condense_prompt"}
@@ -52,8 +63,8 @@ class CondenseQuestionChatEngine(ChatEngine):
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         question = condense(self._llm, message, history, self._condense_prompt)
         answer = self._query_engine.stream_query(question)
-        found = "\n\n".join(hit.text for hit in answer.source_nodes)
-        source = ToolOutput(found, "query_engine", {"query": question}, answer.source_nodes)
+        text = "\n\n".join(hit.text for hit in answer.source_nodes)
+        source = ToolOutput(text, "query_engine", {"query": question}, answer.source_nodes)
         return Reply(answer.pieces, answer.source_nodes, (source,))
 
     def _remember(self, chat_history: Sequence[ChatMessage] | None, reply: Reply, turn: Sequence[ChatMessage]) -> None:

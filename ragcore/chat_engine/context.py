@@ -16,7 +16,7 @@ from ragcore.memory import ChatMemoryBuffer
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import CHAT_REFINE, CHAT_SUMMARIZE, CONDENSE_QUESTION, CONTEXT_CHAT, SIMPLE_CHAT
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
+from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
 from ragcore.response_synthesizers.modes import Prompts
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import ChatMessage, MessageRole, QueryBundle
@@ -34,7 +34,15 @@ def room_for_talk(llm: LLM) -> int:
 
 
 class ContextChatEngine(ChatEngine):
-    """When passages and history do not fit one call, the synthesizer's mode says how several make one answer."""
+    """If passages and history do not fit one call, the synthesizer's mode combines the answers of several calls.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("Ada wrote notes.")]).as_retriever()
+    >>> str(ContextChatEngine.from_defaults(retriever, llm=ScriptedLLM(["Ada [1]."])).chat("Who wrote notes?"))
+    'Ada [1].'
+    """
 
     mode = "context"
     prompt_attributes: ClassVar = {"context_template": "_context_prompt"}
@@ -69,8 +77,8 @@ class ContextChatEngine(ChatEngine):
         system, prefix = system_and_prefix(system_prompt, prefix_messages)
         chosen = services(llm).llm
         synthesizer = Synthesizer(chosen, prompts=CHAT_PROMPTS, system_prompt=system)
-        remembered = memory_for(chosen, memory, chat_history, room_for_talk(chosen))
-        engine = cls(retriever, synthesizer, remembered, node_postprocessors or (), prefix)
+        memory = memory_for(chosen, memory, chat_history, room_for_talk(chosen))
+        engine = cls(retriever, synthesizer, memory, node_postprocessors or (), prefix)
         if context_template is not None:
             engine._context_prompt = in_place_of(CONTEXT_CHAT, context_template, chosen)
         return engine
@@ -98,18 +106,18 @@ class ContextChatEngine(ChatEngine):
 
     def _reply(self, message: str, history: list[ChatMessage]) -> Reply:
         bundle = QueryBundle(self._question(message, history))
-        nodes = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
+        nodes = run_postprocessors(self._retriever.retrieve(bundle), bundle, self._postprocessors)
         # A model that only quotes ignores the conversation: it needs the condensed question.
         question = bundle.query_str if self._llm.metadata.is_extractive else message
         answer = self._synthesizer.stream(question, nodes, (*self._prefix, *history))
-        source = ToolOutput("\n\n".join(found.text for found in nodes), "retriever", {"query": bundle.query_str}, nodes)
+        source = ToolOutput("\n\n".join(hit.text for hit in nodes), "retriever", {"query": bundle.query_str}, nodes)
         return Reply(answer.pieces, nodes, (source,), remembered=bool(nodes))
 
 
 class CondensePlusContextChatEngine(ContextChatEngine):
     mode = "condense_plus_context"
     prompt_attributes: ClassVar = {"context_prompt": "_context_prompt", "condense_prompt": "condense_prompt"}
-    condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: messages are searched for as they are
+    condense_prompt: Prompt | None = CONDENSE_QUESTION  # None: the search uses the message itself
 
     @classmethod
     def from_defaults(
@@ -126,7 +134,7 @@ class CondensePlusContextChatEngine(ContextChatEngine):
         context_prompt: Wording | None = None,
         verbose: bool = False,
     ) -> Self:
-        """`skip_condense`: messages are searched for as they are, as in `context`. `context_prompt`: its `context_template`."""
+        """With `skip_condense` the search uses the message itself. `context_prompt` is the `context_template` of `context`."""
         engine = super().from_defaults(
             retriever, llm, chat_history, memory, system_prompt, prefix_messages, node_postprocessors, context_prompt
         )

@@ -15,6 +15,13 @@ from ragcore.settings import services
 
 
 class SimpleChatEngine(ChatEngine):
+    """Answers with the model alone, without documents.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> str(SimpleChatEngine.from_defaults(llm=ScriptedLLM(["Hello!"])).chat("Hi"))
+    'Hello!'
+    """
+
     mode = "simple"
 
     def __init__(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ragcore.embeddings.ollama import OllamaEmbedding as OllamaEmbedding
     from ragcore.embeddings.openai import OpenAIEmbedding as OpenAIEmbedding
     from ragcore.embeddings.similarity import SimilarityMode as SimilarityMode
+    from ragcore.embeddings.sparse import BaseSparseEmbedding as BaseSparseEmbedding
+    from ragcore.embeddings.sparse import MockSparseEmbedding as MockSparseEmbedding
     from ragcore.settings import resolve_embed_model as resolve_embed_model
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

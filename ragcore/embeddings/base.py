@@ -100,9 +100,9 @@ class BaseEmbedding(TransformComponent):
         vars(self)["_dimension"] = known
         return known
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
-        """As `embed_passages`, or for questions. A model that counts tokens records them in `step`."""
-        if asking:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
+        """Like `embed_passages`, or for questions if `is_query`. A model that counts tokens records them in `step`."""
+        if is_query:
             return self._as_rows([self._get_query_embedding(text) for text in texts])
         starts = range(0, len(texts), self.embed_batch_size)
         batches = (self._get_text_embeddings(list(texts[start : start + self.embed_batch_size])) for start in starts)
@@ -125,10 +125,10 @@ class BaseEmbedding(TransformComponent):
         return unit(np.asarray(vectors)) if vectors else np.empty((0, self.dimension), np.float32)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return self._embed_with_span(texts, asking=False)
+        return self._embed_with_span(texts, is_query=False)
 
     def embed_query(self, text: str) -> Vector:
-        row: Vector = self._embed_with_span([text], asking=True)[0]
+        row: Vector = self._embed_with_span([text], is_query=True)[0]
         return row
 
     def get_text_embedding(self, text: str) -> Vector:
@@ -152,16 +152,16 @@ class BaseEmbedding(TransformComponent):
         """
         if not queries:
             raise ValueError("there are no queries to embed")
-        rows = self._embed_with_span(queries, asking=True)
+        rows = self._embed_with_span(queries, is_query=True)
         return rows.mean(axis=0) if agg_fn is None else agg_fn(rows)
 
     async def aget_text_embedding(self, text: str) -> Vector:
-        """With `_aget_text_embedding`, if the subclass has it, or in a thread."""
-        return await self._embed_async("_aget_text_embedding", text, asking=False)
+        """Calls `_aget_text_embedding` if the subclass has it, or runs in a thread."""
+        return await self._embed_async("_aget_text_embedding", text, is_query=False)
 
     async def aget_query_embedding(self, query: str) -> Vector:
-        """With `_aget_query_embedding`, if the subclass has it, or in a thread."""
-        return await self._embed_async("_aget_query_embedding", query, asking=True)
+        """Calls `_aget_query_embedding` if the subclass has it, or runs in a thread."""
+        return await self._embed_async("_aget_query_embedding", query, is_query=True)
 
     aget_text_embedding_batch = awaitable(get_text_embedding_batch)
     aget_agg_embedding_from_queries = awaitable(get_agg_embedding_from_queries)
@@ -169,28 +169,28 @@ class BaseEmbedding(TransformComponent):
     similarity = staticmethod(similarity)
 
     def __call__(self, nodes: Sequence[Document | TextNode], **kwargs: Any) -> list[TextNode]:
-        """As a transformation: the nodes with vectors. Existing vectors stay. ValueError for a document."""
+        """The nodes with vectors, as the result of a transformation. Existing vectors stay. ValueError for a document."""
         ready = [node for node in nodes if isinstance(node, TextNode)]
         if len(ready) != len(nodes):
             raise ValueError("documents have no vectors: put a splitter before the embedding model")
         vectors = embed_nodes(ready, self)
         return [node if node.embedding is not None else node.with_embedding(vectors[node.id_]) for node in ready]
 
-    async def _embed_async(self, name: str, text: str, *, asking: bool) -> Vector:
+    async def _embed_async(self, name: str, text: str, *, is_query: bool) -> Vector:
         import asyncio
 
         own: Callable[[str], Awaitable[Vector | Sequence[float]]] | None = getattr(self, name, None)
         if own is None:
-            vector: Vector = (await asyncio.to_thread(self._embed_with_span, [text], asking=asking))[0]
+            vector: Vector = (await asyncio.to_thread(self._embed_with_span, [text], is_query=is_query))[0]
             return vector
-        with span("embed", model=self.name, provider=self.provider, count=1, query=asking) as step:
+        with span("embed", model=self.name, provider=self.provider, count=1, query=is_query) as step:
             row: Vector = self._as_rows([await own(text)])[0]
             step.note(dimension=len(row))
             return row
 
-    def _embed_with_span(self, texts: Sequence[str], *, asking: bool) -> Vectors:
-        with span("embed", model=self.name, provider=self.provider, count=len(texts), query=asking) as step:
-            rows = self._embed(texts, step, asking=asking)
+    def _embed_with_span(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+        with span("embed", model=self.name, provider=self.provider, count=len(texts), query=is_query) as step:
+            rows = self._embed(texts, step, is_query=is_query)
             step.note(dimension=rows.shape[1])
             return rows
 

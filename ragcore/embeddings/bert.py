@@ -41,7 +41,7 @@ class BertEncoder(torch.nn.Module):
     """BERT (Devlin et al. 2019, https://arxiv.org/abs/1810.04805) and the mean of its tokens' vectors, from a folder as
     sentence-transformers publishes it. `device` is torch's.
 
-    `dtype` is what the layers compute in; the table of the words stays as the file has it, and what comes out is float32.
+    The layers compute in `dtype`. The table of words has the type of the file, and results are float32.
     """
 
     def __init__(self, folder: Path, device: str, dtype: torch.dtype = torch.float32) -> None:

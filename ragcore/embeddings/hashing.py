@@ -39,7 +39,7 @@ class HashEmbedding(BaseEmbedding):
     def dimension(self) -> int:
         return self._dimension
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         import numpy as np
 
         rows = np.zeros((len(texts), self.dimension), np.float32)

@@ -39,6 +39,9 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     The installation has two: all-MiniLM-L6-v2, the default, for English, and multilingual-e5-small for every language.
 
+    >>> HuggingFaceEmbedding().dimension
+    384
+
     `max_length` is the window in tokens, if it should be shorter than the model's. The instructions precede every question and
     every text; None are those of the training of bge and e5 models, and none for others. `device` is torch's, such as "cpu" or
     "cuda:0"; None is the best; after a failure the processor takes over. `cache_folder` is for models from Hugging Face's hub.
@@ -80,7 +83,7 @@ class HuggingFaceEmbedding(BaseEmbedding):
 
     @property
     def dimension(self) -> int:
-        """For a bundled model without loading it."""
+        """The length of the vectors. A bundled model is not loaded for it."""
         bundled = BUNDLED.get(self.model_name)
         return bundled.DIMENSION if bundled else self._model.dimension
 
@@ -88,12 +91,12 @@ class HuggingFaceEmbedding(BaseEmbedding):
         """Load the model now. EmbeddingError if that fails."""
         self._model.embed([""])
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
-        instruction = self.query_instruction if asking else self.text_instruction
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
+        instruction = self.query_instruction if is_query else self.text_instruction
         return self._model.embed([instruction + text for text in texts], step)
 
     def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]] | None:
-        """Only of unchanged bundled models: other models have other distances between vectors of tokens."""
+        """None except for unchanged bundled models, as other models have other distances between vectors of tokens."""
         if not self._as_bundled():
             return None
         with span("embed", model=self.name, provider=self.provider, count=len(texts), query=False) as step:
@@ -103,11 +106,11 @@ class HuggingFaceEmbedding(BaseEmbedding):
             return rows, [_without_start(each, len(self.text_instruction)) for each in tokens]
 
     def static_tokens(self, texts: Sequence[str]) -> list[Tokens] | None:
-        """Only of unchanged bundled models, as `embed_tokens`."""
+        """None except for unchanged bundled models, like `embed_tokens`."""
         return self._model.static_tokens(texts) if self._as_bundled() else None
 
     def knows(self, word: str) -> bool:
-        """Only of the English model: the vocabularies of others have too few whole words of any language."""
+        """True except for the English model, as the vocabularies of others have too few whole words of any language."""
         return self.model_name not in bundled_model.ALIASES or not self._as_bundled() or self._model.knows(word)
 
     def _as_bundled(self) -> bool:

@@ -35,7 +35,7 @@ class MockEmbedding(BaseEmbedding):
     def dimension(self) -> int:
         return self.embed_dim
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         import numpy as np
 
         step.note(tokens=sum(map(count_tokens, texts)))

@@ -60,7 +60,7 @@ def original_folder(cache: str | None = None, *, download: bool) -> Path:
 
 
 def model_folder(cache: Path | None = None) -> Path:
-    """Its folder in `cache`, by default this user's. The first use writes it in seconds: 300 MB.
+    """The model's folder in `cache`, by default this user's. The first use writes its 300 MB in seconds.
 
     EmbeddingError if the weights are missing or were changed, and if there is no room for the folder.
     """

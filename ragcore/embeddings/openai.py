@@ -20,8 +20,6 @@ class OpenAIEmbedding(ServedEmbedding):
     """Embeddings of OpenAI or a compatible server. Without `api_base` at the environment's OPENAI_BASE_URL, or at OpenAI;
     without `api_key` with its OPENAI_API_KEY. Another server at `api_base` may need no key.
 
-    `dimensions` requests shorter vectors. `window` is in characters, `timeout` in seconds without a sign of life.
-
     `model_name` is another name of `model`. `dimensions` asks for shorter vectors than the model's. `window` is in characters,
     `timeout` in seconds without a sign of life.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragcore.schema import Vectors
 
 WINDOW = 8000  # characters, about 2000 tokens of English, which most models accept
-SMALLEST_WINDOW = 100  # characters; a server that refuses so few refuses everything
+MIN_WINDOW = 100  # characters; a server that refuses so few refuses everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class ServedEmbedding(BaseEmbedding):
     ) -> None:
         if embed_batch_size < 1:
             raise ValueError(f"embed_batch_size is {embed_batch_size}; it must be at least 1")
-        if window < SMALLEST_WINDOW:
-            raise ValueError(f"window is {window}; it must be at least {SMALLEST_WINDOW} characters")
+        if window < MIN_WINDOW:
+            raise ValueError(f"window is {window}; it must be at least {MIN_WINDOW} characters")
         self.model_name = model_name
         self.embed_batch_size = embed_batch_size
         self._server = server
@@ -80,7 +80,7 @@ class ServedEmbedding(BaseEmbedding):
     def _request(self, texts: Sequence[str]) -> EmbeddedTexts:
         """One request."""
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         import numpy as np
 
         if not texts:
@@ -91,7 +91,7 @@ class ServedEmbedding(BaseEmbedding):
                 return self._in_windows(texts, window, step)
             except ContextWindowError as error:
                 window //= 2
-                if window < SMALLEST_WINDOW:
+                if window < MIN_WINDOW:
                     raise EmbeddingError(
                         f"{self._server.name} at {self._server.place} refuses every text as too long.",
                         hint="Choose another embedding model, or check the server's log.",

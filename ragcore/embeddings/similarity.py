@@ -11,13 +11,23 @@ if TYPE_CHECKING:
 
 
 class SimilarityMode(str, Enum):
+    """How two vectors are compared.
+
+    >>> similarity([0.0, 2.0], [0.0, 5.0], SimilarityMode.EUCLIDEAN)
+    -3.0
+    """
+
     DEFAULT = "cosine"  # -1 to 1; 0 where a vector is all zeros
     DOT_PRODUCT = "dot_product"
     EUCLIDEAN = "euclidean"  # the distance, negative
 
 
 def similarity(a: Vector | Sequence[float], b: Vector | Sequence[float], mode: SimilarityMode | str = "cosine") -> float:
-    """Computed in float64. ValueError for vectors of different dimensions."""
+    """Computed in float64. ValueError for vectors of different dimensions.
+
+    >>> similarity([3.0, 4.0], [4.0, 3.0]), similarity([3.0, 4.0], [4.0, 3.0], SimilarityMode.DOT_PRODUCT)
+    (0.96, 24.0)
+    """
     import numpy as np
 
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)  # (d,)

@@ -15,7 +15,7 @@ LANGUAGE = "en"  # the language of a TokenEmbedder's vocabulary
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-def as_meant(question: str, texts: Iterable[str], embedder: Embedder) -> str:
+def correct_spelling(question: str, texts: Iterable[str], embedder: Embedder) -> str:
     """The question with each misspelt English word replaced by a word of the texts.
 
     A word is misspelt if neither the texts nor the embedder's vocabulary have it. The new word differs by one error, as four of

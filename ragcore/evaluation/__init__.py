@@ -1,4 +1,4 @@
-"""How good retrieval and answers are: metrics, judges, questions to ask, and many of them at once."""
+"""Measures retrieval and answers: metrics, judges, sets of questions, and batches of them."""
 
 from typing import TYPE_CHECKING
 

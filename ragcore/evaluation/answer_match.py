@@ -1,4 +1,4 @@
-"""Whether a text contains a known answer word for word."""
+"""Checks whether a text contains a known answer word for word."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def holds(text: str, answers: Sequence[str]) -> bool:
-    """Whether it contains any of the answers, as whole words in scripts with spaces. An answer without words must be in it
-    as it is."""
+def contains_answer(text: str, answers: Sequence[str]) -> bool:
+    """Whether the text contains any of the answers, as whole words in scripts with spaces. An answer without words, such as
+    "§", must occur character for character."""
     words = plain(text)
     return any(_contains(words, match) if (match := plain(answer)) else answer in text for answer in answers)
 

@@ -1,4 +1,4 @@
-"""The base of evaluators of answers: a case, and its verdict with a reason."""
+"""The base class of evaluators of answers, with their input and their result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragcore.concurrency import awaitable, finished
+from ragcore.concurrency import awaitable, run_coroutine
 from ragcore.errors import Problem
 from ragcore.observe import span
 from ragcore.prompts.mixin import PromptMixin
@@ -29,7 +29,12 @@ class Case:
 class EvaluationResult:
     """`score` is 0 to 1 for most evaluators; `passing` is None for a tie; `feedback` is the reason.
 
-    `invalid_result`: the judge could not be understood, or failed; then there is no score, but an `invalid_reason`.
+    `invalid_result` is true if the judge failed or its reply could not be parsed. Then `invalid_reason` says why, and there
+    is no score.
+
+    >>> result = EvaluationResult("Who?", "Ada.", score=1.0, passing=True, feedback="The passages name her.")
+    >>> result.passing, result.feedback
+    (True, 'The passages name her.')
     """
 
     query: str | None = None
@@ -45,7 +50,7 @@ class EvaluationResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`score` is None for a reply that could not be understood."""
+    """`score` is None for a reply that could not be parsed."""
 
     score: float | None = None
     passing: bool | None = None
@@ -53,7 +58,16 @@ class Verdict:
 
 
 class BaseEvaluator(PromptMixin, ABC):
-    """Subclasses have `_judge`, with the names of the parts that it `needs`, or `aevaluate`. Threads may share it."""
+    """Subclasses implement `_judge`, and list in `needs` the arguments that it requires. They may implement `aevaluate`
+    instead. Threads may share an evaluator.
+
+    >>> class Brevity(BaseEvaluator):
+    ...     needs = ("response",)
+    ...     def _judge(self, case):
+    ...         return Verdict(score=1.0 if len(case.response) < 20 else 0.0)
+    >>> Brevity().evaluate(response="Ada.").score
+    1.0
+    """
 
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -68,7 +82,7 @@ class BaseEvaluator(PromptMixin, ABC):
         """ValueError for a missing part of the case; LLMErrors, EmbeddingErrors."""
         if type(self).aevaluate is not BaseEvaluator.aevaluate and type(self)._judge is BaseEvaluator._judge:
             parts: dict[str, Any] = {"query": query, "response": response, "contexts": contexts, "reference": reference}
-            return finished(self.aevaluate(**{name: part for name, part in parts.items() if part is not None}))
+            return run_coroutine(self.aevaluate(**{name: part for name, part in parts.items() if part is not None}))
         case = Case(query, response, contexts, reference, second_response)
         if missing := [name for name in self.needs if getattr(case, name) is None]:
             raise ValueError(f"{type(self).__name__} needs {' and '.join(missing)}")

@@ -1,4 +1,4 @@
-"""Many answers judged by several evaluators at the same time."""
+"""Runs several evaluators on many answers in parallel."""
 
 from __future__ import annotations
 
@@ -24,10 +24,18 @@ class QueryEngine(Protocol):
 
 
 class BatchEvalRunner:
-    """Results under the evaluators' names, in the order of the questions, at most `workers` judgements at once.
+    """Each method returns a list of results for each evaluator, by its name, in the order of the questions.
 
-    A question or judgement that fails with a RagError is an invalid result with its `problem`; the others continue.
-    `show_progress` logs each judgement. ValueError where lists differ in length, or an evaluator misses an input.
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.evaluation.semantic_similarity import SemanticSimilarityEvaluator
+    >>> runner = BatchEvalRunner({"similarity": SemanticSimilarityEvaluator(HashEmbedding())})
+    >>> results = runner.evaluate_response_strs(["Who?"], ["Ada Penrose."], reference=["Ada Penrose."])
+    >>> round(results["similarity"][0].score, 2)
+    1.0
+
+    At most `workers` judgements run at once. A question or judgement that fails with a RagError has an invalid result with its
+    `problem`, and the others continue. `show_progress` logs each judgement. ValueError if lists differ in length, or if an
+    evaluator lacks an input.
     """
 
     def __init__(self, evaluators: Mapping[str, BaseEvaluator], workers: int = 2, show_progress: bool = False) -> None:
@@ -57,17 +65,17 @@ class BatchEvalRunner:
     def evaluate_queries(
         self, query_engine: QueryEngine, queries: Sequence[str], reference: Sequence[str] | None = None
     ) -> Results:
-        """The answers of an engine."""
+        """Asks the engine each question and judges its answers."""
         references = [None] * len(queries) if reference is None else reference
         _check_lengths(queries, references)
 
         def answer(query_and_reference: tuple[str, str | None]) -> Case | EvaluationResult:
-            query, right = query_and_reference
+            query, expected = query_and_reference
             try:
                 response = query_engine.query(query)
             except RagError as error:
-                return _failure(Case(query, reference=right), error)
-            return Case(query, str(response), _contexts(response), right)
+                return _failure(Case(query, reference=expected), error)
+            return Case(query, str(response), _contexts(response), expected)
 
         with span("answer_batch", questions=len(queries)):
             cases = in_order(answer, list(zip(queries, references, strict=True)), workers=self.workers)

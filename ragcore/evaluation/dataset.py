@@ -1,4 +1,4 @@
-"""Questions with the passages that answer them, written by a model from the passages."""
+"""Datasets of questions that a language model writes about passages, with the passage that answers each question."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import QUESTIONS
 from ragcore.schema import TextNode
 from ragcore.settings import services
-from ragcore.text.list_replies import listed
+from ragcore.text.list_replies import parse_list
 
 
 @dataclass(frozen=True)
 class EmbeddingQAFinetuneDataset:
     """`queries` and `corpus` are texts by id; `relevant_docs` has the ids of the passages that answer a query, by its id.
 
-    `problems`: failures by the id of the passage.
+    `problems` has the failures by the id of their passage.
+
+    >>> EmbeddingQAFinetuneDataset({"q1": "Who?"}, {"n1": "Ada did."}, {"q1": ["n1"]}).query_docid_pairs
+    [('Who?', ['n1'])]
     """
 
     queries: Mapping[str, str]
@@ -62,10 +65,10 @@ def generate_question_context_pairs(
     qa_generate_prompt: Wording = QUESTIONS,
     workers: int = 4,
 ) -> EmbeddingQAFinetuneDataset:
-    """One call per passage, which writes at most `num_questions_per_chunk` questions that this passage answers.
+    """The model writes at most `num_questions_per_chunk` questions about each passage, in one call per passage.
 
-    The id of a question follows from its passage and number. Failures are `problems` of the dataset. LLMErrors if the model
-    fails for every passage.
+    A question's id consists of the id of its passage and a number. Failures are `problems` of the dataset. LLMErrors if the
+    model fails for every passage.
     """
     if num_questions_per_chunk < 1:
         raise ValueError(f"num_questions_per_chunk must be at least 1, not {num_questions_per_chunk}")
@@ -75,25 +78,21 @@ def generate_question_context_pairs(
     def ask(node: TextNode) -> list[str] | RagError:
         variables: dict[str, Variable] = {"context_str": (Passage(node.text),), "num_questions": str(num_questions_per_chunk)}
         try:
-            return listed(model.generate(LLMCall(prompt, variables)).text)[:num_questions_per_chunk]
+            return parse_list(model.generate(LLMCall(prompt, variables)).text)[:num_questions_per_chunk]
         except RagError as error:
             return error
 
     with span("generate_questions", passages=len(nodes)) as step:
-        asked = list(zip(nodes, in_order(ask, nodes, workers=workers), strict=True))
-        failed = {node.id_: came for node, came in asked if isinstance(came, RagError)}
-        step.note(failed=len(failed))
-        if failed and len(failed) == len(nodes):
-            raise next(iter(failed.values()))
-    written = {
-        f"{node.id_}:{number}": (question, node.id_)
-        for node, came in asked
-        if not isinstance(came, RagError)
-        for number, question in enumerate(came, 1)
-    }
-    return EmbeddingQAFinetuneDataset(
-        queries={id_: question for id_, (question, _) in written.items()},
-        corpus={node.id_: node.text for node in nodes},
-        relevant_docs={id_: [source] for id_, (_, source) in written.items()},
-        problems={id_: Problem.of(error) for id_, error in failed.items()},
-    )
+        replies = in_order(ask, nodes, workers=workers)
+        errors = {node.id_: reply for node, reply in zip(nodes, replies, strict=True) if isinstance(reply, RagError)}
+        step.note(failed=len(errors))
+        if errors and len(errors) == len(nodes):
+            raise next(iter(errors.values()))
+    queries: dict[str, str] = {}
+    relevant_docs: dict[str, list[str]] = {}
+    for node, reply in zip(nodes, replies, strict=True):
+        for number, question in enumerate([] if isinstance(reply, RagError) else reply, 1):
+            id_ = f"{node.id_}:{number}"
+            queries[id_], relevant_docs[id_] = question, [node.id_]
+    problems = {id_: Problem.of(error) for id_, error in errors.items()}
+    return EmbeddingQAFinetuneDataset(queries, {node.id_: node.text for node in nodes}, relevant_docs, problems=problems)

@@ -1,4 +1,4 @@
-"""Evaluators by a language model. Contexts that do not fit into one call are judged in several."""
+"""Evaluators that ask a language model. Contexts that do not fit into one call are judged in several calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ragcore.concurrency import in_order
 from ragcore.evaluation.base import BaseEvaluator, Case, Verdict
-from ragcore.evaluation.judge_replies import better, grade, reason, yes_or_no
+from ragcore.evaluation.judge_replies import parse_grade, parse_preference, parse_reason, parse_yes_no
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variable
 from ragcore.prompts.structured_output import object_schema
@@ -40,16 +40,16 @@ class _Judge(BaseEvaluator):
         return {"query_str": case.query or "", "response": case.response or "", "reference": case.reference or ""}
 
     def _replies(self, case: Case, variables: Mapping[str, Variable]) -> list[str]:
-        """One per pack of contexts, or one without contexts. ContextWindowError if the rest does not fit."""
+        """One reply for each pack of contexts, or one reply if there are none. ContextWindowError if the rest does not fit."""
         packed = Packer(self._llm).pack(self._prompt, variables, self._passages(case))
         return in_order(self._verdict, packed.calls)
 
     def _reply(self, case: Case, variables: Mapping[str, Variable]) -> str:
-        """The only reply. Contexts, which only a template of a script has, lose their ends to fit."""
+        """One reply. The contexts, which only a script's own template contains, are cut to fit."""
         return self._verdict(Packer(self._llm).squeeze(self._prompt, variables, self._passages(case)))
 
     def _verdict(self, call: LLMCall) -> str:
-        """The reply; JSON becomes the verdict on the first line and the reason below it."""
+        """The reply. JSON is converted to two lines: the verdict, and the reason."""
         name, kind = self.verdict
         reply = self._llm.generate(replace(call, schema=object_schema({name: kind, "reason": {"type": "string"}}))).text
         values = json_values(reply)
@@ -63,13 +63,14 @@ class _Judge(BaseEvaluator):
 
 
 class _YesOrNo(_Judge):
-    """Score 1.0 and passing for YES, 0.0 for NO. One YES for any pack of contexts is enough; without contexts it is NO."""
+    """The score is 1.0 and passing for YES, 0.0 for NO. If the contexts need several calls, one YES is enough. Without contexts
+    the verdict is NO."""
 
     def _judge(self, case: Case) -> Verdict:
         if "context_str" in self._prompt.variables and not case.contexts:
             return Verdict(0.0, False, "There are no passages.")
         replies = self._replies(case, self._variables(case))
-        verdicts = [yes_or_no(reply) for reply in replies]
+        verdicts = [parse_yes_no(reply) for reply in replies]
         for verdict in (True, False):
             if verdict in verdicts:
                 return Verdict(float(verdict), verdict, replies[verdicts.index(verdict)])
@@ -77,35 +78,63 @@ class _YesOrNo(_Judge):
 
 
 class FaithfulnessEvaluator(_YesOrNo):
-    """Whether the passages support the answer."""
+    """Whether the passages support the answer.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> judge = FaithfulnessEvaluator(ScriptedLLM(["YES. The passage names her."]))
+    >>> judge.evaluate(response="Ada built it.", contexts=["Ada Penrose built the tower."]).passing
+    True
+    """
 
     prompt = FAITHFULNESS
     needs = ("response", "contexts")
 
 
 class RelevancyEvaluator(_YesOrNo):
-    """Whether the answer answers the question, and the passages support it."""
+    """Whether the answer fits the question, and the passages support it.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> RelevancyEvaluator(ScriptedLLM(["NO. It is about a boat."])).evaluate("Who?", "A boat.", ["A red boat."]).score
+    0.0
+    """
 
     prompt = RELEVANCY
     needs = ("query", "response", "contexts")
 
 
 class AnswerRelevancyEvaluator(_YesOrNo):
-    """Whether the answer is one to the question, right or wrong."""
+    """Whether the answer fits the question, right or wrong.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> AnswerRelevancyEvaluator(ScriptedLLM(["YES"])).evaluate("Who built it?", "Ada did.").passing
+    True
+    """
 
     prompt = ANSWER_RELEVANCY
     needs = ("query", "response")
 
 
 class ContextRelevancyEvaluator(_YesOrNo):
-    """Whether the passages contain the answer to the question."""
+    """Whether the passages contain the answer to the question.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> judge = ContextRelevancyEvaluator(ScriptedLLM(["YES"]))
+    >>> judge.evaluate("Who built it?", contexts=["Ada Penrose built the tower."]).passing
+    True
+    """
 
     prompt = CONTEXT_RELEVANCY
     needs = ("query", "contexts")
 
 
 class GuidelineEvaluator(_YesOrNo):
-    """Whether the answer follows guidelines in plain words."""
+    """Whether the answer follows the `guidelines`, which are plain sentences.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> judge = GuidelineEvaluator(ScriptedLLM(["NO. It has no year."]), guidelines="The answer names a year.")
+    >>> judge.evaluate("When was it built?", "Long ago.").feedback
+    'NO. It has no year.'
+    """
 
     prompt = GUIDELINE
     needs = ("query", "response")
@@ -124,7 +153,13 @@ class GuidelineEvaluator(_YesOrNo):
 
 
 class CorrectnessEvaluator(_Judge):
-    """How near the answer is to the right one, `reference`. Score 1 to 5; passing from `score_threshold`."""
+    """Compares the answer with the right one, `reference`. The score is 1 to 5, and passing from `score_threshold` upwards.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> result = CorrectnessEvaluator(ScriptedLLM(["4/5"])).evaluate("Who?", "Ada.", reference="Ada Penrose.")
+    >>> result.score, result.passing
+    (4.0, True)
+    """
 
     prompt = CORRECTNESS
     verdict = ("score", {"enum": [1, 2, 3, 4, 5]})
@@ -136,15 +171,20 @@ class CorrectnessEvaluator(_Judge):
 
     def _judge(self, case: Case) -> Verdict:
         reply = self._reply(case, self._variables(case))
-        score = grade(reply)
-        return Verdict(score, None if score is None else score >= self._threshold, reason(reply))
+        score = parse_grade(reply)
+        return Verdict(score, None if score is None else score >= self._threshold, parse_reason(reply))
 
 
 class PairwiseComparisonEvaluator(_Judge):
     """Which of two answers is better: score 1.0 and passing for `response`, 0.0 for `second_response`, 0.5 for a tie.
 
-    Judges prefer what they see first. So with `enforce_consensus` the model judges both orders, and an answer must win in both
+    Models prefer the answer that comes first. With `enforce_consensus` they judge both orders, and an answer must win in both
     (Zheng et al. 2023, https://arxiv.org/abs/2306.05685).
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> judge = PairwiseComparisonEvaluator(ScriptedLLM(["A is better", "B is better"]))
+    >>> judge.evaluate("Who?", "Ada Penrose.", second_response="Nobody.").score
+    1.0
     """
 
     prompt = PAIRWISE
@@ -157,10 +197,10 @@ class PairwiseComparisonEvaluator(_Judge):
 
     def _judge(self, case: Case) -> Verdict:
         order = {**self._variables(case), "second_response": case.second_response or ""}
-        flipped = {**order, "response": order["second_response"], "second_response": order["response"]}
-        orders = [order, flipped] if self._enforce_consensus else [order]
+        reversed_order = {**order, "response": order["second_response"], "second_response": order["response"]}
+        orders = [order, reversed_order] if self._enforce_consensus else [order]
         replies = in_order(lambda variables: self._reply(case, variables), orders)
-        scores = [better(reply) for reply in replies]
+        scores = [parse_preference(reply) for reply in replies]
         feedback = "\n\n".join(replies)
         if None in scores:
             return Verdict(None, None, feedback)

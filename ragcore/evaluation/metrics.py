@@ -1,7 +1,7 @@
-"""How good a ranked list of passages is, given which of them it should hold.
+"""Metrics of a ranked list of passages against the expected passages.
 
-All scores are 0 to 1, higher is better, and 0 where nothing was retrieved. A passage counts once, at its first place in the
-list; relevance is binary, and the expected ids have no order. The formulas are those of Manning, Raghavan & Schütze 2008,
+All scores are 0 to 1, higher is better, and 0 if nothing was retrieved. A passage counts once, at its first rank in the list.
+Relevance is binary, and the expected ids have no order. The formulas are those of Manning, Raghavan & Schütze 2008,
 Introduction to Information Retrieval, chapter 8 (https://nlp.stanford.edu/IR-book/), unless a class names another source.
 """
 
@@ -16,6 +16,12 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True, slots=True)
 class RetrievalMetricResult:
+    """The value of a metric, 0 to 1.
+
+    >>> float(RetrievalMetricResult(0.5))
+    0.5
+    """
+
     score: float
 
     def __float__(self) -> float:
@@ -23,12 +29,16 @@ class RetrievalMetricResult:
 
 
 class BaseRetrievalMetric(ABC):
-    """Subclasses give `metric_name` and `_score`."""
+    """Subclasses define `metric_name` and `_score`.
+
+    >>> MRR().compute(expected_ids=["b"], retrieved_ids=["a", "b"]).score
+    0.5
+    """
 
     metric_name: ClassVar[str]
 
     def compute(self, *, expected_ids: Sequence[str], retrieved_ids: Sequence[str]) -> RetrievalMetricResult:
-        """`retrieved_ids` are best first. ValueError where nothing is expected: there is nothing to score then."""
+        """`retrieved_ids` are best first. ValueError without `expected_ids`."""
         if not expected_ids:
             raise ValueError("a question without expected ids cannot be scored")
         expected = set(expected_ids)
@@ -38,12 +48,16 @@ class BaseRetrievalMetric(ABC):
 
     @abstractmethod
     def _score(self, hits: Sequence[int], expected: int, retrieved: int) -> float:
-        """From the places of the hits, ascending from 1, and how many different passages were expected and retrieved."""
+        """`hits` are the ranks of the expected passages, ascending from 1; the others count different passages."""
 
 
 @dataclass
 class HitRate(BaseRetrievalMetric):
-    """1 where any expected passage was found, else 0 (success at k). Granular: the share of the expected that was found."""
+    """1 if any expected passage was retrieved, else 0 (success at k). Granular: the share of them that was.
+
+    >>> HitRate().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c"]).score
+    1.0
+    """
 
     metric_name: ClassVar[str] = "hit_rate"
     use_granular_hit_rate: bool = False
@@ -54,9 +68,12 @@ class HitRate(BaseRetrievalMetric):
 
 @dataclass
 class MRR(BaseRetrievalMetric):
-    """1 / the place of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
+    """1 / the rank of the first hit (reciprocal rank, Voorhees 1999, The TREC-8 Question Answering Track Report).
 
-    Granular: the mean of 1 / place over all hits.
+    Granular: the mean of 1 / rank over all hits.
+
+    >>> MRR().compute(expected_ids=["b"], retrieved_ids=["a", "b"]).score
+    0.5
     """
 
     metric_name: ClassVar[str] = "mrr"
@@ -69,7 +86,11 @@ class MRR(BaseRetrievalMetric):
 
 @dataclass
 class Precision(BaseRetrievalMetric):
-    """The share of the retrieved passages that were expected (precision at k, section 8.4)."""
+    """The share of the retrieved passages that were expected (precision at k, section 8.4).
+
+    >>> Precision().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c"]).score
+    0.5
+    """
 
     metric_name: ClassVar[str] = "precision"
 
@@ -79,7 +100,11 @@ class Precision(BaseRetrievalMetric):
 
 @dataclass
 class Recall(BaseRetrievalMetric):
-    """The share of the expected passages that were retrieved (recall at k, section 8.3)."""
+    """The share of the expected passages that were retrieved (recall at k, section 8.3).
+
+    >>> Recall().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c"]).score
+    0.5
+    """
 
     metric_name: ClassVar[str] = "recall"
 
@@ -89,7 +114,11 @@ class Recall(BaseRetrievalMetric):
 
 @dataclass
 class AveragePrecision(BaseRetrievalMetric):
-    """The sum of the precision at each hit, divided by the number of expected passages (section 8.4)."""
+    """The sum of the precision at each hit, divided by the number of expected passages (section 8.4).
+
+    >>> AveragePrecision().compute(expected_ids=["a", "b"], retrieved_ids=["b", "c", "a"]).score
+    0.8333333333333333
+    """
 
     metric_name: ClassVar[str] = "ap"
 
@@ -99,11 +128,14 @@ class AveragePrecision(BaseRetrievalMetric):
 
 @dataclass
 class NDCG(BaseRetrievalMetric):
-    """Discounted cumulative gain by that of a list which begins with all expected passages (Järvelin & Kekäläinen 2002,
-    https://doi.org/10.1145/582415.582418): each hit counts gain / log2(place + 1).
+    """Discounted cumulative gain, divided by that of a list that begins with all expected passages (Järvelin & Kekäläinen 2002,
+    https://doi.org/10.1145/582415.582418): each hit counts gain / log2(rank + 1).
 
     The gain of a relevance r is r, or 2 ** r - 1 in mode "exponential" (Burges et al. 2005,
     https://doi.org/10.1145/1102351.1102363). With binary relevance both give the same.
+
+    >>> NDCG().compute(expected_ids=["a", "b"], retrieved_ids=["b", "a"]).score
+    1.0
     """
 
     metric_name: ClassVar[str] = "ndcg"
@@ -127,7 +159,7 @@ METRICS: dict[str, type[BaseRetrievalMetric]] = {
 
 
 def resolve_metrics(names: Sequence[str]) -> list[type[BaseRetrievalMetric]]:
-    """ValueError for a name that no metric has."""
+    """The classes of the metrics with these names. ValueError for an unknown name."""
     if unknown := [name for name in names if name not in METRICS]:
         raise ValueError(f"there is no metric {unknown[0]!r}; there are {', '.join(METRICS)}")
     return [METRICS[name] for name in names]

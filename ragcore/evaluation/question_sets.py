@@ -1,8 +1,8 @@
-"""Questions to measure with: which documents, pages or passages they should find, and what the right answer says.
+"""Sets of questions for evaluation, each with its right answers and the documents, pages or passages to retrieve.
 
-A set is uploaded or downloaded as CSV or as JSON Lines. Columns, or keys: question; answer or answers; document or documents;
-page or pages; start and end, in characters of the document, where one passage of it is meant. Several values in one cell stand
-with a | between them, pages with a comma. In JSON Lines a document may be an object with pages and a place of its own:
+A set is uploaded or downloaded as CSV or as JSON Lines. The columns or keys are: question; answer or answers; document or
+documents; page or pages; start and end of the passage in the document, in characters. Several values in one cell are separated
+by |, pages by a comma. In JSON Lines a document may be an object with its own pages and place:
 {"document": "a.pdf", "start": 0, "end": 90}.
 """
 
@@ -19,11 +19,11 @@ from typing import Any
 from ragcore.errors import InputError
 from ragcore.readers.encodings import decode
 from ragcore.schema import new_id
-from ragcore.text.csv_safety import as_meant, harmless
+from ragcore.text.csv_safety import escape_formula, unescape_formula
 
 MOST_QUESTIONS = 5000
 QUESTION_CHARS = 8000
-SHOWN_LINES = 3  # of an upload that cannot be used
+LISTED = 3  # invalid lines in a message
 
 _KEYS = {
     "question": "question", "query": "question",
@@ -35,8 +35,8 @@ _COLUMNS = ("question", "answers", "documents", "pages", "start", "end")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a question should find: a document by its name, any of these pages of it, or characters start to end of it."""
+class ExpectedSource:
+    """The source that a question should retrieve: a document by its name, any of its `pages`, or its text[start:end]."""
 
     document: str
     pages: tuple[str, ...] = ()
@@ -46,37 +46,37 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`answers` are right answers, any of them. Each of `wanted` is expected to be found."""
+    """Any one of `answers` is right. All of the `expected` sources should be retrieved."""
 
     text: str
     answers: tuple[str, ...] = ()
-    wanted: tuple[Wanted, ...] = ()
+    expected: tuple[ExpectedSource, ...] = ()
     id: str = field(default_factory=lambda: new_id()[:16])
 
     @property
-    def findable(self) -> bool:
-        """Whether it can be said if a passage is a right one."""
-        return bool(self.wanted or self.answers)
+    def is_scorable(self) -> bool:
+        """Whether retrieved passages can be scored: some source or answer is known."""
+        return bool(self.expected or self.answers)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadSet:
-    """`ignored` are columns that mean nothing here."""
+class ImportedQuestions:
+    """`ignored` are the names of unknown columns."""
 
     questions: tuple[Question, ...]
     ignored: tuple[str, ...] = ()
 
 
 class QuestionSetError(InputError):
-    """An upload that cannot be used. `lines` are those that are wrong, from 1."""
+    """A file that cannot be imported. `lines` are the numbers of its invalid lines, from 1."""
 
     def __init__(self, what: str, *, hint: str, lines: Sequence[int] = ()) -> None:
         super().__init__(what, hint=hint)
         self.lines = tuple(lines)
 
 
-def read_set(data: bytes, name: str) -> ReadSet:
-    """The questions in a file. QuestionSetError, which names the lines that are wrong; nothing is left out in silence."""
+def read_question_set(data: bytes, name: str) -> ImportedQuestions:
+    """The questions in a file. QuestionSetError, which names the invalid lines, if any question cannot be read."""
     text = decode(data, name)
     rows = _json_rows if name.lower().endswith((".jsonl", ".ndjson")) else _csv_rows
     questions: list[Question] = []
@@ -88,7 +88,7 @@ def read_set(data: bytes, name: str) -> ReadSet:
             continue
         ignored |= dict.fromkeys(key for key in row if key.strip().lower() not in _KEYS)
         try:
-            questions.append(_question(_known(row)))
+            questions.append(_question(_normalise_names(row)))
         except ValueError as error:
             wrong[line] = str(error)
     if wrong:
@@ -100,23 +100,23 @@ def read_set(data: bytes, name: str) -> ReadSet:
     if len(questions) > MOST_QUESTIONS:
         many = f"{name} contains {len(questions):,} questions; the limit is {MOST_QUESTIONS:,}."
         raise QuestionSetError(many, hint="Split it into several sets.")
-    return ReadSet(tuple(questions), tuple(ignored))
+    return ImportedQuestions(tuple(questions), tuple(ignored))
 
 
 def as_csv(questions: Iterable[Question]) -> str:
-    """For a spreadsheet, and for `read_set`. Pages and place are those of a question's first document; a value with a | in it
-    comes back as several. `as_jsonl` has all of it."""
+    """CSV for a spreadsheet and for `read_question_set`. It has the pages and place of a question's first document only, and a
+    value that contains a | is read as several values. `as_jsonl` has no such losses."""
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
     for question in questions:
-        first = question.wanted[0] if question.wanted else Wanted("")
+        first = question.expected[0] if question.expected else ExpectedSource("")
         writer.writerow(
             {
-                "question": harmless(question.text),
-                "answers": harmless(" | ".join(question.answers)),
-                "documents": harmless(" | ".join(wanted.document for wanted in question.wanted)),
-                "pages": harmless(", ".join(first.pages)),
+                "question": escape_formula(question.text),
+                "answers": escape_formula(" | ".join(question.answers)),
+                "documents": escape_formula(" | ".join(source.document for source in question.expected)),
+                "pages": escape_formula(", ".join(first.pages)),
                 "start": "" if first.start is None else first.start,
                 "end": "" if first.end is None else first.end,
             }
@@ -125,7 +125,7 @@ def as_csv(questions: Iterable[Question]) -> str:
 
 
 def as_jsonl(questions: Iterable[Question]) -> str:
-    """One line for each question; `read_set` gives the same questions, under new ids."""
+    """One line for each question. `read_question_set` reads the same questions, with new ids."""
     return "".join(json.dumps(_plain(question), ensure_ascii=False) + "\n" for question in questions)
 
 
@@ -133,22 +133,22 @@ def _plain(question: Question) -> dict[str, Any]:
     plain: dict[str, Any] = {"question": question.text}
     if question.answers:
         plain["answers"] = list(question.answers)
-    names = {wanted.document for wanted in question.wanted}
-    places = {(wanted.start, wanted.end) for wanted in question.wanted}
-    if len(names) < len(question.wanted) or len(places) > 1:
-        return plain | {"documents": [_plain_document(wanted) for wanted in question.wanted]}
-    if question.wanted:
-        plain["documents"] = [wanted.document for wanted in question.wanted]
-    if pages := {wanted.document: list(wanted.pages) for wanted in question.wanted if wanted.pages}:
+    names = {source.document for source in question.expected}
+    places = {(source.start, source.end) for source in question.expected}
+    if len(names) < len(question.expected) or len(places) > 1:
+        return plain | {"documents": [_plain_document(source) for source in question.expected]}
+    if question.expected:
+        plain["documents"] = [source.document for source in question.expected]
+    if pages := {source.document: list(source.pages) for source in question.expected if source.pages}:
         plain["pages"] = pages
-    if question.wanted and question.wanted[0].start is not None:
-        plain |= {"start": question.wanted[0].start, "end": question.wanted[0].end}
+    if question.expected and question.expected[0].start is not None:
+        plain |= {"start": question.expected[0].start, "end": question.expected[0].end}
     return plain
 
 
-def _plain_document(wanted: Wanted) -> dict[str, Any]:
-    place = {} if wanted.start is None else {"start": wanted.start, "end": wanted.end}
-    return {"document": wanted.document, "pages": list(wanted.pages), **place}
+def _plain_document(source: ExpectedSource) -> dict[str, Any]:
+    place = {} if source.start is None else {"start": source.start, "end": source.end}
+    return {"document": source.document, "pages": list(source.pages), **place}
 
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
@@ -169,25 +169,25 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]
             if "\0more" in row:
                 yield line, "has more cells than the first line has columns"
             elif any((value or "").strip() for value in row.values()):
-                yield line, {key: as_meant(value or "") for key, value in row.items()}
+                yield line, {key: unescape_formula(value or "") for key, value in row.items()}
     except csv.Error as error:
         yield reader.line_num, f"cannot be read as CSV ({error})"
 
 
 def _json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    for line, said in enumerate(text.split("\n"), 1):  # not splitlines(): JSON allows U+2028 in a text
-        if not said.strip():
+    for number, line in enumerate(text.split("\n"), 1):  # not splitlines(): JSON allows U+2028 in a text
+        if not line.strip():
             continue
         try:
-            row = json.loads(said)
+            row = json.loads(line)
         except ValueError:
-            yield line, "is not JSON"
+            yield number, "is not JSON"
             continue
-        yield line, row if isinstance(row, dict) else 'is not an object such as {"question": "..."}'
+        yield number, row if isinstance(row, dict) else 'is not an object such as {"question": "..."}'
 
 
-def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What is filled in, under one name for each thing. ValueError where two of its names say two things."""
+def _normalise_names(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are not blank, by the names of _COLUMNS. ValueError if two columns of one name have different values."""
     known: dict[str, Any] = {}
     for key, value in row.items():
         name = _KEYS.get(key.strip().lower())
@@ -198,7 +198,7 @@ def _known(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _question(row: Mapping[str, Any]) -> Question:
-    """ValueError with what is wrong, as the end of a sentence about the line."""
+    """ValueError, whose message ends a sentence such as "line 3 has no question"."""
     text = row.get("question")
     if not isinstance(text, str) or not text.strip():
         raise ValueError("has no question")
@@ -206,20 +206,20 @@ def _question(row: Mapping[str, Any]) -> Question:
         raise ValueError(f"has a question of {len(text):,} characters; {QUESTION_CHARS:,} is the most")
     documents = row.get("documents")
     if documents and isinstance(documents, list) and all(isinstance(one, dict) for one in documents):
-        wanted = [each for one in documents for each in _wanted({**row, **_known(one)})]
+        expected = [each for one in documents for each in _expected_sources({**row, **_normalise_names(one)})]
     else:
-        wanted = _wanted(row)
-    return Question(" ".join(text.split()), tuple(_texts(row.get("answers"), "answer")), tuple(wanted))
+        expected = _expected_sources(row)
+    return Question(" ".join(text.split()), tuple(_texts(row.get("answers"), "answer")), tuple(expected))
 
 
-def _wanted(row: Mapping[str, Any]) -> list[Wanted]:
+def _expected_sources(row: Mapping[str, Any]) -> list[ExpectedSource]:
     documents, pages = _texts(row.get("documents"), "document"), row.get("pages")
     start, end = _place(row.get("start"), "start"), _place(row.get("end"), "end")
     if (pages or start is not None or end is not None) and not documents:
         raise ValueError("names a page or place, and no document")
     if (start is None) != (end is None) or (start is not None and end is not None and start >= end):
         raise ValueError("needs both start and end, and start before end")
-    return [Wanted(document, _pages(pages, document), start, end) for document in documents]
+    return [ExpectedSource(document, _pages(pages, document), start, end) for document in documents]
 
 
 def _texts(value: Any, what: str) -> list[str]:
@@ -246,7 +246,7 @@ def _place(value: Any, what: str) -> int | None:
 
 
 def _wrong_lines(name: str, wrong: Mapping[int, str]) -> QuestionSetError:
-    first = [f"line {line} {problem}" for line, problem in list(wrong.items())[:SHOWN_LINES]]
-    more = f"; and {len(wrong) - SHOWN_LINES:,} more lines are wrong" if len(wrong) > SHOWN_LINES else ""
+    first = [f"line {line} {problem}" for line, problem in list(wrong.items())[:LISTED]]
+    more = f"; and {len(wrong) - LISTED:,} more lines are wrong" if len(wrong) > LISTED else ""
     hint = "Nothing was imported. Correct the file and upload it again."
     return QuestionSetError(f"{name}: {'; '.join(first)}{more}.", hint=hint, lines=tuple(wrong))

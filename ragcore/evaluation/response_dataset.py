@@ -1,4 +1,4 @@
-"""Questions with their answers, written by a model from documents, and tables of results."""
+"""Datasets of questions and answers that a language model writes about documents, and tables of results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from ragcore.concurrency import awaitable, finished, run_jobs
+from ragcore.concurrency import awaitable, run_coroutine, run_jobs
 from ragcore.evaluation.base import EvaluationResult
 from ragcore.evaluation.dataset import generate_question_context_pairs
 from ragcore.evaluation.retrieval import RetrievalEvalResult, mean_scores
@@ -108,17 +108,17 @@ class DatasetGenerator(PromptMixin):
         workers: int = 4,
         show_progress: bool = False,
     ) -> Self:
-        """For the passages of documents, split by the default transformations or by these."""
+        """Writes questions about the passages of the documents. None are the default transformations."""
         passages = run_transformations(documents, services(llm, None, transformations).transformations)
         nodes = [node for node in passages if isinstance(node, TextNode)]
         return cls(nodes, llm, num_questions_per_chunk, text_question_template, text_qa_template, workers, show_progress)
 
     def generate_questions_from_nodes(self, num: int | None = None) -> list[str]:
-        """All questions, or the first `num`. LLMErrors where the model fails for every passage."""
+        """All questions, or the first `num`. LLMErrors if the model fails for every passage."""
         return [question for question, _ in self._questions(num)]
 
     def generate_dataset_from_nodes(self, num: int | None = None) -> QueryResponseDataset:
-        """The same, each with the answer that the model gives from its passage."""
+        """Like `generate_questions_from_nodes`, with the model's answer to each question from its passage."""
         synthesizer = Synthesizer(self.llm, text_qa_template=self.text_qa_template)
         return QueryResponseDataset.from_qr_pairs(
             [
@@ -131,7 +131,7 @@ class DatasetGenerator(PromptMixin):
     agenerate_dataset_from_nodes = awaitable(generate_dataset_from_nodes)
 
     def _questions(self, num: int | None) -> list[tuple[str, TextNode]]:
-        nodes = self.nodes[:num]  # each gives at least one question, as a rule
+        nodes = self.nodes[:num]  # nearly every passage has at least one question
         pairs = generate_question_context_pairs(
             nodes, self.llm, self.num_questions_per_chunk, self.text_question_template, self.workers
         ).query_docid_pairs
@@ -157,7 +157,7 @@ def get_responses(questions: Sequence[str], query_engine: BaseQueryEngine, show_
     >>> [str(answer) for answer in get_responses(["a", "b"], Echo())]
     ['a', 'b']
     """
-    return finished(aget_responses(questions, query_engine, show_progress))
+    return run_coroutine(aget_responses(questions, query_engine, show_progress))
 
 
 def get_results_df(
@@ -189,7 +189,7 @@ def get_retrieval_results_df(
 def get_eval_results_df(
     names: Sequence[str], results_arr: Sequence[EvaluationResult], metric: str | None = None
 ) -> tuple[pandas.DataFrame, pandas.DataFrame]:
-    """All results, each with the name at its place, and the mean score of each name. Needs pandas."""
+    """A table of all results, where `names` has the name of each, and the mean score of each name. Needs pandas."""
     import pandas
 
     columns = {"query": "query", "answer": "response", "contexts": "contexts", "scores": "score", "feedbacks": "feedback"}

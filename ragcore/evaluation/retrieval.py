@@ -1,4 +1,4 @@
-"""How well a retriever finds the passages that answer a set of questions."""
+"""Measures how well a retriever retrieves the passages that answer a set of questions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from ragcore.errors import Problem, RagError
 from ragcore.evaluation.dataset import EmbeddingQAFinetuneDataset
 from ragcore.evaluation.metrics import BaseRetrievalMetric, RetrievalMetricResult, resolve_metrics
 from ragcore.observe import span
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
+from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
 from ragcore.schema import QueryBundle, as_bundle
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalEvalResult:
-    """What was found for a question, best first, and the score of each metric under its name.
+    """The passages retrieved for a question, best first, and the score of each metric by its name.
 
-    `problem`: why nothing could be looked for; then there are no scores.
+    `problem` is the reason why retrieval failed. Then there are no scores.
+
+    >>> result = RetrievalEvalResult("Who?", ("a",), ("b", "a"), ("A boat.", "Ada."), {"mrr": RetrievalMetricResult(0.5)})
+    >>> result.metric_vals_dict
+    {'mrr': 0.5}
     """
 
     query: str
@@ -39,6 +43,17 @@ class RetrievalEvalResult:
 
 
 class RetrieverEvaluator:
+    """Compares the passages that a retriever returns with the expected ones.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> from ragcore.schema import TextNode
+    >>> index = VectorStoreIndex([TextNode("A red boat.", "n1"), TextNode("A gull.", "n2")], embed_model=HashEmbedding())
+    >>> evaluator = RetrieverEvaluator.from_metric_names(["hit_rate", "mrr"], index.as_retriever(similarity_top_k=1))
+    >>> evaluator.evaluate("Which boat is red?", ["n1"]).metric_vals_dict
+    {'hit_rate': 1.0, 'mrr': 1.0}
+    """
+
     def __init__(
         self,
         metrics: Sequence[BaseRetrievalMetric],
@@ -53,14 +68,14 @@ class RetrieverEvaluator:
     def from_metric_names(
         cls, metric_names: Sequence[str], retriever: Retriever, node_postprocessors: Sequence[NodePostprocessor] = ()
     ) -> RetrieverEvaluator:
-        """hit_rate, mrr, precision, recall, ap, ndcg. ValueError for another."""
+        """The names are hit_rate, mrr, precision, recall, ap and ndcg. ValueError for an unknown name."""
         return cls([metric() for metric in resolve_metrics(metric_names)], retriever, node_postprocessors)
 
     def evaluate(self, query: str | QueryBundle, expected_ids: Sequence[str]) -> RetrievalEvalResult:
-        """All scores are 0 where nothing was found. ValueError where nothing is expected."""
+        """All scores are 0 if nothing is retrieved. ValueError without `expected_ids`."""
         bundle = as_bundle(query)
         with span("evaluate", evaluator=type(self).__name__, question=bundle.query_str) as step:
-            hits = postprocessed(self.retriever.retrieve(bundle), bundle, self.node_postprocessors)
+            hits = run_postprocessors(self.retriever.retrieve(bundle), bundle, self.node_postprocessors)
             retrieved = tuple(hit.node.id_ for hit in hits)
             scores = {
                 metric.metric_name: metric.compute(expected_ids=expected_ids, retrieved_ids=retrieved)
@@ -71,23 +86,23 @@ class RetrieverEvaluator:
         return RetrievalEvalResult(bundle.query_str, tuple(expected_ids), retrieved, tuple(hit.text for hit in hits), scores)
 
     def evaluate_dataset(self, dataset: EmbeddingQAFinetuneDataset, workers: int = 2) -> list[RetrievalEvalResult]:
-        """A result for each question, in the order of the dataset; one that fails with a RagError has its `problem`, and the
-        others go on."""
+        """A result for each question, in the order of the dataset. A question that fails with a RagError has its `problem`, and
+        the others continue."""
 
-        def evaluated(pair: tuple[str, list[str]]) -> RetrievalEvalResult:
+        def try_to_evaluate(pair: tuple[str, list[str]]) -> RetrievalEvalResult:
             query, expected = pair
             try:
                 return self.evaluate(query, expected)
             except RagError as error:
                 return RetrievalEvalResult(query, tuple(expected), (), (), {}, Problem.of(error))
 
-        return in_order(evaluated, dataset.query_docid_pairs, workers=workers)
+        return in_order(try_to_evaluate, dataset.query_docid_pairs, workers=workers)
 
     aevaluate = awaitable(evaluate)
     aevaluate_dataset = awaitable(evaluate_dataset)
 
 
 def mean_scores(results: Sequence[RetrievalEvalResult]) -> dict[str, float]:
-    """The mean of each metric over all questions that have it, those with a `problem` left out; nothing for none."""
+    """The mean of each metric over all questions without a `problem`; {} if there are none."""
     scored = [result.metric_vals_dict for result in results if result.problem is None]
     return {name: fmean(scores[name] for scores in scored) for name in (scored[0] if scored else {})}

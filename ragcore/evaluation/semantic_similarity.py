@@ -1,4 +1,4 @@
-"""The similarity of an answer to the right one, without a language model."""
+"""Compares an answer with the right one without a language model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from ragcore.settings import embedder
 
 
 class SemanticSimilarityEvaluator(BaseEvaluator):
-    """Score: the cosine of the vectors of `response` and `reference`, -1 to 1; passing from `similarity_threshold`."""
+    """The score is the cosine of the vectors of `response` and `reference`, -1 to 1. It passes from `similarity_threshold`.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> SemanticSimilarityEvaluator(HashEmbedding()).evaluate(response="Ada built it.", reference="It was Ada.").passing
+    False
+    """
 
     needs = ("response", "reference")
 

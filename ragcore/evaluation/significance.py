@@ -1,4 +1,4 @@
-"""How sure a mean is, and whether two settings really differ: the same on every machine, as the chance in it has a seed.
+"""The confidence interval of a mean, and a test whether two settings differ. A fixed seed makes results reproducible.
 
 Intervals are 95% percentile bootstrap intervals (Efron 1979, https://doi.org/10.1214/aos/1176344552) over questions. The test
 of a difference flips the signs of the questions' differences at random (Fisher's randomization test, which Smucker, Allan
@@ -16,12 +16,12 @@ import numpy as np
 
 RESAMPLES = 2000
 FLIPS = 10_000
-EXACT_UP_TO = 12  # differing questions; their 4,096 sign patterns are all tried
+EXACT_UP_TO = 12  # questions that differ; up to here all sign patterns are tried, at most 4,096
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Of `number` questions; low to high is the interval."""
+    """The mean of `number` scores with its interval from `low` to `high`."""
 
     value: float
     low: float
@@ -31,9 +31,9 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Of the second setting to the first, over the questions that both answered: above 0 where the second is higher.
-
-    `p`: how often chance alone makes at least such a difference, 0 to 1. `higher`, `lower`: on how many questions.
+    """The mean difference of the second setting from the first, over the questions that both answered, with its interval. It is
+    positive if the second is higher. `p`, 0 to 1, is the probability of at least this difference by chance. `higher` and
+    `lower` count the questions on which the second is higher and lower.
     """
 
     value: float
@@ -64,7 +64,7 @@ def mean(scores: Sequence[float]) -> Mean | None:
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Difference | None:
-    """Of scores of the same questions in the same order; None for none. ValueError where they differ in number."""
+    """The scores belong to the same questions in the same order. None without scores; ValueError if they differ in number."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} scores cannot be compared one by one with {len(second)}")
     if not first:
@@ -79,12 +79,12 @@ def _chance(change: tuple[float, ...]) -> float:
     differing = np.asarray([one for one in change if one])
     if not len(differing):
         return 1.0
-    seen = abs(differing.sum()) - 1e-9
+    observed = abs(differing.sum()) - 1e-9
     if len(differing) <= EXACT_UP_TO:
         signs = np.asarray(list(product((-1, 1), repeat=len(differing))))
-        return float(np.mean(np.abs(signs @ differing) >= seen))
+        return float(np.mean(np.abs(signs @ differing) >= observed))
     random = np.random.default_rng(0)
     as_large = 0
     for _ in range(FLIPS // 500):
-        as_large += int((np.abs(random.choice((-1.0, 1.0), size=(500, len(differing))) @ differing) >= seen).sum())
+        as_large += int((np.abs(random.choice((-1.0, 1.0), size=(500, len(differing))) @ differing) >= observed).sum())
     return (as_large + 1) / (FLIPS + 1)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ragcore.embeddings.base import Embedder
 from ragcore.extractive import choices, fixed_replies
-from ragcore.extractive.conversation_summary import recall
+from ragcore.extractive.conversation_summary import summarize_turns
 from ragcore.extractive.fixed_replies import (
     best_replies,
     closest_passages,
@@ -25,9 +25,9 @@ from ragcore.extractive.fixed_replies import (
     nothing_about,
     without_heading,
 )
-from ragcore.extractive.follow_up import stand_alone, without_carried
+from ragcore.extractive.follow_up import add_topic, remove_topic
 from ragcore.extractive.judge import Judge
-from ragcore.extractive.languages.source_mentions import about
+from ragcore.extractive.languages.source_mentions import remove_source_mentions
 from ragcore.extractive.question_generation import questions_in
 from ragcore.extractive.reader import MAX_QUOTED, Reader, Reading, candidates
 from ragcore.extractive.summary import summarize
@@ -44,8 +44,8 @@ Kind = TypeVar("Kind", Choice, ToolCard, Passage, ChatMessage)
 
 NO_MODEL = fixed_replies.NO_MODEL["en"]
 
-TRIED = 4  # questions tried for each requested one
-MOST_KEYWORDS = 10  # by default
+CANDIDATES_PER_QUESTION = 4  # candidates for each requested question
+MAX_KEYWORDS = 10  # by default
 
 _PIECE = re.compile(r"\s*(?:\S+\s*){1,3}|\s+")
 
@@ -77,11 +77,11 @@ class ExtractiveLLM(LLM):
         return LLMMetadata("extractive", context_window=32_000, num_output=512, is_extractive=True)
 
     def read(self, query: str, passages: Sequence[Passage]) -> Reading:
-        """What the passages say about the question. A follow-up without an answer is also read without the
+        """Reads the passages for the question. If a follow-up has no answer, it is read again without the
         words in brackets: "What about the boat? (lead marketing)" as "What about the boat?"."""
-        question = about(query)
+        question = remove_source_mentions(query)
         reading = self._reader.read(question, passages)
-        alone = without_carried(question)
+        alone = remove_topic(question)
         if reading.outcome == "answer" or alone == question:
             return reading
         read_alone = self._reader.read(alone, passages)
@@ -115,7 +115,7 @@ class ExtractiveLLM(LLM):
             case Task.SUMMARIZE:
                 return _in_form(call, self._combine(query, passages))
             case Task.CONDENSE:
-                return stand_alone(as_text(variables["question"]), _of(ChatMessage, variables["chat_history"]))
+                return add_topic(as_text(variables["question"]), _of(ChatMessage, variables["chat_history"]))
             case Task.CHAT:
                 reads = "context_str" in variables
                 return self._respond(query, passages) if reads else in_language_of(query, fixed_replies.NO_MODEL)
@@ -133,9 +133,9 @@ class ExtractiveLLM(LLM):
         variables = call.variables
         match call.prompt.task:
             case Task.SELECT:
-                listed = _of(Choice, variables["choices"])
-                most = _number(variables, "max_outputs", len(listed)) if "max_outputs" in call.prompt.variables else 1
-                return choices.select(self._reader, query, listed, most)
+                options = _of(Choice, variables["choices"])
+                most = _number(variables, "max_outputs", len(options)) if "max_outputs" in call.prompt.variables else 1
+                return choices.select(self._reader, query, options, most)
             case Task.DIVIDE:
                 return choices.divide(self._reader, query, _of(Choice, variables["choices"]))
             case Task.RANK:
@@ -143,7 +143,7 @@ class ExtractiveLLM(LLM):
             case Task.DIRECTION:
                 return choices.direction(query, "\n\n".join(passage.text for passage in passages))
             case Task.KEYWORDS:
-                most = _number(variables, "max_keywords", MOST_KEYWORDS)
+                most = _number(variables, "max_keywords", MAX_KEYWORDS)
                 return f"KEYWORDS: {', '.join(keywords(as_text(variables['text']), most))}"
             case Task.TITLE:
                 return self._title(passages, of_parts=call.prompt.name == wording.TITLE_OF_DOCUMENT.name)
@@ -154,9 +154,9 @@ class ExtractiveLLM(LLM):
             case Task.REPHRASE:
                 return "\n".join(rephrase(query, _number(variables, "num_queries", 1)))
             case Task.IMAGINE:
-                return query  # an imagined passage would not be a quotation
+                return query  # a hypothetical passage would not be a quotation
             case _:  # Task.REMEMBER
-                return recall(_of(ChatMessage, variables["chat_history"]))
+                return summarize_turns(_of(ChatMessage, variables["chat_history"]))
 
     def _respond(self, query: str, passages: Sequence[Passage]) -> Answer:
         if is_summary_request(query):
@@ -170,7 +170,7 @@ class ExtractiveLLM(LLM):
             answers = [passage for passage in passages if not is_refusal(passage.text)] if earlier else []
             if answers:
                 reading = self.read(query, answers)
-                return Answer(join_quotes(reading.quotes or reading.ranked[:MAX_QUOTED]), "answer")
+                return Answer(join_quotes(reading.quotes or reading.best_first[:MAX_QUOTED]), "answer")
             quoted = [replace(passage, text=without_heading(passage.text)) for passage in passages]
             return _answer(query, self.read(query, quoted))
         return _summary(summarize(self._reader.vectors, query, passages, again=earlier))
@@ -185,8 +185,10 @@ class ExtractiveLLM(LLM):
             answer = _summary(summarize(self._reader.vectors, query, [Passage(existing), Passage(new)], again=True))
         else:
             everything = distinct([*quotes, *candidates(passages)])
-            reading = self._reader.read_quotes(about(query), everything, [*(passage.relevance for passage in passages), 1.0])
-            if (reading.outcome, before.outcome) == ("answer", "closest") and reading.ranked[0] in quotes:
+            reading = self._reader.read_quotes(
+                remove_source_mentions(query), everything, [*(passage.relevance for passage in passages), 1.0]
+            )
+            if (reading.outcome, before.outcome) == ("answer", "closest") and reading.best_first[0] in quotes:
                 return before  # a closest passage is no answer only because another passage was read with it
             answer = _answer(query, reading)
         new_texts = {quote.text for quote in quotes_in(without_heading(answer.text), number=None)}
@@ -202,7 +204,7 @@ class ExtractiveLLM(LLM):
         return titles[int(centrality(self._reader.vectors.embed(titles)).argmax())] if titles else ""
 
     def _questions(self, passages: Sequence[Passage], most: int) -> str:
-        tried = islice(questions_in("\n\n".join(passage.text for passage in passages)), TRIED * most)
+        tried = islice(questions_in("\n\n".join(passage.text for passage in passages)), CANDIDATES_PER_QUESTION * most)
         answered = (question for question in tried if self.read(question, passages).outcome == "answer")
         return "\n".join(islice(answered, most))
 
@@ -210,19 +212,19 @@ class ExtractiveLLM(LLM):
         response, reference = as_text(variables.get("response", "")), as_text(variables.get("reference", ""))
         match kind:
             case wording.FAITHFULNESS.name:
-                return self._judge.faithful(response, passages)
+                return self._judge.judge_faithfulness(response, passages)
             case wording.RELEVANCY.name:
-                return self._judge.relevant(query, response, passages)
+                return self._judge.judge_relevancy(query, response, passages)
             case wording.CONTEXT_RELEVANCY.name:
-                return self._judge.context_holds_the_answer(query, passages)
+                return self._judge.judge_context(query, passages)
             case wording.CORRECTNESS.name:
-                return self._judge.grade(query, response, reference)
+                return self._judge.grade_answer(query, response, reference)
             case wording.PAIRWISE.name:
-                return self._judge.better(query, response, as_text(variables["second_response"]), reference)
+                return self._judge.compare(query, response, as_text(variables["second_response"]), reference)
             case wording.GUIDELINE.name:
-                return self._judge.keeps_to(as_text(variables["guidelines"]), query, response)
+                return self._judge.judge_guidelines(as_text(variables["guidelines"]), query, response)
             case _:
-                return self._judge.answers_the_question(query, response)
+                return self._judge.judge_answer(query, response)
 
     def _react(self, query: str, variables: Variables) -> Answer | str:
         observed = _passages(variables.get("observations", ()))
@@ -264,7 +266,7 @@ class ExtractiveLLM(LLM):
 
 
 def _in_form(call: LLMCall, answer: Answer) -> Answer:
-    """As JSON if the call requires that. In a schema with one required string, that string is the answer."""
+    """Convert the answer to JSON if the call requires it. In a schema with one required string, that string is the answer."""
     if call.prompt.name.startswith(wording.STRUCTURED):
         satisfied = answer.outcome == "answer"
         text = json.dumps({"answer": answer.text, "query_satisfied": satisfied}, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Choices without a model, by the ratings of the reader, in the form that the parser of a task reads."""
+"""Makes choices without a model by the ratings of the reader, in the output format of each task."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 from ragcore.extractive.reader import Reader
 from ragcore.prompts.prompt import Choice, Passage, ToolCard
 from ragcore.text.keywords import content_words
-from ragcore.text.quotable_sentences import LEANS, Quote
+from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-BEHIND = 1.5  # log odds by which a further choice may be worse than the best one
+CHOICE_MARGIN = 1.5  # maximum difference of log odds between the best choice and another one
 NUMBERS = 1.0  # log odds added to a tool whose arguments are exactly the numbers of the question
 RELEVANCE = 1.5  # log odds of one step of relevance, which is 1 at the threshold of closest passages, and at most 10
 
 
 def select(reader: Reader, query: str, choices: Sequence[Choice], most: int) -> str:
-    """JSON: the best choice and, up to `most`, the ones that are nearly as good."""
+    """JSON: at most `most` choices, the best one and those that are nearly as good."""
     chosen = _nearest(reader, query, choices)[: max(most, 1)]
     return json.dumps([{"choice": each.number, "reason": _reason(query, each)} for each in chosen], ensure_ascii=False)
 
@@ -43,7 +43,7 @@ def rank(reader: Reader, query: str, passages: Sequence[Passage]) -> str:
 
 
 def divide(reader: Reader, query: str, choices: Sequence[Choice]) -> str:
-    """JSON: each part of the question with its best tool; one part with all nearly as good."""
+    """JSON: each part of the question with its best tool. An undivided question has all tools that are nearly as good."""
     parts = list(_parts(query))
     if len(parts) > 1:
         pairs = [(part, choice.name) for part in parts for choice in _nearest(reader, part, choices)[:1]]
@@ -58,7 +58,7 @@ def direction(query: str, passage: str) -> str:
     if match := _BEFORE_OR_AFTER.search(query):
         return "previous" if match["before"] else "next"
     text = passage.strip()
-    if LEANS.match(text) or text[:1].islower():
+    if DEPENDS_ON_PREVIOUS.match(text) or text[:1].islower():
         return "previous"
     return "next" if text and not _SENTENCE_END.search(text) else "none"
 
@@ -87,7 +87,7 @@ def card_of(tool: Mapping[str, Any]) -> ToolCard:
 def _nearest(reader: Reader, query: str, choices: Sequence[Choice]) -> list[Choice]:
     """The best choice, and those that are nearly as good, best first."""
     odds = _log_odds(reader, query, [_describe(each.name, each.text) for each in choices])
-    return [choices[row] for row in np.argsort(-odds, kind="stable") if odds[row] >= odds.max() - BEHIND]
+    return [choices[row] for row in np.argsort(-odds, kind="stable") if odds[row] >= odds.max() - CHOICE_MARGIN]
 
 
 def _log_odds(reader: Reader, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -121,7 +121,7 @@ def _reason(query: str, choice: Choice) -> str:
 
 
 def _parts(query: str) -> Iterator[str]:
-    """Its sentences, the questions that "and" joins, and each of two things in a comparison."""
+    """Divide a query into its sentences, the questions that "and" joins, and the two things of a comparison."""
     for sentence in _SENTENCE.findall(query):
         parts = [part.strip(" ,") for part in _AND_ASKS.split(sentence)]
         pair = _PAIR.match(parts[0]) if len(parts) == 1 else None

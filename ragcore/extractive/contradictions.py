@@ -1,6 +1,6 @@
-"""Sentences with the words of a question that contradict it: what is, for what is not, or another month.
+"""Finds sentences that have the words of a question but contradict it, by a missing "not" or by another month.
 
-An embedder hardly sees such a difference: "allowed" and "forbidden" have the same contexts.
+The vectors of an embedder hardly show such a difference: "allowed" and "forbidden" have the same contexts.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from ragcore.text.keywords import stem, words
 from ragcore.text.quotable_sentences import Quote
 
 _Test: TypeAlias = Callable[[str, str], bool]
-"""Takes a sentence with its heading, and the same with the sentences around it, and says whether it
-contradicts."""
+"""From a sentence with its heading, and the same with the sentences around it, to whether it contradicts."""
 
 
 def contradict(question: str, quotes: Sequence[Quote]) -> list[bool]:
@@ -64,7 +63,7 @@ def _asks_of_another_time(question: str, passage: str) -> _Test | None:
 
 
 def _times(text: str) -> set[tuple[str, int]]:
-    """Its months, days of the week and years. 2018/19 is two years."""
+    """The months, days of the week and years in the text. 2018/19 is two years."""
     times = {_NAMES[name] for name in _NAME.findall(text)} | {("month", int(number)) for number in _CHINESE.findall(text)}
     for year, last in _YEAR.findall(text):
         times |= {("year", int(year)), ("year", int(year[:2] + last) if last else int(year))}
@@ -107,8 +106,8 @@ _DAYS = """Monday Montag lundi lunes, Tuesday Dienstag mardi martes, Wednesday M
 jeudi jueves, Friday Freitag vendredi viernes, Saturday Samstag samedi sábado, Sunday Sonntag dimanche domingo"""
 _NAMES = {
     name: (kind, number)
-    for kind, listed in (("month", _MONTHS), ("day", _DAYS))
-    for number, names in enumerate(listed.split(","), 1)
+    for kind, names_of_all in (("month", _MONTHS), ("day", _DAYS))
+    for number, names in enumerate(names_of_all.split(","), 1)
     for name in names.split()
 }
 _NAME = re.compile(rf"\b({'|'.join(_NAMES)})s?\b(?! (?:I|we|you|he|she|it|they|one)\b)")

@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.sentences import sentences
 
-MOST_TURNS = 8  # the latest
-LONGEST = 200  # characters of a quotation
+MAX_TURNS = 8  # the latest
+MAX_CHARS = 200  # characters of a quotation
 
 _TURN = re.compile("(?:Asked|Answered): “")
 
 
-def recall(messages: Sequence[ChatMessage]) -> str:
-    """The notes of the system, with a line for each of the latest turns; "" for no messages."""
+def summarize_turns(messages: Sequence[ChatMessage]) -> str:
+    """The notes in the system messages, and a line for each of the latest turns; "" without messages."""
     system = [message.content for message in messages if message.role is MessageRole.SYSTEM]
     noted = [line for content in system for line in content.strip().splitlines()]
     notes = [line for line in noted if not _TURN.match(line)]
     turns = [*filter(_TURN.match, noted), *_turns(messages)]
-    return "\n".join([*notes, *turns[-MOST_TURNS:]])
+    return "\n".join([*notes, *turns[-MAX_TURNS:]])
 
 
 def _turns(messages: Sequence[ChatMessage]) -> list[str]:
     turns: list[str] = []
     for message in messages:
         beginning = " ".join(next(iter(sentences(message.content)), "").split())
-        if len(beginning) > LONGEST:
-            beginning = f"{beginning[:LONGEST].rsplit(' ', 1)[0]} …"
+        if len(beginning) > MAX_CHARS:
+            beginning = f"{beginning[:MAX_CHARS].rsplit(' ', 1)[0]} …"
         if beginning and message.role is MessageRole.USER:
             turns.append(f"Asked: “{beginning}”")
         elif beginning and message.role in (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.extractive.follow_up import without_carried
+from ragcore.extractive.follow_up import remove_topic
 from ragcore.extractive.languages.quantities import lacks_number
 from ragcore.extractive.sentence_vectors import SentenceVectors, mean_cosine
 from ragcore.text.keywords import content_words
@@ -32,13 +32,13 @@ FEATURES = (
     "lacks_number",  # 1 if the question asks for a number, a date or a time, and the sentence, with its list, adds none
 )
 
-EMBEDDED = 1200  # characters of the sentences that are embedded for a question, each with EACH more
-EACH = 20  # characters; the fixed cost of embedding a sentence
-FEWEST = 4  # sentences that are embedded, however long
-PRESELECTION = (14.7, 6.8, 7.7, -1.05)  # fitted weights of the features in `likely`
-CARRIED = 0.3  # weight of a word in the brackets of a follow-up; a typed word has 1
-NAMED = 0.6  # similarity of a word that is in the name of the sentence's document
-ELSEWHERE = 50  # texts without any of the question's words, see `_idf`
+MAX_EMBEDDED = 1200  # characters of the sentences that are embedded for a question; each sentence counts COST_PER_SENTENCE more
+COST_PER_SENTENCE = 20  # characters, which take as long as the fixed cost of embedding a sentence
+MIN_EMBEDDED = 4  # minimum number of sentences that are embedded, of any length
+PRESELECTION = (14.7, 6.8, 7.7, -1.05)  # fitted weights of the features in `preselect`
+TOPIC_WEIGHT = 0.3  # weight of a word in the brackets of a follow-up; a typed word has 1
+NAME_SIMILARITY = 0.6  # similarity of a word that is in the name of the sentence's document
+MAX_OTHER_TEXTS = 50  # texts without any of the question's words, see `_idf`
 
 
 def measure(
@@ -50,14 +50,14 @@ def measure(
         return [], np.zeros((0, len(FEATURES)))
     shares = np.array(relevance)
     fragments = np.array([float(is_fragment(quote)) for quote in quotes])
-    rows = likely(question, quotes, shares, fragments, vectors)
+    rows = preselect(question, quotes, shares, fragments, vectors)
     texts = [quotes[row].read_with_lead for row in rows]
     own, *others = vectors.words([question, *texts])
     similarities = np.array([own.nearest(words) for words in others]).reshape(len(rows), -1)  # (rows, words)
     if vectors.is_multilingual:  # such an embedder puts all words of a language close together
         unrelated = mean_cosine(own, others)
         similarities = (similarities - unrelated) / (1 - unrelated)
-    similarities = np.maximum(similarities, NAMED * _in_name(own.stems, [quotes[row] for row in rows]))
+    similarities = np.maximum(similarities, NAME_SIMILARITY * _in_name(own.stems, [quotes[row] for row in rows]))
     weights = word_weights(question, own.stems, quotes)
     least = similarities.min(axis=1) if own.stems else np.zeros(len(rows))
     lacking = [lacks_number(question, quotes[row].with_list) for row in rows]
@@ -66,20 +66,20 @@ def measure(
     )
 
 
-def likely(
+def preselect(
     question: str,
     quotes: Sequence[Quote],
     shares: npt.NDArray[np.float64],
     fragments: npt.NDArray[np.float64],
     vectors: SentenceVectors,
 ) -> list[int]:
-    """The rows of the quotes that are likeliest to answer, in order, up to EMBEDDED characters.
+    """The rows of the quotes that are likeliest to answer, in order, up to MAX_EMBEDDED characters.
 
     They are chosen by static word vectors: the question's words in the sentence, those that only the sentence
     before it has, the score of the passage, and whether it is a fragment.
     """
-    lengths = np.array([len(quote.read_with_lead) + EACH for quote in quotes])
-    if lengths.sum() <= EMBEDDED:
+    lengths = np.array([len(quote.read_with_lead) + COST_PER_SENTENCE for quote in quotes])
+    if lengths.sum() <= MAX_EMBEDDED:
         return list(range(len(quotes)))
     own, *others = vectors.static_words([question, *(quote.read_with_lead for quote in quotes)])
     similarities = np.array([own.nearest(words) for words in others]).reshape(len(quotes), -1)
@@ -88,16 +88,16 @@ def likely(
     weights = word_weights(question, own.stems, quotes)
     in_sentence, added = similarities @ weights, np.maximum(before - similarities, 0) @ weights
     order = np.argsort(-(np.column_stack([in_sentence, added, shares, fragments]) @ np.array(PRESELECTION)), kind="stable")
-    most = max(int((lengths[order].cumsum() <= EMBEDDED).sum()), FEWEST)
+    most = max(int((lengths[order].cumsum() <= MAX_EMBEDDED).sum()), MIN_EMBEDDED)
     return sorted(order[:most].tolist())
 
 
 def word_weights(question: str, stems: Sequence[str], quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
     """(words,): the weight of each word of the question by its idf among the quotes; their sum is 1."""
     idf = _idf(stems, [set(content_words(quote.read_with_lead)) for quote in quotes])
-    if (typed := without_carried(question)) != question:
+    if (typed := remove_topic(question)) != question:
         own = set(content_words(typed))
-        idf *= [1.0 if stem in own else CARRIED for stem in stems]
+        idf *= [1.0 if stem in own else TOPIC_WEIGHT for stem in stems]
     return np.asarray(idf / max(float(idf.sum()), 1e-9), dtype=np.float64)
 
 
@@ -109,10 +109,10 @@ def _in_name(stems: Sequence[str], quotes: Sequence[Quote]) -> npt.NDArray[np.fl
 
 
 def _idf(stems: Sequence[str], texts: Sequence[Collection[str]]) -> npt.NDArray[np.float64]:
-    """(words,). The texts were retrieved by these words, so the topic of the question is common in them. To
-    give it some weight, as many texts again, at most ELSEWHERE, count as texts without these words."""
+    """(words,). The texts were retrieved by these words, so most of them have the words of its topic. To give these some
+    weight, the same number of texts without them is added, at most MAX_OTHER_TEXTS."""
     with_word = np.array([sum(stem in words for words in texts) for stem in stems], dtype=np.float64)
-    without = len(texts) - with_word + min(len(texts), ELSEWHERE)
+    without = len(texts) - with_word + min(len(texts), MAX_OTHER_TEXTS)
     return np.asarray(1 + np.log(1 + (without + 0.5) / (with_word + 0.5)), dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The replies when there is no answer, in the language of the question, and their recognition in a text."""
+"""The replies without an answer, in the language of the question. Recognises them in a text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A follow-up message with its topic in brackets: "How long does it take? (bake cake)".
 
-A message depends on earlier ones if it begins with "and" or "what about", if it has "it" or "that one" before
-it names much, or if it has hardly any content words. Its topic is the content words of the last message that
+A message depends on earlier ones if it begins with "and" or "what about", if it has "it" or "that one" with
+few content words before it, or if it has hardly any content words. Its topic is the content words of the last message that
 does not depend on others. The reader gives less weight to the words in brackets.
 """
 
@@ -17,10 +17,10 @@ from ragcore.schema import ChatMessage, MessageRole
 from ragcore.text.keywords import content_words, words
 from ragcore.text.language import language_of
 
-ENOUGH = 6  # content words; a message with so many is understood by itself
-NAMED = 2  # content words before a pronoun, which may refer to them
-FEW = 4  # words; so many with one content word are no sentence
-MAX_CARRIED = 8  # words in brackets
+SELF_CONTAINED = 6  # content words; a message of so many does not depend on others
+MIN_BEFORE_PRONOUN = 2  # content words before a pronoun; with so many, it may refer to them
+FRAGMENT_WORDS = 4  # words; a message of so many with one content word is no sentence
+MAX_TOPIC = 8  # words in brackets
 UNSPACED = ("zh", "ja")
 
 # By language, the beginnings of a message that continues an earlier one, and the words that refer to something.
@@ -51,51 +51,51 @@ _PATTERNS = {
 }
 
 
-def stand_alone(question: str, history: Sequence[ChatMessage]) -> str:
+def add_topic(question: str, history: Sequence[ChatMessage]) -> str:
     """The question, with its topic in brackets if it depends on earlier messages.
 
-    >>> stand_alone("How long does it take?", [ChatMessage(MessageRole.USER, "I would like to bake a cake.")])
+    >>> add_topic("How long does it take?", [ChatMessage(MessageRole.USER, "I would like to bake a cake.")])
     'How long does it take? (like bake cake)'
     """
     messages = [message.content for message in history if message.role is MessageRole.USER]
     questions = [each for each in messages if each.strip() and not is_small_talk(each)]
-    if not questions or not leans_on_context(question):
+    if not questions or not depends_on_context(question):
         return question
-    before = next((each for each in reversed(questions) if not leans_on_context(each)), questions[0])
-    carried = _topic_words(topic_of(before) if is_summary_request(before) else before, question)
-    return f"{question.rstrip()} ({carried})" if carried else question
+    before = next((each for each in reversed(questions) if not depends_on_context(each)), questions[0])
+    topic = _topic_words(topic_of(before) if is_summary_request(before) else before, question)
+    return f"{question.rstrip()} ({topic})" if topic else question
 
 
-def without_carried(question: str) -> str:
-    """The question without the words that `stand_alone` added.
+def remove_topic(question: str) -> str:
+    """The question without the words that `add_topic` added.
 
-    >>> without_carried("How long does it take? (like bake cake)")
+    >>> remove_topic("How long does it take? (like bake cake)")
     'How long does it take?'
     """
-    return _CARRIED.sub("", question)
+    return _TOPIC.sub("", question)
 
 
-def leans_on_context(question: str) -> bool:
-    """Whether it is understood only after earlier messages."""
+def depends_on_context(question: str) -> bool:
+    """Whether the message can be understood only with earlier ones."""
     return bool(_dependence(question))
 
 
 def _dependence(question: str) -> Literal["goes on", "points", "scrap", ""]:
-    """How it depends on earlier messages. "IT" is no pronoun, except in a text in capitals."""
+    """The way in which the question depends on earlier messages. "IT" is no pronoun, except in a text in capitals."""
     own, language = _size(question), language_of(question)
-    if own >= ENOUGH:
+    if own >= SELF_CONTAINED:
         return ""
     for opening, pointing in [_PATTERNS[language]] if language in _PATTERNS else _PATTERNS.values():
         if opening.match(question):
             return "goes on"
         pronoun = next((each for each in pointing.finditer(question) if question.isupper() or not each[0].isupper()), None)
-        if pronoun and (own <= NAMED or _size(question[: pronoun.start()]) < NAMED):
+        if pronoun and (own <= MIN_BEFORE_PRONOUN or _size(question[: pronoun.start()]) < MIN_BEFORE_PRONOUN):
             return "points"
-    return "scrap" if own == 0 or (own == 1 and len(words(question)) <= FEW) else ""
+    return "scrap" if own == 0 or (own == 1 and len(words(question)) <= FRAGMENT_WORDS) else ""
 
 
 def _size(text: str) -> float:
-    """In content words; pairs of characters, in scripts without spaces, count half."""
+    """The number of content words. Pairs of characters, in scripts without spaces, count half."""
     return len(content_words(text)) / (2 if language_of(text) in UNSPACED else 1)
 
 
@@ -105,14 +105,14 @@ def _topic_words(before: str, question: str) -> str:
     if language_of(before) in UNSPACED:
         return before.strip(" ?？。")
     own, has_number = set(content_words(question)), any(char.isdigit() for char in question)
-    carried = [word for word in _WORD.findall(before) if not (has_number and word[0].isdigit())]
+    topic = [word for word in _WORD.findall(before) if not (has_number and word[0].isdigit())]
     if _dependence(question) == "points":
-        carried = [word for word in _NAME.findall(before) if content_words(word)] or carried
-    new = [word for word in carried if (stems := set(content_words(word))) and not stems <= own]
-    return " ".join(dict.fromkeys(new[:MAX_CARRIED]))
+        topic = [word for word in _NAME.findall(before) if content_words(word)] or topic
+    new = [word for word in topic if (stems := set(content_words(word))) and not stems <= own]
+    return " ".join(dict.fromkeys(new[:MAX_TOPIC]))
 
 
-_CARRIED = re.compile(r"\s*\([^()]+\)\W*$")
+_TOPIC = re.compile(r"\s*\([^()]+\)\W*$")
 _WORD = re.compile(r"[\w'’&.-]*\w")
 _CAPITALISED = r"[^\W\d_a-zà-ÿ][\w'’&.-]*\w"
 _NAME = re.compile(rf"(?<=\S ){_CAPITALISED}|^{_CAPITALISED}(?= {_CAPITALISED})")  # not the first of small words

@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from ragcore.extractive.follow_up import leans_on_context
+from ragcore.extractive.follow_up import depends_on_context
 from ragcore.extractive.question_patterns import question_for
 from ragcore.text import language
-from ragcore.text.key_phrases import in_ordinary_case, is_telling, keywords
+from ragcore.text.key_phrases import in_ordinary_case, is_distinctive, keywords
 from ragcore.text.quotable_sentences import quotes_in
 
-MOST_TOPICS = 12
-LONGEST = 15  # words of a question
+MAX_TOPICS = 12
+MAX_WORDS = 15  # words of a question
 
 _QUESTION = re.compile(r"[?？؟]$")
-_ASKED = re.compile(r"[^.!?？؟]{6,}[?？؟]")  # at the beginning of a quote with its short answer
+_QUESTION_AT_START = re.compile(r"[^.!?？؟]{6,}[?？؟]")  # at the beginning of a quote with its short answer
 _LABEL_WORD = r"(?:Q|F|P|Question|Frage|Pregunta|问题?)"  # in a list of questions and answers
 _LABEL = re.compile(_LABEL_WORD + r"\s?\d*\s?[:.)：]\s*")
 _ASIDE = re.compile(r", (?:I|we|you|he|she|they) \w+,")
@@ -43,23 +43,23 @@ def questions_in(text: str, whole: str = "") -> Iterator[str]:
 
 
 def questions_of_sentences(text: str, whole: str = "") -> Iterator[str]:
-    """As `questions_in`, without the ones about headings and keywords."""
+    """Like `questions_in`, without questions about headings and keywords."""
     yield from _unique(_of_sentences(text, whole))
 
 
 def _unique(questions: Iterable[str]) -> Iterator[str]:
     seen: set[str] = set()
     for question in questions:
-        if question not in seen and len(question.split()) <= LONGEST:
+        if question not in seen and len(question.split()) <= MAX_WORDS:
             seen.add(question)
             yield question
 
 
 def topics_in(text: str) -> Iterator[str]:
-    """Its headings that are no questions, then its keywords, the best first."""
+    """The headings of the text that are no questions, then its keywords, the best first."""
     leads = dict.fromkeys(quote.lead for quote in quotes_in(text, number=0) if quote.lead)
     headings = [lead for lead in leads if not _QUESTION.search(lead) and ":" not in lead]
-    yield from (in_ordinary_case(topic, text) for topic in [*headings, *keywords(text, MOST_TOPICS)] if is_telling(topic))
+    yield from (in_ordinary_case(topic, text) for topic in [*headings, *keywords(text, MAX_TOPICS)] if is_distinctive(topic))
 
 
 def language_of(text: str) -> str:
@@ -75,7 +75,7 @@ def _of_sentences(text: str, whole: str) -> Iterator[str]:
             yield from _as_written(lead, text)
     known = frozenset(_SMALL.findall(whole or text))
     for quote in quotes:
-        if question := _ASKED.match(quote.text):
+        if question := _QUESTION_AT_START.match(quote.text):
             yield from _as_written(question.group(), text)
         elif generated := question_for(quote.text, known):
             yield generated
@@ -87,5 +87,5 @@ def _as_written(question: str, text: str) -> Iterator[str]:
     question = question[labelled.end() :] if labelled else question
     first_words = r"\s+".join(map(re.escape, question.split()[:4]))
     heads_a_line = re.search(rf"^[\W\d_]*(?:{_LABEL_WORD}[\W\d]+)?{first_words}", text, re.MULTILINE)
-    if heads_a_line and not _ASIDE.search(question) and not leans_on_context(question):
+    if heads_a_line and not _ASIDE.search(question) and not depends_on_context(question):
         yield in_ordinary_case(question, text)

@@ -1,7 +1,7 @@
 """Rules that turn a sentence into the question it answers: "The tower was built in 1871." gives "When was the tower built?"
 
 English has rules for reasons, makers, dates, numbers, places and contents, German for dates and contents, and
-all five languages for definitions. Rarer kinds gave under three questions in two million characters.
+all five languages for definitions. Rules for rarer kinds gave less than three questions in two million characters.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ _ARTICLE = re.compile(
     r"(?!\S)"
 )
 _HEADED = re.compile(r"^(?:Article|Section|Chapter|Artikel|Kapitel) \d+\.? (?=[A-ZÄÖÜ])")  # a heading without an end of its own
-MOST_WORDS = 7  # of a subject
+MAX_WORDS = 7  # of a subject
 
 
 def question_for(sentence: str, known: Collection[str] = ()) -> str:
@@ -155,7 +155,7 @@ def _parts(match: re.Match[str], known: Collection[str]) -> dict[str, str]:
     """The values of a wording; {} if the subject is a pronoun, an adverb or a clause, or too long."""
     parts = {name: text for name, text in match.groupdict().items() if text is not None}
     subject = parts["subject"].strip()
-    if not content_words(subject) or len(subject.split()) > MOST_WORDS or _OWNED.search(subject):
+    if not content_words(subject) or len(subject.split()) > MAX_WORDS or _OWNED.search(subject):
         return {}
     used = " ".join(text for name, text in parts.items() if name not in ("kind", "verb", "be"))
     if _ADVERBIAL.match(subject) or _CLAUSE.search(subject) or _LEANING.search(used):

@@ -1,4 +1,4 @@
-"""Reads passages for a question: which sentences may answer it, which of them to quote, and the outcome.
+"""Reads passages for a question: rates the sentences that may answer it, and selects the ones to quote.
 
 The candidates are the sentences, rows and list items of the passages. `features` measures them, `weights`
 turns that into log odds, and two thresholds divide the best log odds into three outcomes. A quote has the
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragcore.embeddings.base import Embedder
-from ragcore.embeddings.spelling_correction import as_meant
+from ragcore.embeddings.spelling_correction import correct_spelling
 from ragcore.extractive import features, weights
 from ragcore.extractive.contradictions import contradict
 from ragcore.extractive.fixed_replies import is_refusal
@@ -25,24 +25,24 @@ from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
 from ragcore.text.keywords import content_words
 from ragcore.text.language import language_of
-from ragcore.text.quotable_sentences import LEANS, Quote, distinct, introduces_list, quotes_in, with_lists
+from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote, distinct, introduces_list, quotes_in, with_lists
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-MAX_QUOTED = 3  # sentences
-BEHIND = 4.0  # log odds by which a further sentence of an answer may be worse than the best one
-BEHIND_ITEM = 2.0  # the same if the best is a row or a list item, whose neighbours are similar
+MAX_QUOTED = 3  # sentences of an answer
+ANSWER_MARGIN = 4.0  # maximum difference of log odds between the best sentence of an answer and another one
+ITEM_MARGIN = 2.0  # the same if the best one is a row or a list item, because its neighbours are similar
 NEXT_TO = (0, 1, -1)  # steps from one of the best two sentences to its quoted neighbours
 AROUND = (0, 1, -1, 2, -2)  # the same for further sentences
-SECTION = 400  # characters below one heading, up to which all of it is quoted
-CLOSEST = 1200  # characters of closest passages, without headings and introductions of lists
+MAX_SECTION = 400  # characters below one heading, up to which all of it is quoted
+MAX_CLOSEST = 1200  # characters of closest passages, without headings and introductions of lists
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`quotes`: the text to show, in order; empty if the outcome is nothing. `candidates`: all sentences,
-    with `log_odds` (n,), -inf if not measured. `further`: of closest passages, the quotes to show below."""
+    """`quotes` are the text to show, in order, empty if the outcome is "nothing". `candidates` are all sentences, with their
+    `log_odds` (n,), -inf if not measured. `further` are the quotes to show below the closest passages."""
 
     outcome: Outcome
     quotes: list[Quote]
@@ -51,7 +51,7 @@ class Reading:
     further: Sequence[Quote] = ()
 
     @property
-    def ranked(self) -> list[Quote]:
+    def best_first(self) -> list[Quote]:
         """The candidates, likeliest first."""
         return [self.candidates[row] for row in np.argsort(-self.log_odds, kind="stable")]
 
@@ -61,7 +61,7 @@ class Reader:
 
     >>> from ragcore.embeddings.hashing import HashEmbedding
     >>> reading = Reader(HashEmbedding()).read("How high is the tower?", [Passage("The tower is 40 m high. It is red.", 1)])
-    >>> reading.ranked[0].text
+    >>> reading.best_first[0].text
     'The tower is 40 m high.'
     """
 
@@ -69,18 +69,18 @@ class Reader:
         self.vectors = SentenceVectors(embedder)
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """What the passages, best first, say about the question."""
+        """Reads the passages, which are best first."""
         return self.read_quotes(question, candidates(passages), [passage.relevance for passage in passages])
 
     def read_quotes(self, question: str, quotes: Sequence[Quote], relevance: Sequence[float]) -> Reading:
-        """As `read`, for sentences. `relevance`: of their passages."""
-        question = as_meant(question, [quote.read_with_lead for quote in quotes], self.vectors.embedder)
+        """Like `read`, for sentences. `relevance` is that of their passages."""
+        question = correct_spelling(question, [quote.read_with_lead for quote in quotes], self.vectors.embedder)
         log_odds = self.log_odds(question, quotes, [relevance[quote.passage] for quote in quotes])
         fitted = self.weights
         agreeing = np.where(contradict(question, quotes), -np.inf, log_odds)
         if float(agreeing.max(initial=-np.inf)) >= fitted.answer:
             best = int(agreeing.argmax())
-            behind = BEHIND if quotes[best].bullet is None else BEHIND_ITEM
+            behind = ANSWER_MARGIN if quotes[best].bullet is None else ITEM_MARGIN
             chosen = [*choose(agreeing, quotes, behind), *_section(question, best, quotes)]
             return Reading("answer", in_context(question, _by_passage(chosen, quotes), quotes), quotes, log_odds)
         is_close = float(log_odds.max(initial=-np.inf)) >= fitted.closest
@@ -94,7 +94,7 @@ class Reader:
     def log_odds(
         self, question: str, quotes: Sequence[Quote], relevance: Sequence[float] | None = None
     ) -> npt.NDArray[np.float64]:
-        """(n,): that each sentence is the answer; -inf for those that were not measured."""
+        """(n,): the log odds that each sentence is the answer; -inf for sentences that were not measured."""
         odds = np.full(len(quotes), -np.inf)
         rows, measured = features.measure(question, quotes, relevance or [1.0] * len(quotes), self.vectors)
         odds[rows] = measured @ np.array(self.weights.features) + self.weights.bias
@@ -131,7 +131,7 @@ def choose(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote], behind: f
 
 
 def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -> list[int]:
-    """Up to CLOSEST characters: the rows of the best two sentences and their neighbours, of the beginnings of
+    """Up to MAX_CLOSEST characters: the rows of the best two sentences and their neighbours, of the beginnings of
     other passages, and of further sentences, two by two, with those around them. By passage, best first."""
     order = _best_first(log_odds, quotes)
     closest = {quotes[row].passage for row in order[:2]}
@@ -144,14 +144,14 @@ def choose_closest(log_odds: npt.NDArray[np.float64], quotes: Sequence[Quote]) -
     chars = 0
     for at in dict.fromkeys([*_around(order[:2], NEXT_TO, quotes), *beginnings.values(), *further]):
         length = len(quotes[at].text)
-        if not chosen or chars + length <= CLOSEST:
+        if not chosen or chars + length <= MAX_CLOSEST:
             chosen.append(at)
             chars += length
     return _by_passage(chosen, quotes)
 
 
 def _around(rows: Sequence[int], steps: Sequence[int], quotes: Sequence[Quote]) -> list[int]:
-    """The rows that are so many steps away from these, in their passages."""
+    """The rows at these distances from `rows`, in the same passages."""
     places = [(row, row + step) for step in steps for row in rows]
     return [at for row, at in places if 0 <= at < len(quotes) and quotes[at].passage == quotes[row].passage]
 
@@ -176,7 +176,7 @@ def in_context(question: str, rows: Sequence[int], quotes: Sequence[Quote]) -> l
     with words or a number of the question that the sentence below it lacks."""
     chosen: dict[int, None] = {}
     for row in rows:
-        leans = _follows(row, quotes) and LEANS.match(quotes[row].text)
+        leans = _follows(row, quotes) and DEPENDS_ON_PREVIOUS.match(quotes[row].text)
         chosen |= dict.fromkeys([row - 1, row] if leans else _item(row, quotes))
         if row + 1 < len(quotes) and _follows(row + 1, quotes):
             after = quotes[row + 1]
@@ -215,11 +215,11 @@ def _needs_heading(question: str, quote: Quote) -> bool:
 
 def _section(question: str, row: int, quotes: Sequence[Quote]) -> list[int]:
     """The rows below the heading of this one, if only the heading has a word of the question: any of them may
-    answer. [] if they are longer than SECTION."""
+    answer. [] if they have more than MAX_SECTION characters."""
     if not _needs_heading(question, quotes[row]):
         return []
     rows = [at for at, quote in enumerate(quotes) if (quote.passage, quote.lead) == (quotes[row].passage, quotes[row].lead)]
-    return rows if sum(len(quotes[at].text) for at in rows) <= SECTION else []
+    return rows if sum(len(quotes[at].text) for at in rows) <= MAX_SECTION else []
 
 
 def _item(row: int, quotes: Sequence[Quote]) -> list[int]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ragcore.extractive.fixed_replies import is_refusal
 from ragcore.extractive.reader import Reader
-from ragcore.extractive.verbatim_match import Figure, denies, figures, in_a_row, one_notation, readings, unsaid
+from ragcore.extractive.verbatim_match import Figure, figures_in, is_negated, missing_figures, normalize, readings_in, stem_text
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.keywords import content_words, words
 from ragcore.text.quotable_sentences import LISTED, quotes_in
@@ -55,18 +55,18 @@ FEATURES = (
     "cosine",  # to the nearest sentence of the passage; 0 for unrelated texts
     "missing_numbers",  # 1 if a number of the sentence, with its signs, is not in the passage
     "missing_names",  # share of its names that are not in the passage
-    "denies",  # 1 if only the sentence, or only the nearest one, has a "not"
+    "denies",  # 1 if either the sentence or the nearest one has a "not", but not both
 )
 WEIGHTS = (1.438, 2.287, 2.639, -6.081, -6.913, -4.379)
 BIAS = -3.515
 SUPPORTED, WEAK = 1.97, -2.36
-"""Log odds of support by the passage, from which a sentence is supported, or weakly so. A logistic regression
-and two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
+"""Thresholds of the log odds, from which a sentence is supported, or weakly supported. The weights are a logistic regression
+and the thresholds are two quantiles, fitted by `python -m benchmarks.sentence_check --fit`, which prints all four; see
 docs/quality.md."""
 
-QUOTED = 20.0  # log odds of a sentence that is there word for word
-MOST_SENTENCES = 400  # of all passages of an answer, those with most of its words
-LONGEST_HEADING = 80  # characters
+QUOTED_LOG_ODDS = 20.0  # log odds of a sentence that is in the passage word for word
+MAX_SENTENCES = 400  # of all passages of an answer; those with most of its words are compared
+MAX_HEADING_CHARS = 80  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class _Passage:
 
     sentences: list[str]
     words: list[frozenset[str]]  # of each sentence
-    rows: list[str]  # of each sentence, `in_a_row`
+    rows: list[str]  # of each sentence, from `stem_text`
     row: str  # of the whole passage
     figures: list[Figure]
 
 
 class SentenceCheck:
-    """Checks answers. Safe to share between threads. `reader`: its vectors in memory are used again.
+    """Checks answers. Threads may share it. A `reader` saves time, because its vectors are in memory.
 
     >>> from ragcore.embeddings import HuggingFaceEmbedding
     >>> check = SentenceCheck(HuggingFaceEmbedding())
@@ -94,17 +94,12 @@ class SentenceCheck:
 
     def check(self, answer: str, passages: Sequence[str]) -> list[CheckedSentence]:
         """Each sentence of the answer in order; [n] in it cites `passages[n - 1]`. Without passages every claim is absent."""
-        sentences = [
-            # After a list item the text that follows is left out: an item is no heading.
-            (
-                CheckedSentence(start, end, text),
-                cited,
-                claims_nothing(text, "" if LISTED.match(answer, start) else answer[end:]),
-            )
-            for start, end, text, cited in claims(answer)
-        ]
-        known = self._read(passages, [sentence.text for sentence, _, nothing in sentences if not nothing])
-        return [sentence if nothing else self._judge(sentence, cited, known) for sentence, cited, nothing in sentences]
+        sentences: list[tuple[CheckedSentence, Sequence[int], bool]] = []
+        for start, end, text, cited in claims(answer):
+            after = "" if LISTED.match(answer, start) else answer[end:]  # a list item is not a heading
+            sentences.append((CheckedSentence(start, end, text), cited, not claims_nothing(text, after)))
+        known = self._read(passages, [sentence.text for sentence, _, is_claim in sentences if is_claim])
+        return [self._judge(sentence, cited, known) if is_claim else sentence for sentence, cited, is_claim in sentences]
 
     def odds(self, claim: str, passages: Sequence[str]) -> npt.NDArray[np.float64]:
         """(n,): the log odds that each passage supports it."""
@@ -128,16 +123,16 @@ class SentenceCheck:
 
     def _odds(self, claim: str, passage: _Passage) -> tuple[float, str]:
         """The log odds, and the nearest sentence of the passage."""
-        row = in_a_row(claim)
+        row = stem_text(claim)
         quoting = [sentence for sentence, own in zip(passage.sentences, passage.rows, strict=True) if row in own]
-        agreeing = [sentence for sentence in quoting if denies(sentence) == denies(claim)]
+        agreeing = [sentence for sentence in quoting if is_negated(sentence) == is_negated(claim)]
         if agreeing or (not quoting and row in passage.row):
-            return QUOTED, (agreeing or [claim])[0]
+            return QUOTED_LOG_ODDS, (agreeing or [claim])[0]
         measured, nearest = self._measure(claim, passage)
         return float(measured @ np.asarray(WEIGHTS) + BIAS), nearest
 
     def _measure(self, claim: str, passage: _Passage) -> tuple[npt.NDArray[np.float64], str]:
-        one = one_notation(claim)
+        one = normalize(claim)
         own = content_words(one) or words(one)
         if not passage.sentences or not own:
             return np.array([0.0, 0, 0, 1, 1, 0]), ""
@@ -153,16 +148,16 @@ class SentenceCheck:
             len(unique & everything) / len(unique),
             together / len(pairs) if pairs else max(shared),
             cosines.max(),
-            bool(unsaid(figures(claim), passage.figures)),
+            bool(missing_figures(figures_in(claim), passage.figures)),
             len(names - everything) / len(names) if names else 0.0,
-            denies(claim) != denies(nearest),
+            is_negated(claim) != is_negated(nearest),
         )
         return np.array(measured, dtype=np.float64), nearest
 
     def _read(self, passages: Sequence[str], statements: Sequence[str]) -> list[_Passage]:
         """The passages. Their sentences and the statements are embedded here, in one call."""
         relevant = frozenset(word for text in statements for word in content_words(text))
-        known = [_read(text, relevant, MOST_SENTENCES // len(passages) or 1) for text in passages]
+        known = [_read(text, relevant, MAX_SENTENCES // len(passages) or 1) for text in passages]
         sentences = [sentence for passage in known for sentence in passage.sentences]
         if sentences and statements:
             self.reader.vectors.embed([*sentences, *statements])
@@ -201,11 +196,11 @@ def claims_nothing(text: str, after: str) -> bool:
         return True
     if points_at_passage(text) or _says_not_found(text):
         return True
-    return len(text) <= LONGEST_HEADING and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
+    return len(text) <= MAX_HEADING_CHARS and not _ENDS.search(text) and re.match(r"[^\S\n]*\n", after) is not None
 
 
 def points_at_passage(text: str) -> bool:
-    """Whether it only points at a source: "According to", "This can be found in passage"."""
+    """Whether the text only refers to a source: "According to", "See passage"."""
     names_it = _SOURCE.search(text) or _SAYS.search(text) or not _ENDS.search(text)
     return bool(names_it) and not content_words(_SOURCE.sub(" ", _SAYS.sub(" ", text)))
 
@@ -213,7 +208,7 @@ def points_at_passage(text: str) -> bool:
 def _says_not_found(text: str) -> bool:
     """ "The passages do not mention it", "I could not find it", "There is no information about it"."""
     is_about_search = _SAYS.search(text) and (_SOURCE.search(text) or _FIRST_PERSON.match(text))
-    return bool(_NOTHING.search(text) or (is_about_search and denies(text)))
+    return bool(_NOTHING.search(text) or (is_about_search and is_negated(text)))
 
 
 def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
@@ -222,10 +217,17 @@ def _read(text: str, relevant: frozenset[str], most: int) -> _Passage:
     sentences = [line for start, end in sentence_spans(text) if (line := plain(text[start:end]))]
     # Quotes from tables and lists differ from the text, and are sentences, too.
     sentences = list(dict.fromkeys([*sentences, *(quote.text for quote in quotes_in(text, number=1))]))
-    stems = [frozenset((*content_words(one), *words(one), *words(each))) for each in sentences for one in [one_notation(each)]]
+    stems = list(map(_stems, sentences))
     rows = sorted(sorted(range(len(stems)), key=lambda at: -len(relevant & stems[at]))[:most])
     sentences = [sentences[row] for row in rows]
-    return _Passage(sentences, [stems[row] for row in rows], list(map(in_a_row, sentences)), in_a_row(text), readings(text))
+    return _Passage(
+        sentences, [stems[row] for row in rows], list(map(stem_text, sentences)), stem_text(text), readings_in(text)
+    )
+
+
+def _stems(sentence: str) -> frozenset[str]:
+    normal = normalize(sentence)
+    return frozenset((*content_words(normal), *words(normal), *words(sentence)))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
@@ -238,7 +240,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def plain(text: str) -> str:
-    """In one line, without Markdown and citations."""
+    """The text in one line, without Markdown and citations."""
     return _MARKUP.sub("", " ".join(MARKS.sub("", text).split())).strip()
 
 

@@ -82,7 +82,7 @@ class SentenceVectors:
         return self.embedder.name.startswith(bundled_model.NAME)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """(n, d); at least one text."""
+        """(n, d): the vectors of at least one text."""
         return np.stack([vector for vector, _ in self._known(texts)])
 
     def words(self, texts: Sequence[str]) -> list[Words]:
@@ -90,12 +90,12 @@ class SentenceVectors:
         return [words for _, words in self._known(texts)]
 
     def static_words(self, texts: Sequence[str]) -> list[Words]:
-        """As `words`, with static vectors, which are faster and coarser."""
+        """Like `words`, with static vectors, which are faster and coarser."""
         tokens = self.embedder.static_tokens(texts) if isinstance(self.embedder, TokenEmbedder) else None
         return [exact_words(text) for text in texts] if tokens is None else [words_of(each) for each in tokens]
 
     def query(self, text: str) -> Vector:
-        """(d,), as a question. The latest one is cached, because it is used several times."""
+        """(d,): the vector of a question. The latest one is cached, because it is used several times."""
         latest = self._query
         if latest is None or latest[0] != text:
             self._query = latest = (text, self.embedder.embed_query(text))
@@ -108,7 +108,7 @@ class SentenceVectors:
         return np.asarray((self.embed(texts) @ query - self.floor) / (1 - self.floor), np.float64)  # (n, d) @ (d,) -> (n,)
 
     def similarity(self, text: str, others: Sequence[str]) -> npt.NDArray[np.float64]:
-        """(n,), 0 to 1: as `closeness`, to a text of the same kind as the others; at least one."""
+        """(n,), 0 to 1: like `closeness`, to a text of the same kind as the `others`, which must not be empty."""
         cosines = self.embed(others) @ self.embed([text])[0]  # (n, d) @ (d,) -> (n,)
         return np.asarray(np.clip((cosines - self.floor) / (1 - self.floor), 0, 1), np.float64)
 
@@ -142,7 +142,7 @@ class SentenceVectors:
 
 
 def mean_cosine(words: Words, others: Sequence[Words]) -> float:
-    """Of all pairs of words of the one and of the others, 0 to 0.95; 0 without vectors. It depends on the
+    """The mean cosine of all pairs of words of the two sides, 0 to 0.95; 0 without vectors. It depends on the
     embedder and on the languages of the texts."""
     rows = np.concatenate([words.rows[:0], *(other.rows for other in others)])
     if not rows.size or not words.stems:

@@ -18,31 +18,31 @@ import numpy as np
 from ragcore.extractive import fixed_replies
 from ragcore.extractive.reader import candidates
 from ragcore.extractive.sentence_vectors import SentenceVectors
-from ragcore.extractive.summary_requests import Length, asked_length, request_language, topic_of
-from ragcore.extractive.topic import called
+from ragcore.extractive.summary_requests import Length, request_language, requested_length, topic_of
+from ragcore.extractive.topic import find_titled
 from ragcore.prompts.prompt import Passage
 from ragcore.text.keywords import content_words
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE, split_notes
-from ragcore.text.quotable_sentences import LEANS, Quote, distinct, document_of, join_quotes, with_lists
+from ragcore.text.quotable_sentences import DEPENDS_ON_PREVIOUS, Quote, distinct, document_of, join_quotes, with_lists
 from ragcore.text.salience import centrality, diverse, shares, stretches
 from ragcore.text.table_facts import describe, tables_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-LEAST, MOST = 3, 10  # sentences of a summary of one document
-OF_FEW, OF_MANY = 3, 2  # sentences of each of up to FEW documents, and of each of more
-FEW = 12  # documents
-SHORT, LONG = 50, 260  # characters of a sentence that suits a summary; a Chinese one counts as CHINESE
-CHINESE = 3
-NAMED, EARLY = 0.3, 1.0  # weights of a name, and of the first place in the document; 1 for the commonest words
-HALF = 4  # sentences after which EARLY counts half
-ASIDE = 0.15  # weight of all these in a summary about a topic; 1 for closeness to the topic
-MAX_WEIGHED = 400  # sentences of a summary that are embedded; in long documents those with the commonest words
-WORDS = 12  # in a usual sentence, for a summary of so many words
+MIN_SENTENCES, MAX_SENTENCES = 3, 10  # minimum and maximum sentences in a summary of one document
+SENTENCES_OF_FEW, SENTENCES_OF_MANY = 3, 2  # sentences of each document, of up to FEW_DOCUMENTS and of more
+FEW_DOCUMENTS = 12  # documents
+LENGTHS = range(50, 261)  # characters of a sentence that suits a summary
+CHINESE_WIDTH = 3  # characters that one Chinese character counts as
+NAME_WEIGHT, START_WEIGHT = 0.3, 1.0  # weights of a name, and of the first place in the document; 1 for the commonest words
+HALF_AFTER = 4  # sentences from the beginning, after which START_WEIGHT counts half
+WEIGHT_WITH_TOPIC = 0.15  # weight of all these in a summary about a topic; closeness to the topic has weight 1
+MAX_WEIGHED = 400  # sentences that are embedded; in long documents those with the commonest words
+WORDS_PER_SENTENCE = 12  # in a usual sentence, to convert a requested number of words
 _LEANING = re.compile(
-    LEANS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance|yes|no|now|once"
-    r"|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other|former|latter)"
+    DEPENDS_ON_PREVIOUS.pattern + r"|^(?:but|and|so|or|then|thus|therefore|however|instead|also|for example|for instance"
+    r"|yes|no|now|once|later|afterwards|meanwhile|both|others?|another|the (?:same|following|next|other|former|latter)"
     r"|aber|und|also|dann|danach|mais|donc|ensuite|puis|pero|luego)\b"
     r"|^[\d\W]|[\w\d]$|: .*; .*: |[?？؟“”\"«»|:]",
     re.IGNORECASE,
@@ -68,9 +68,9 @@ def summarize(vectors: SentenceVectors, query: str, passages: Sequence[Passage],
     sections = _without_repeated([section for section in sections if section.quotes])
     if not sections:
         return fixed_replies.NOTHING_FOUND.get(language, fixed_replies.NOTHING_FOUND["en"])
-    length = asked_length(query)
+    length = requested_length(query)
     topic = topic_of(query)
-    if called(topic, {document_of(passage.source) for passage in passages}):
+    if find_titled(topic, {document_of(passage.source) for passage in passages}):
         topic = ""
     counts = _counts(sections, length, again=again)
     most = max(MAX_WEIGHED // len(sections), 1)
@@ -118,8 +118,8 @@ def _sections_of_summaries(passages: Sequence[Passage]) -> list[Section]:
             else:
                 name = heading or f"{place}.{number}"
                 first, *items = block.split("\n")  # a list is one quote, because only its last item has a citation
-                listed = [Quote(first, (), 0, name, introduces=tuple(items))]
-                quotes.setdefault(name, []).extend(listed if items else candidates([Passage(block, source=name)]))
+                introduction = [Quote(first, (), 0, name, introduces=tuple(items))]
+                quotes.setdefault(name, []).extend(introduction if items else candidates([Passage(block, source=name)]))
     return [Section(name if _HEADING.fullmatch(name) else "", distinct(own)) for name, own in quotes.items()]
 
 
@@ -153,13 +153,13 @@ def _counts(sections: Sequence[Section], length: Length, *, again: bool) -> list
     sizes = [len(section.quotes) for section in sections]
     requested = length.sentences
     if length.words is not None:
-        requested = max(length.words // WORDS, len(sections))
+        requested = max(length.words // WORDS_PER_SENTENCE, len(sections))
     if requested is not None:
         places = shares(dict(enumerate(sizes)), requested)
         return [places.get(number, 0) for number in range(len(sections))]
-    usual = OF_FEW if len(sections) <= FEW else OF_MANY
+    usual = SENTENCES_OF_FEW if len(sections) <= FEW_DOCUMENTS else SENTENCES_OF_MANY
     if len(sections) == 1:
-        usual = min(MOST, max(LEAST, int(sizes[0] / 2 if again else np.log2(sizes[0]))))
+        usual = min(MAX_SENTENCES, max(MIN_SENTENCES, int(sizes[0] / 2 if again else np.log2(sizes[0]))))
     suited = [len(_suitable_rows(section.quotes, lists=True)) for section in sections]
     return [min(usual, count or size) for count, size in zip(suited, sizes, strict=True)]
 
@@ -179,7 +179,7 @@ def _choose(quotes: Sequence[Quote], count: int, vectors: SentenceVectors, topic
     groups = [0] * len(rows)
     places = {0: count}
     if topic:
-        scores = ASIDE * scores + vectors.closeness(topic, texts)
+        scores = WEIGHT_WITH_TOPIC * scores + vectors.closeness(topic, texts)
     else:
         groups = stretches(groups, places)
         places = dict.fromkeys(range(count), 1)
@@ -193,14 +193,14 @@ def _suitable_rows(quotes: Sequence[Quote], *, lists: bool) -> list[int]:
     suited = [
         row
         for row, quote in enumerate(quotes)
-        if (lists and quote.introduces and len(quote.with_list) <= LONG and not LEANS.match(quote.text))
-        or (quote.bullet is None and SHORT <= _width(quote.text) <= LONG and not (quote.is_row or _LEANING.search(quote.text)))
+        if (lists and quote.introduces and len(quote.with_list) <= max(LENGTHS) and not DEPENDS_ON_PREVIOUS.match(quote.text))
+        or (quote.bullet is None and _width(quote.text) in LENGTHS and not (quote.is_row or _LEANING.search(quote.text)))
     ]
     return suited or [row for row, quote in enumerate(quotes) if lists and quote.introduces]
 
 
 def _width(text: str) -> int:
-    return len(text) + (CHINESE - 1) * len(_CHINESE.findall(text))
+    return len(text) + (CHINESE_WIDTH - 1) * len(_CHINESE.findall(text))
 
 
 def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
@@ -210,12 +210,12 @@ def _weights(quotes: Sequence[Quote]) -> npt.NDArray[np.float64]:
     weights = np.array([sum(np.log(common[word]) for word in own) / (len(own) + 5) for own in words])
     weights /= max(float(weights.max(initial=0)), 1e-9)
     for row, quote in enumerate(quotes):
-        weights[row] += NAMED * (_NAME.search(quote.text) is not None) + EARLY / (1 + row / HALF)
+        weights[row] += NAME_WEIGHT * (_NAME.search(quote.text) is not None) + START_WEIGHT / (1 + row / HALF_AFTER)
     return weights
 
 
 def _within(most: int, sections: Sequence[Section], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The rows that fit into so many words, at least one: the first of each section, then the second."""
+    """The rows that fit into `most` words, at least one: the first row of each section, then the second."""
     fitting: list[list[int]] = [[] for _ in sections]
     free = most
     for turn in range(max(map(len, chosen))):

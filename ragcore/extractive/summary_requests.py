@@ -1,4 +1,4 @@
-"""Whether a message asks for a summary, and its topic, length and language."""
+"""Recognises requests for a summary, with their topic, length and language."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _LENGTH = re.compile(
 )
 _MARKS = " .,;:!?¿¡？。，！؟\"'()"
 _NOUN = re.compile(r"\b(?:summar(?:y|ies)|overview|synopsis|résumé|resumen|zusammenfassung|überblick)\b", re.IGNORECASE)
-# "Who wrote the summary?" and "Is the price in the overview?" ask about one.
+# "Who wrote the summary?" and "Is the price in the overview?" are questions about a summary, not requests for one.
 _ASKS_ABOUT_ONE = re.compile(
     r"^(?!.*\b(?:give|write|make|show|send|tell) (?:me|us)\b)\W*(?:who|whose|whom|when|where|why|how(?! about\b)"
     r"|wer|wann|wo|qui|quand|où|quién|cuándo|(?:can|could|may|might)(?! you\b| (?:i|we) (?:please )?(?:have|get|see)\b)"
@@ -120,7 +120,7 @@ class Length:
     words: int | None = None  # at most; of Chinese, characters
 
 
-def asked_length(message: str) -> Length:
+def requested_length(message: str) -> Length:
     """ "in three sentences", "the 5 main points", "in under 100 words": in the same languages."""
     match = _LENGTH.search(message)
     if match is None:

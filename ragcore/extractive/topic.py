@@ -11,7 +11,7 @@ from pathlib import PurePath
 from ragcore.extractive.summary_requests import topic_of
 from ragcore.text.keywords import content_words
 
-NAMED = 0.65  # least share of the idf of a name's words that a question must have to name the document
+MIN_SHARE = 0.65  # least share of the idf of a name's words that a question must have to name the document
 KINDS = (  # words for a document
     r"(?:documents?|texts?|passages?|articles?|papers?|essays?|files?|reports?|(?:hand)?books?|manuals?|guide(?:line)?s?"
     r"|leaflets?|brochures?|chapters?|slides?|presentations?|letters?|e-?mails?|notes?|minutes|contracts?|agreements?"
@@ -27,12 +27,11 @@ _AUTHOR = re.compile(
 
 
 def in_first_person(question: str) -> str:
-    """ "What did I do" for "What did the author do". A text of an author is mostly in the first person, which
-    is closer to such a question."""
+    """Replace "the author" by "I", because an author's text is mostly in the first person: "What did I do"."""
     return _AUTHOR.sub(lambda author: "my" if author["own"] else "I", question)
 
 
-def named(question: str, documents: Iterable[str]) -> set[str]:
+def find_named(question: str, documents: Iterable[str]) -> set[str]:
     """The file names that the question names, by the idf of their words among all names: "Northwind Standard"
     is northwind_standard_details.pdf and not northwind_plus_details.pdf. Empty if all have the same words."""
     words = {name: set(content_words(re.sub(r"[\W_]+", " ", PurePath(name).stem))) for name in documents}
@@ -43,10 +42,10 @@ def named(question: str, documents: Iterable[str]) -> set[str]:
     def weight(of_name: set[str]) -> float:
         return sum(idf[word] for word in sorted(of_name))
 
-    return {name for name, own in words.items() if weight(own) > 0 and NAMED * weight(own) <= weight(own & in_question)}
+    return {name for name, own in words.items() if weight(own) > 0 and MIN_SHARE * weight(own) <= weight(own & in_question)}
 
 
-def called(topic: str, documents: Iterable[str]) -> set[str]:
+def find_titled(topic: str, documents: Iterable[str]) -> set[str]:
     """The file names that have all words of the topic: "the roof e-mail" is 1_roof.eml."""
     own = set(content_words(_KIND.sub(" ", topic))) or set(content_words(topic))
     return {name for name in documents if own and own <= set(content_words(re.sub(r"[\W_]+", " ", name)))}

@@ -1,4 +1,4 @@
-"""Compares sentences exactly: their words in order, their numbers with signs, and their negations."""
+"""Compares sentences word for word: the order of words, numbers with their signs, and negations."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ class Figure:
     written: str
 
     def agrees(self, other: Figure) -> bool:
-        """Whether it is the same number, and the signs of one are among those of the other."""
+        """Whether the numbers are equal, and one has all signs of the other."""
         return self.number == other.number and (self.signs <= other.signs or other.signs <= self.signs)
 
 
-def in_a_row(text: str) -> str:
-    """Its words between spaces, to find a sentence in a text. A number is one word with its signs."""
-    return f" {' '.join(words(_FIGURE.sub(_in_words, one_notation(text))))} "
+def stem_text(text: str) -> str:
+    """The stems of the words between spaces, to search a sentence in a text. A number is one word with its signs."""
+    return f" {' '.join(words(_FIGURE.sub(_in_words, normalize(text))))} "
 
 
-def one_notation(text: str) -> str:
-    """With the digits 0 to 9, and without the marks between thousands."""
+def normalize(text: str) -> str:
+    """The text with the digits 0 to 9, and without the marks between thousands."""
     if not text.isascii():
         text = _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), unicodedata.normalize("NFKC", text))
     return _THOUSANDS.sub(lambda match: match[0].replace(match[1], ""), text)
 
 
-def figures(text: str) -> list[Figure]:
-    return list(map(_figure, _FIGURE.finditer(one_notation(text))))
+def figures_in(text: str) -> list[Figure]:
+    return list(map(_figure, _FIGURE.finditer(normalize(text))))
 
 
-def readings(text: str) -> list[Figure]:
-    """Its figures, with other readings: each of several numbers in a row, and 5 pm for 17:00."""
+def readings_in(text: str) -> list[Figure]:
+    """The figures of the text with alternative readings: each of several numbers in a row, and 5 pm for 17:00."""
     hours = [int(hour) - 12 for hour in _AFTERNOON.findall(text)] + [int(hour) + 12 for hour in _PM.findall(text)]
     clock = [Figure(str(hour), frozenset(), "") for hour in ([0, *hours] if hours else [])]
-    return [*figures(text), *figures(_BETWEEN.sub("  ", text)), *clock]
+    return [*figures_in(text), *figures_in(_BETWEEN.sub("  ", text)), *clock]
 
 
-def unsaid(claimed: Iterable[Figure], known: Iterable[Figure]) -> list[str]:
-    """The claimed figures, in their spelling, that agree with no known one."""
+def missing_figures(claimed: Iterable[Figure], known: Iterable[Figure]) -> list[str]:
+    """The claimed figures, as they are written, that agree with no known figure."""
     known = list(known)
     return [figure.written for figure in claimed if not any(map(figure.agrees, known))]
 
 
-def denies(text: str) -> bool:
+def is_negated(text: str) -> bool:
     return len(_NOT.findall(text)) % 2 == 1
 
 
@@ -73,7 +73,7 @@ _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([ ,.'’])\d{3}(?:\1\d{3})*(?!
 _NAMES = {"<": "lt", ">": "gt", "≤": "le", "≥": "ge", "±": "pm", "€": "eur", "$": "usd", "£": "gbp", "¥": "jpy", "%": "percent"}
 _FIGURE = re.compile(
     r"((?:(?<![-=])[<>≤≥±€$£¥]\s?)*)"
-    r"((?<![^\s(<>≤≥±€$£¥])(?<!\d )(?:[-−–]|[Mm]inus ))?"  # no hyphen, and none of a range
+    r"((?<![^\s(<>≤≥±€$£¥])(?<!\d )(?:[-−–]|[Mm]inus ))?"  # not a hyphen, and not the dash of a range
     r"(\d+(?:[.,]\d+)*)(\s?[€$£¥%](?!\d))?"
 )
 _BETWEEN = re.compile(r"(?<=\d) (?=\d)")

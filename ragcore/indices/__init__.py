@@ -1,4 +1,4 @@
-"""What is made of documents so that questions can be answered."""
+"""Indexes: data structures over documents from which passages are retrieved."""
 
 from typing import TYPE_CHECKING
 

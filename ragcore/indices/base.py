@@ -1,6 +1,6 @@
-"""What all indexes share: documents are split once, what can fail is done first, and then everything is stored together.
+"""The base of all indexes: it splits documents, lets a subclass call the models, and then stores everything in one step.
 
-A subclass says how its passages become searchable (`_prepared`), how they go (`_removed`), and which retriever finds them.
+A subclass makes its passages searchable (`_prepare`), removes them (`_remove`), and builds their retriever (`as_retriever`).
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class IndexStruct:
 
 
 class BaseIndex(ABC):
-    """Made of documents, which are split, and of nodes, which are taken as they are; or of the record of an existing index.
+    """Built from documents, which are split, and from nodes, which are stored unchanged; or opened by an index's record.
 
-    Nodes of one source document belong to that document, a node without one is a document of its own. What is already
-    there under a document's id is replaced. Nothing is changed unless everything succeeds.
+    Nodes belong to their source document; a node without one is a document of its own. A document replaces the one with the
+    same id. A failing call changes nothing.
     """
 
-    kind: ClassVar[str]  # as records name it
-    whole: ClassVar[bool] = False  # whether each change is worked out from all that is there
+    kind: ClassVar[str]  # the kind in the index's record
+    whole: ClassVar[bool] = False  # whether each change depends on everything in the index
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class BaseIndex(ABC):
         show_progress: bool = False,
         use_async: bool = False,
     ) -> None:
-        """`objects` are nodes that stand for something else. ValueError for nodes and a `record`, and for neither.
+        """`objects` are IndexNodes. ValueError for nodes together with a `record`, and for neither.
 
-        `use_async` changes nothing: models are always asked at the same time.
+        `use_async` has no effect: calls of models always run in parallel.
         """
         if (record is None) == (nodes is None and objects is None):
             raise ValueError("an index is made of nodes (of [] while there are none) or of a record, and not of both")
@@ -105,7 +105,7 @@ class BaseIndex(ABC):
 
     @property
     def llm(self) -> LLM:
-        """The model that was given; else what `Settings` names now, which may be later than when the index was made."""
+        """The constructor's model; without one, the current model of `Settings`, which may have changed since."""
         return services(self._given_llm, self.embed_model, self.transformations).llm
 
     # --- what an index is -----------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class BaseIndex(ABC):
         return self._record.index_id
 
     def set_index_id(self, index_id: str) -> None:
-        """The id to load it by. ValueError when another index of the context has it."""
+        """Set the id by which the index is loaded. ValueError if another index of the context has it."""
         if index_id == self.index_id:
             return
         if self.storage_context.index_store.get(index_id) is not None:
@@ -126,7 +126,7 @@ class BaseIndex(ABC):
 
     @property
     def summary(self) -> str:
-        """What the index is about, in the words of whoever made it."""
+        """A description of the index, which its user writes."""
         return self._record.summary
 
     @summary.setter
@@ -145,35 +145,35 @@ class BaseIndex(ABC):
 
     @property
     def index_struct(self) -> IndexStruct:
-        """The passages by document, in the order in which the documents came."""
+        """The ids of the passages in the order of their documents, which is the order of insertion."""
         ids = [id_ for info in self.ref_doc_info.values() for id_ in info.node_ids]
         return IndexStruct(self.index_id, ids, self.summary)
 
     # --- documents ------------------------------------------------------------------------------------------------------
 
     def insert(self, document: Document) -> int:
-        """Add a document, or replace the one with its id; gives the number of its passages."""
+        """Add a document or replace the one with its id. Returns the number of its passages."""
         return self.insert_documents([document])
 
     def insert_documents(self, documents: Sequence[Document]) -> int:
-        """Add or replace many at once, which is faster; gives the number of passages."""
+        """Add or replace many documents at once, which is faster. Returns the number of passages."""
         return self._store(documents)
 
     def insert_nodes(self, nodes: Sequence[TextNode | Document]) -> int:
-        """Add nodes to what their documents have, replacing those with the same ids; a document among them is split.
+        """Add nodes to their documents; they replace nodes with the same ids. A document among them is split.
 
-        Gives the number of passages that these documents now have.
+        Returns the number of passages that these documents now have.
         """
         return self._store(nodes, joined=True)
 
     def update_ref_doc(self, document: Document) -> int:
-        """The same as `insert`."""
+        """Same as `insert`."""
         return self.insert(document)
 
     def refresh_ref_docs(self, documents: Sequence[Document]) -> list[bool]:
-        """Add what is new and replace what has changed, by hash; True at the places of those.
+        """Insert documents that are new or have another hash; the result has True at their places.
 
-        The last of several documents with one id is the one that counts.
+        Of several documents with one id, the last one is used.
         """
         check_items(documents)
         last = {document.id_: document for document in documents}
@@ -183,13 +183,13 @@ class BaseIndex(ABC):
         return [document.id_ in changed for document in documents]
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = True) -> int:
-        """Remove a document for good; gives the number of its passages. UnknownDocumentError.
+        """Remove a document. Returns the number of its passages. UnknownDocumentError.
 
-        What the shared docstore has of it goes too, unless `delete_from_docstore` is False.
+        The document is also removed from the shared docstore unless `delete_from_docstore` is False.
         """
         with self.storage_context.transaction():
             self.storage_context.mark_changed(self._record)
-            passages = self._removed(ref_doc_id)
+            passages = self._remove(ref_doc_id)
             if delete_from_docstore:
                 self.storage_context.docstore.delete_ref_doc(ref_doc_id, raise_error=False)
         return passages
@@ -204,7 +204,7 @@ class BaseIndex(ABC):
 
     @abstractmethod
     def as_retriever(self, *args: Any, **options: Any) -> BaseRetriever:
-        """What it takes is said by each kind of index."""
+        """The options depend on the kind of index."""
 
     def as_query_engine(
         self,
@@ -214,13 +214,13 @@ class BaseIndex(ABC):
         retriever: Retriever | None = None,
         **options: Unpack[RetrievalOptions],
     ) -> RetrieverQueryEngine:
-        """`retriever` takes the place of `as_retriever()`, of which the options are too; TypeError for one that neither takes.
-        Where no model was named anywhere, answers are exact quotations."""
+        """`options` are those of the engine and of `as_retriever`, which `retriever` replaces. TypeError for other options.
+        Without any model the answers are exact quotations."""
         from ragcore.query_engine.retriever import RetrieverQueryEngine
 
-        given: dict[str, Any] = dict(options)
-        retriever = self._take_retriever(retriever, given, QueryEngineOptions)
-        return RetrieverQueryEngine.from_args(retriever, llm or self.llm, response_mode, **given)
+        engine_options: dict[str, Any] = dict(options)
+        retriever = self._pop_retriever(retriever, engine_options, QueryEngineOptions)
+        return RetrieverQueryEngine.from_args(retriever, llm or self.llm, response_mode, **engine_options)
 
     def as_chat_engine(
         self,
@@ -236,15 +236,15 @@ class BaseIndex(ABC):
         verbose: bool = False,
         **options: Unpack[ChatOptions],
     ) -> ChatEngine:
-        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`. An option of
-        `as_retriever` is for it; any other is a prompt by its name in `get_prompts` of the engine. Every engine can stream."""
+        """`memory` and `chat_history` as in `chat_engine`; `retriever` and `llm` as in `as_query_engine`. `options` are options
+        of `as_retriever`, and prompts by their names in the engine's `get_prompts`. Every engine can stream."""
         from ragcore.chat_modes import chat_engine
 
         prompts: dict[str, Any] = dict(options)
         engine = chat_engine(
             chat_mode,
             llm=llm or self.llm,
-            retriever=self._take_retriever(retriever, prompts, ChatPrompts),
+            retriever=self._pop_retriever(retriever, prompts, ChatPrompts),
             memory=memory,
             chat_history=chat_history,
             system_prompt=system_prompt,
@@ -254,8 +254,8 @@ class BaseIndex(ABC):
         engine.update_prompts(prompts)
         return engine
 
-    def _take_retriever(self, retriever: Retriever | None, options: dict[str, Any], engine: type[Any]) -> Retriever:
-        """The retriever, or the index's own with the options that are not the engine's; these are taken out of `options`."""
+    def _pop_retriever(self, retriever: Retriever | None, options: dict[str, Any], engine: type[Any]) -> Retriever:
+        """The retriever, or the index's own, built with the options that the engine lacks and removed from `options`."""
         names = options.keys() - engine.__annotations__.keys()
         if retriever is not None and names:
             raise ValueError(f"{sorted(names)} are for the index's own retriever; give them to the retriever instead")
@@ -264,23 +264,24 @@ class BaseIndex(ABC):
     # --- for subclasses -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
-        """Do all that takes long or can fail (calls to models), change nothing, and give what then stores these documents.
+    def _prepare(self, splits: Sequence[Split]) -> Callable[[], int]:
+        """Call the models, change nothing, and return a function that stores these documents.
 
-        That runs in a transaction of the storage, replaces documents with the same ids, and gives the number of passages.
+        The function runs in a transaction of the storage. It replaces documents with the same ids and returns the number of
+        passages.
         """
 
     @abstractmethod
-    def _removed(self, ref_doc_id: str) -> int:
-        """Take a document out, in a transaction; gives the number of its passages. UnknownDocumentError."""
+    def _remove(self, ref_doc_id: str) -> int:
+        """Remove a document in a transaction. Returns the number of its passages. UnknownDocumentError."""
 
     @abstractmethod
-    def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
-        """The passages of a document, with the document itself where the index keeps it; None when it is not there."""
+    def _read_document(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
+        """The document, None if the index does not store documents, and its passages; None for an unknown id."""
 
     @abstractmethod
     def _passage_ids(self, ref_doc_id: str) -> Sequence[str]:
-        """In reading order; none when the document is not there."""
+        """The ids in reading order; empty for an unknown document."""
 
     @abstractmethod
     def _hashes(self) -> Mapping[str, str]:
@@ -288,7 +289,7 @@ class BaseIndex(ABC):
 
     @classmethod
     def _of_this_kind(cls, record: IndexRecord) -> IndexRecord:
-        """The record as it is. StoreError where it is another kind's."""
+        """Returns the record. StoreError if it is of another kind."""
         if record.kind != cls.kind:
             raise StoreError(
                 f"The index {record.index_id!r} is of the kind {record.kind!r}; {cls.__name__} opens {cls.kind!r} alone.",
@@ -297,15 +298,15 @@ class BaseIndex(ABC):
         return record
 
     def _new_data(self) -> Mapping[str, Any]:
-        """What the record of a new index says beside its kind."""
+        """The `data` of a new index's record."""
         return {}
 
     def _open(self) -> None:  # noqa: B027 - most kinds have nothing to open
-        """Called once, with a new record or an old one: refuse what does not go with it, and open what it names."""
+        """Open the stores that the record names. Called once; raises an error if the index does not fit the record."""
 
     def _share(self, split: Split, before: Sequence[str]) -> None:
-        """Put what stands above the passages where an AutoMergingRetriever finds it; `before` has the ids of the passages that
-        the document had in the index."""
+        """Store the parents of the passages in the shared docstore, where an AutoMergingRetriever reads them. `before` are the
+        ids of the document's former passages."""
         shared = self.storage_context.docstore
         if split.inner:
             shared.delete_ref_doc(split.document.id_, raise_error=False)
@@ -313,49 +314,49 @@ class BaseIndex(ABC):
         self._share_passages(split, () if split.inner else before)
 
     def _share_passages(self, split: Split, before: Sequence[str]) -> None:
-        """Keep the passages that are shared as the index has them: all of them in a docstore that was given, else those that
-        are there already."""
+        """Update the passages in the shared docstore: all of them in an external docstore; in the context's own docstore only
+        those that it already has."""
         shared, id_ = self.storage_context.docstore, split.document.id_
         info = shared.get_ref_doc_info(id_)
-        there = set(info.node_ids) if info else set()
+        stored = set(info.node_ids) if info else set()
         passages = {node.id_ for node in split.nodes}
-        taken = passages if self.storage_context.docstore_is_given else passages & there
-        shared.add_documents([replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in taken])
-        for gone in there.intersection(before) - passages:
+        updated = passages if self.storage_context.docstore_is_external else passages & stored
+        shared.add_documents([replace(node, ref_doc_id=id_, embedding=None) for node in split.nodes if node.id_ in updated])
+        for gone in stored.intersection(before) - passages:
             shared.delete_document(gone)
 
-    def _change(self, work_out: Callable[[], Callable[[], int]], *, rests_on_old: bool) -> int:
-        """Store what `work_out` gives, in a transaction. What `rests_on_old`, on what the index holds, is worked out again
-        where another context of the same folder has changed the index meanwhile.
+    def _change(self, compute: Callable[[], Callable[[], int]], *, needs_current: bool) -> int:
+        """Call `compute` and run its result in a transaction. If `needs_current` and another context of the same folder has
+        changed the index meanwhile, `compute` is called again.
         """
         context = self.storage_context
-        with context.change() if rests_on_old else nullcontext():
+        with context.change() if needs_current else nullcontext():
             while True:
                 version = context.version(self._record)
                 try:
-                    store = work_out()
-                except (KeyError, UnknownDocumentError):  # some of it was there no longer
-                    if not rests_on_old or context.version(self._record) == version:
+                    store = compute()
+                except (KeyError, UnknownDocumentError):  # another context has deleted data meanwhile
+                    if not needs_current or context.version(self._record) == version:
                         raise
                     continue
                 with context.transaction():
-                    if not rests_on_old or context.version(self._record) == version:
+                    if not needs_current or context.version(self._record) == version:
                         context.mark_changed(self._record)
                         return store()
 
     def _store(
         self,
-        given: Sequence[TextNode | Document],
+        items: Sequence[TextNode | Document],
         objects: Sequence[TextNode] = (),
         *,
         joined: bool = False,
         new: bool = False,
     ) -> int:
-        check_items([*given, *objects])
+        check_items([*items, *objects])
 
-        def work_out() -> Callable[[], int]:
-            splits = self._split(given, objects, joined=joined)
-            write = self._prepared(splits)
+        def compute() -> Callable[[], int]:
+            splits = self._split(items, objects, joined=joined)
+            write = self._prepare(splits)
 
             def store() -> int:
                 before = [self._passage_ids(split.document.id_) for split in splits]
@@ -369,21 +370,21 @@ class BaseIndex(ABC):
             return store
 
         with span("index", kind=self.kind) as step:
-            passages = self._change(work_out, rests_on_old=not new and (joined or self.whole))
+            passages = self._change(compute, needs_current=not new and (joined or self.whole))
             step.note(passages=passages)
         return passages
 
     def _split(
-        self, given: Sequence[TextNode | Document], objects: Sequence[TextNode] = (), *, joined: bool = False
+        self, items: Sequence[TextNode | Document], objects: Sequence[TextNode] = (), *, joined: bool = False
     ) -> list[Split]:
-        """Documents split, and nodes gathered by document. The last of several documents with one id is the one that counts.
+        """Splits documents and groups nodes by document. Of several documents with one id, the last one is used.
 
-        A tree of nodes (anything with `leaves()`) gives its leaves as passages. Nodes without content are left out. With
-        `joined` the nodes come after those that their documents have in the index already.
+        The passages of a tree of nodes (an object with `leaves()`) are its leaves. Nodes without content are dropped. With
+        `joined`, nodes come after the passages that the index already has of their documents.
         """
-        with span("split", given=len(given)) as step:
-            nodes, inner = leaves(given)
-            documents = {item.id_: item for item in given if isinstance(item, Document)}
+        with span("split", given=len(items)) as step:
+            nodes, inner = leaves(items)
+            documents = {item.id_: item for item in items if isinstance(item, Document)}
             splits = {id_: self._cut(document) for id_, document in documents.items()}
             for split in group_by_document([*nodes, *objects], inner):
                 id_ = split.document.id_
@@ -393,22 +394,22 @@ class BaseIndex(ABC):
             passages, empty = _count(full), _count(splits.values()) - _count(full)
             step.note(documents=len(full), passages=passages, empty=empty)
         if empty:
-            logger.info("left out %d passages without content", empty)
+            logger.info("skipped %d passages without content", empty)
         return full
 
     def _before(self, split: Split) -> Split | None:
-        """What there is already of the document of `split`; what stands above its passages only where `split` brings more."""
-        held = self._held(split.document.id_)
-        if held is None:
+        """The stored document and passages of `split`, with their parents if `split` adds some."""
+        stored = self._read_document(split.document.id_)
+        if stored is None:
             return None
-        document, nodes = held
+        document, nodes = stored
         shared = self.storage_context.docstore
         info = shared.get_ref_doc_info(split.document.id_) if split.inner else None
         above = shared.get_nodes(info.node_ids) if info else ()
         return Split(document or rebuilt(split.document.id_, nodes), tuple(nodes), tuple(above))
 
     def _cut(self, document: Document) -> Split:
-        items: Sequence[Document | TextNode] = [document.copy()]  # a transformation may edit what it is given
+        items: Sequence[Document | TextNode] = [document.copy()]  # a transformation may edit its argument
         for transformation in self.transformations:
             items = transformation(items)
         passages, inner = leaves(items)

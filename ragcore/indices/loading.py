@@ -1,4 +1,4 @@
-"""Indexes out of a storage: each record says which kind of index it is."""
+"""Loads indexes from a storage by their records, which name the kind of index."""
 
 from __future__ import annotations
 
@@ -27,17 +27,23 @@ def load_index_from_storage(
     index_id: str | None = None,
     **services: Unpack[ServiceOptions],
 ) -> BaseIndex:
-    """The index with this id, or the only one. ValueError when it is not there, or when there is not exactly one.
+    """The index with this id; without an id, the only index. ValueError if there is none, or more than one without an id.
 
-    Nothing is read but its record, and no model is loaded.
+    Loading reads only the record and loads no model.
+
+    >>> context = StorageContext.from_defaults()
+    >>> from ragcore.indices import SummaryIndex
+    >>> index = SummaryIndex([], storage_context=context)
+    >>> load_index_from_storage(context).index_id == index.index_id
+    True
     """
-    found = load_indices_from_storage(storage_context, None if index_id is None else [index_id], **services)
-    if not found:
+    indexes = load_indices_from_storage(storage_context, None if index_id is None else [index_id], **services)
+    if not indexes:
         raise ValueError("there is no index in this storage; was it persisted?")
-    if len(found) > 1:
-        ids = ", ".join(repr(index.index_id) for index in found)
-        raise ValueError(f"there are {len(found)} indexes in this storage; give the index_id of one of them: {ids}")
-    return found[0]
+    if len(indexes) > 1:
+        ids = ", ".join(repr(index.index_id) for index in indexes)
+        raise ValueError(f"there are {len(indexes)} indexes in this storage; give the index_id of one of them: {ids}")
+    return indexes[0]
 
 
 def load_indices_from_storage(
@@ -45,7 +51,14 @@ def load_indices_from_storage(
     index_ids: Sequence[str] | None = None,
     **services: Unpack[ServiceOptions],
 ) -> list[BaseIndex]:
-    """The indexes with these ids in that order, or all of them, oldest first. ValueError for an id that is not there."""
+    """The indexes with these ids in that order; without ids all indexes, oldest first. ValueError for an unknown id.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> context = StorageContext.from_defaults()
+    >>> index = SummaryIndex([], storage_context=context)
+    >>> [type(each).__name__ for each in load_indices_from_storage(context)]
+    ['SummaryIndex']
+    """
     records = storage_context.index_store.all()
     if index_ids is not None:
         by_id = {record.index_id: record for record in records}
@@ -59,5 +72,5 @@ def load_indices_from_storage(
 
 def _class_of(record: IndexRecord) -> type[BaseIndex]:
     module, name = _HOMES[record.kind].split(":")
-    found: type[BaseIndex] = getattr(import_module(module), name)
-    return found
+    kind: type[BaseIndex] = getattr(import_module(module), name)
+    return kind

@@ -1,4 +1,4 @@
-"""What the indexes that are no vector indexes share: each keeps its own passages."""
+"""The base of indexes without a vector store: each stores its own passages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class NodeIndex(BaseIndex):
-    """An index that keeps its passages itself: `nodes`, in order of insertion, and what it knows about them in `entries`.
+    """Stores its passages in `nodes`, in order of insertion, and data about them in `entries`.
 
-    A subclass that works something out of its passages gives `_learned` and `_forgotten`.
+    A subclass that computes data from its passages overrides `_prepare_entries` and `_remove_entries`.
     """
 
     @property
@@ -37,13 +37,13 @@ class NodeIndex(BaseIndex):
 
     @cached_property
     def nearest(self) -> Nearest:
-        """The vectors of its texts or summaries, made when they are first compared, kept while the index is."""
+        """The vectors of the texts or summaries. They are computed at the first comparison and live as long as the index."""
         from ragcore.retrievers.text_similarity import Nearest
 
         return Nearest(self.embed_model)
 
     def entries(self) -> dict[str, Any]:
-        """What `_learned` wrote with `put_entries`."""
+        """The data that `put_entries` wrote, by key."""
         return self.storage_context.index_store.entries(self._record.place)
 
     def put_entries(self, entries: Mapping[str, Any]) -> None:
@@ -52,41 +52,41 @@ class NodeIndex(BaseIndex):
     def delete_entries(self, keys: Sequence[str]) -> None:
         self.storage_context.index_store.delete_entries(self._record.place, keys)
 
-    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
-        """As `_prepared`: work out what there is to know about these passages, and give what then writes it.
+    def _prepare_entries(self, splits: Sequence[Split]) -> Callable[[], None]:
+        """As `_prepare`: compute the entries of these passages, and return a function that writes them.
 
-        That runs after the old passages of these documents were forgotten and the new ones are stored.
+        The function runs after the old passages of these documents are removed and the new ones are stored.
         """
         return lambda: None
 
-    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
-        """Take out what is known about these passages, which are still stored, in a transaction."""
+    def _remove_entries(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+        """Remove the entries of these passages in a transaction, before the passages themselves are removed."""
 
-    def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
+    def _prepare(self, splits: Sequence[Split]) -> Callable[[], int]:
         owned = [replace(split, nodes=tuple(node.copy() for node in split.nodes)) for split in splits]
         for split in owned:
             for node in split.nodes:
                 node.ref_doc_id = split.document.id_
-        learned = self._learned(owned)
+        write_entries = self._prepare_entries(owned)
 
         def write() -> int:
             for split in owned:
                 if self.nodes.has_ref_doc(split.document.id_):
-                    self._removed(split.document.id_)
+                    self._remove(split.document.id_)
                 self.nodes.add_documents(split.nodes)
                 self.nodes.set_document_hash(split.document.id_, split.document.hash)
-            learned()
+            write_entries()
             return sum(len(split.nodes) for split in owned)
 
         return write
 
-    def _removed(self, ref_doc_id: str) -> int:
+    def _remove(self, ref_doc_id: str) -> int:
         if not self.nodes.has_ref_doc(ref_doc_id):
             raise UnknownDocumentError(ref_doc_id)
-        self._forgotten(ref_doc_id, self._passage_ids(ref_doc_id))
+        self._remove_entries(ref_doc_id, self._passage_ids(ref_doc_id))
         return self.nodes.delete_ref_doc(ref_doc_id)
 
-    def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
+    def _read_document(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
         ids = self._passage_ids(ref_doc_id)
         return (None, self.nodes.get_nodes(ids)) if ids else None
 

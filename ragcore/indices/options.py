@@ -1,4 +1,4 @@
-"""What every index takes beside its nodes, and what its engines take beside a model, so that each kind names only its own."""
+"""The options that all kinds of indexes and their engines share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ServiceOptions(TypedDict, total=False):
-    """What is not given comes from `Settings`; else a SentenceSplitter and the bundled embedder."""
+    """The defaults are those of `Settings`; without them, a SentenceSplitter and the bundled embedder."""
 
     transformations: Sequence[Transformation] | None
     embed_model: Embedder | None
@@ -31,7 +31,7 @@ class ServiceOptions(TypedDict, total=False):
 
 
 class IndexOptions(ServiceOptions, total=False):
-    """As `BaseIndex` takes them."""
+    """The options of `BaseIndex`."""
 
     objects: Sequence[TextNode] | None
     record: IndexRecord | None
@@ -40,7 +40,7 @@ class IndexOptions(ServiceOptions, total=False):
 
 
 class QueryEngineOptions(TypedDict, total=False):
-    """As `RetrieverQueryEngine.from_args` takes them."""
+    """The options of `RetrieverQueryEngine.from_args`."""
 
     text_qa_template: Wording | None
     refine_template: Wording | None
@@ -55,7 +55,7 @@ class QueryEngineOptions(TypedDict, total=False):
 
 
 class FindOptions(TypedDict, total=False):
-    """What the `as_retriever` of some kind of index takes."""
+    """The options of `as_retriever` of all kinds of indexes."""
 
     similarity_top_k: int
     retriever_mode: str
@@ -76,11 +76,11 @@ class FindOptions(TypedDict, total=False):
 
 
 class RetrievalOptions(QueryEngineOptions, FindOptions, total=False):
-    """What an index's query engine takes."""
+    """The options of an index's query engine."""
 
 
 class ChatPrompts(TypedDict, total=False):
-    """The prompts of an index's chat engine; which there are depends on its mode."""
+    """The prompts of an index's chat engine. Each mode has some of them."""
 
     context_prompt: Wording
     context_template: Wording
@@ -89,4 +89,4 @@ class ChatPrompts(TypedDict, total=False):
 
 
 class ChatOptions(FindOptions, ChatPrompts, total=False):
-    """What an index's chat engine takes."""
+    """The options of an index's chat engine."""

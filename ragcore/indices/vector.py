@@ -1,7 +1,7 @@
-"""Documents in, answers out: splits, embeds and stores, and offers the retrievers and engines over what is stored.
+"""The vector index: splits, embeds and stores documents, and builds retrievers and engines over them.
 
-A store owns the passages with their vectors; the index is a view on it with the embedder that made them. Two indexes on one
-store are one.
+A store owns the passages and their vectors. The index is a view on the store with the same embedding model, so two indexes
+with one store have the same content.
 """
 
 from __future__ import annotations
@@ -37,10 +37,16 @@ logger = logging.getLogger(__name__)
 
 
 class VectorStoreIndex(BaseIndex):
-    """Finds passages by the nearness of their vectors. Nodes that come with a vector keep it.
+    """Retrieves passages by the similarity of their vectors. Nodes that have a vector are not embedded again.
 
-    What an IndexNode stands for is found in its place as long as the process lives. An index that was persisted gives the
-    IndexNode itself, which a RecursiveRetriever follows by its `index_id`.
+    The retrieval replaces an IndexNode by the result of its object as long as the process lives. A persisted index returns
+    the IndexNode itself, which a RecursiveRetriever follows by its `index_id`.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
+    >>> index = VectorStoreIndex(nodes, embed_model=HashEmbedding())
+    >>> index.as_retriever(similarity_top_k=1).retrieve("the bronze valve")[0].text
+    'The valve is bronze.'
     """
 
     kind = "vector_store"
@@ -53,13 +59,13 @@ class VectorStoreIndex(BaseIndex):
         insert_batch_size: int = 2048,
         **options: Unpack[IndexOptions],
     ) -> None:
-        """`store` keeps the vectors, in place of the context's. Texts are embedded `insert_batch_size` at a time.
+        """`store` stores the vectors instead of the context's store. Texts are embedded in batches of `insert_batch_size`.
 
         ValueError for an `insert_batch_size` below 1.
         """
         if insert_batch_size < 1:
             raise ValueError(f"insert_batch_size is {insert_batch_size}; it must be at least 1.")
-        self._given_store = None if store is None else as_store(store)
+        self._external_store = None if store is None else as_store(store)
         self._batch = insert_batch_size
         super().__init__(nodes, **options)
 
@@ -73,10 +79,10 @@ class VectorStoreIndex(BaseIndex):
         transformations: Sequence[Transformation] | None = None,
         llm: LLM | None = None,
     ) -> VectorStoreIndex:
-        """A view on what a store holds. `embed_model` must be the one that made its vectors.
+        """An index over the content of a store. `embed_model` must be the model that computed the stored vectors.
 
-        Where the context has an index with its vectors there, it is that index. ValueError when the context was given another
-        store.
+        If the context has an index with its vectors in this store, that index is returned. ValueError if the context has
+        another store.
         """
         context = storage_context or StorageContext.from_defaults()
         vector_store = as_store(vector_store)
@@ -95,12 +101,12 @@ class VectorStoreIndex(BaseIndex):
 
     @property
     def vector_store(self) -> Any:
-        """Another name of `store`; where that is a script's own, the script's object."""
+        """The store; if a script defined it, the script's object."""
         return own_store(self.store)
 
     @property
     def docstore(self) -> DocumentStore:
-        """The passages of this index, and those above them, by id. What is added is shared with the context's other indexes."""
+        """The passages of this index and their parents, by id. Items added here are shared with the context's other indexes."""
         return StoredPassages(self.store, self.storage_context.docstore)
 
     @property
@@ -155,28 +161,28 @@ class VectorStoreIndex(BaseIndex):
                 f"This index was built with the embedding model {built_with}, but {self.embed_model.name} was given.",
                 hint="Give the model it was built with as embed_model, or build the index again.",
             )
-        if self._given_store is not None:
-            self.storage_context.keep_in(self._given_store, self._record)
+        if self._external_store is not None:
+            self.storage_context.keep_in(self._external_store, self._record)
         self.store: Store = self.storage_context.store_of(self._record)
 
-    def _prepared(self, splits: Sequence[Split]) -> Callable[[], int]:
-        embedded = self._embedded(splits)
+    def _prepare(self, splits: Sequence[Split]) -> Callable[[], int]:
+        embedded = self._embed(splits)
 
         def write() -> int:
             if self.storage_context.undoes(self.store):
                 for split in embedded:
-                    self.store.put(split.document, split.nodes)
+                    self.store.upsert(split.document, split.nodes)
             else:
-                put_all(self.store, embedded)
+                store_all(self.store, embedded)
             return sum(len(split.nodes) for split in embedded)
 
         return write
 
-    def _removed(self, ref_doc_id: str) -> int:
+    def _remove(self, ref_doc_id: str) -> int:
         return self.store.delete(ref_doc_id)
 
-    def _held(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
-        return held_by(self.store, ref_doc_id)
+    def _read_document(self, ref_doc_id: str) -> tuple[Document | None, Sequence[TextNode]] | None:
+        return read_document(self.store, ref_doc_id)
 
     def _passage_ids(self, ref_doc_id: str) -> Sequence[str]:
         return self.store.passage_ids(ref_doc_id)
@@ -184,7 +190,7 @@ class VectorStoreIndex(BaseIndex):
     def _hashes(self) -> Mapping[str, str]:
         return {stored.id_: stored.hash for stored in self.store.documents()}
 
-    def _embedded(self, splits: Sequence[Split]) -> list[Split]:
+    def _embed(self, splits: Sequence[Split]) -> list[Split]:
         bare = [node for split in splits for node in split.nodes if node.embedding is None]
         vectors: dict[str, Vector] = {}
         for start in range(0, len(bare), self._batch):
@@ -192,35 +198,35 @@ class VectorStoreIndex(BaseIndex):
             if self._show_progress:
                 logger.info("embedded %d of %d passages", len(vectors), len(bare))
 
-        def embedded(node: TextNode) -> TextNode:
+        def with_vector(node: TextNode) -> TextNode:
             return node if node.embedding is not None else node.with_embedding(vectors[node.id_])
 
-        return [replace(split, nodes=tuple(map(embedded, split.nodes))) for split in splits]
+        return [replace(split, nodes=tuple(map(with_vector, split.nodes))) for split in splits]
 
 
-def put_all(store: Store, splits: Sequence[Split]) -> None:
-    """Store these documents; when one fails, those before it are undone. For a store that no transaction is around.
+def store_all(store: Store, splits: Sequence[Split]) -> None:
+    """Store documents in a store without transactions. If one fails, the changes before it are undone.
 
-    What is put back comes last in the order of the store, as newly added.
+    A restored document comes last in the order of the store, as if it were new.
     """
     undo: list[Callable[[], object]] = []
     try:
         for split in splits:
-            before = held_by(store, split.document.id_)
-            store.put(split.document, split.nodes)
-            undo.append(partial(store.delete, split.document.id_) if before is None else partial(store.put, *before))
-    except BaseException:  # undone for any reason, which goes on
+            before = read_document(store, split.document.id_)
+            store.upsert(split.document, split.nodes)
+            undo.append(partial(store.delete, split.document.id_) if before is None else partial(store.upsert, *before))
+    except BaseException:  # an interruption must be undone too
         for step in reversed(undo):
             step()
         raise
 
 
-def held_by(store: Store, document_id: str) -> tuple[Document, Sequence[TextNode]] | None:
-    """A document with its passages and their vectors; None when it is not there."""
+def read_document(store: Store, document_id: str) -> tuple[Document, Sequence[TextNode]] | None:
+    """A document, and its passages with their vectors; None for an unknown id."""
     try:
         return store.document(document_id), store.nodes(store.passage_ids(document_id))
     except UnknownDocumentError:
         return None
 
 
-GPTVectorStoreIndex = VectorStoreIndex  # as LlamaIndex named it before
+GPTVectorStoreIndex = VectorStoreIndex  # its former name in LlamaIndex

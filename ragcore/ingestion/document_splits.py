@@ -67,7 +67,7 @@ def _group(nodes: Iterable[TextNode]) -> dict[str, list[TextNode]]:
 
 
 def _unique(nodes: Iterable[TextNode]) -> tuple[TextNode, ...]:
-    """Without repetitions: splitters of two sizes create the same passage of a short text, with the same id."""
+    """The nodes without repetitions: splitters of two sizes create the same passage of a short text, with the same id."""
     first: dict[Hashable, TextNode] = {}
     for node in nodes:
         stands_for = (node.index_id, id(node.obj)) if isinstance(node, IndexNode) else None

@@ -35,7 +35,11 @@ DOCSTORE_FILE = "docstore.db"  # not the file of a storage context, which indexe
 
 
 class DocstoreStrategy(str, Enum):
-    """What to do with a document, depending on its id and on the hash of its text and metadata."""
+    """What to do with a document, depending on its id and on the hash of its text and metadata.
+
+    >>> IngestionPipeline([], docstore_strategy="upserts").docstore_strategy is DocstoreStrategy.UPSERTS
+    True
+    """
 
     UPSERTS = "upserts"  # add new, replace changed, and skip unchanged documents
     DUPLICATES_ONLY = "duplicates_only"  # skip a document with a known hash, whatever its id
@@ -189,7 +193,7 @@ class IngestionPipeline:
         existing = {stored.id_ for stored in store.documents()}
         for source in changed:
             undo.callback(_restore(store, source.id_, existing))
-            store.put(source.document, passages[source.id_])
+            store.upsert(source.document, passages[source.id_])
         for id_ in obsolete:
             if id_ in existing:
                 undo.callback(_restore(store, id_, existing))
@@ -249,7 +253,7 @@ def _restore(store: Store, id_: str, existing: set[str]) -> Callable[[], object]
     if id_ not in existing:
         return partial(_forget, store, id_)
     document, nodes = store.document(id_), store.nodes(store.passage_ids(id_))
-    return partial(store.put, document, nodes)
+    return partial(store.upsert, document, nodes)
 
 
 def _forget(store: Store, id_: str) -> None:

@@ -27,7 +27,7 @@ from ragcore.ingestion.fingerprint import fingerprint
 from ragcore.observe import span
 from ragcore.schema import Document, IndexNode, MetadataMode, TextNode
 from ragcore.settings import Transformation
-from ragcore.vector_stores.node_json import decoded, encoded
+from ragcore.vector_stores.node_json import decode_item, encode_item
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector
@@ -40,6 +40,10 @@ Scope: TypeAlias = Literal["node", "document", "batch"]
 
 class EmbeddingStep:
     """A transformation that adds the vector of each passage's text, with the metadata for embedders.
+
+    >>> from ragcore.embeddings import MockEmbedding
+    >>> EmbeddingStep(MockEmbedding(embed_dim=2))([TextNode("A boat.")])[0].embedding.tolist()
+    [0.5, 0.5]
 
     Existing vectors stay. In a hierarchy only the leaves are embedded, so that no text is embedded twice.
     """
@@ -273,11 +277,11 @@ def _metadata(item: Item, edit: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_json(item: Item) -> list[str | None]:
-    return [encoded(item), _pack_vector(item.embedding if isinstance(item, TextNode) else None)]
+    return [encode_item(item), _pack_vector(item.embedding if isinstance(item, TextNode) else None)]
 
 
 def _read(written: list[str]) -> Item:
-    item = decoded(written[0])
+    item = decode_item(written[0])
     return item if isinstance(item, Document) else replace(item, embedding=_unpack_vector(written[1]))
 
 

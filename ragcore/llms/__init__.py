@@ -6,6 +6,8 @@ from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ragcore.content_blocks import AudioBlock as AudioBlock
+    from ragcore.content_blocks import CacheControl as CacheControl
+    from ragcore.content_blocks import CachePoint as CachePoint
     from ragcore.content_blocks import ContentBlock as ContentBlock
     from ragcore.content_blocks import DocumentBlock as DocumentBlock
     from ragcore.content_blocks import ImageBlock as ImageBlock
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from ragcore.content_blocks import ToolCallBlock as ToolCallBlock
     from ragcore.extractive.answerer import ExtractiveLLM as ExtractiveLLM
     from ragcore.llms.base import LLM as LLM
+    from ragcore.llms.base import FunctionCallingLLM as FunctionCallingLLM
     from ragcore.llms.base import Generation as Generation
     from ragcore.llms.base import LLMMetadata as LLMMetadata
     from ragcore.llms.custom import CompletionResponseGen as CompletionResponseGen

@@ -19,7 +19,7 @@ from ragcore.llms.tool_call import ToolCall, calls_of
 from ragcore.llms.tool_calling import ToolCalling
 from ragcore.observe import Span, start, stream_in, within
 from ragcore.prompts.prompt import Prompt, RenderedMessage, Variable, Variables
-from ragcore.prompts.structured_output import Form, parsed
+from ragcore.prompts.structured_output import Form, parse_form
 from ragcore.prompts.wording import GENERATION, MESSAGES, in_form
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, MessageRole, Outcome
 from ragcore.text.tokens import count_tokens
@@ -171,7 +171,7 @@ class LLM(ToolCalling, ABC):
         The request is sent when the first piece is read. Closing the stream ends the request.
         """
         if isinstance(prompt, Prompt):
-            return self._stream_call(LLMCall(prompt, prompt.checked(variables)))
+            return self._stream_call(LLMCall(prompt, prompt.check_variables(variables)))
         if variables:
             raise TypeError(f"a call has its values already; these are too many: {sorted(variables)}")
         return self._stream_call(prompt)
@@ -234,13 +234,13 @@ class LLM(ToolCalling, ABC):
 
     def predict(self, prompt: Prompt, /, **variables: Variable) -> str:
         """The answer to a prompt with these values. ValueError for one that the prompt does not name, or a missing one."""
-        return self.generate(LLMCall(prompt, prompt.checked(variables))).text
+        return self.generate(LLMCall(prompt, prompt.check_variables(variables))).text
 
     def structured_predict(self, output_cls: type[Form], prompt: Prompt, /, **variables: Variable) -> Form:
         """The answer as a pydantic model; LLMProtocolError if the reply does not fit it. Variables as in `predict`."""
         schema = json.dumps(output_cls.model_json_schema(), ensure_ascii=False)
-        call = LLMCall(in_form(prompt), {**prompt.checked(variables), "output_schema": schema})
-        return parsed(self.generate(call).text, output_cls)
+        call = LLMCall(in_form(prompt), {**prompt.check_variables(variables), "output_schema": schema})
+        return parse_form(self.generate(call).text, output_cls)
 
     achat = awaitable(chat)
     astream_chat = awaitable_stream(stream_chat)

@@ -19,13 +19,13 @@ LEAST = 16  # minimum tokens of a text after cutting
 def rank_texts(llm: LLM, prompt: Prompt, question: str, texts: Sequence[str], step: Span) -> str:
     """The model's ranking of `texts`, numbered from 1 and `shortened`: lines as the prompt requests, or JSON if the server
     enforces RANKING. "" for an empty list."""
-    fitting = shortened(llm, prompt, {"context_str": (), "query_str": question}, texts, step)
+    fitting = shorten_texts(llm, prompt, {"context_str": (), "query_str": question}, texts, step)
     passages = tuple(Passage(text, number) for number, text in enumerate(fitting, 1))
     reply = llm.generate(LLMCall(prompt, {"context_str": passages, "query_str": question}, schema=RANKING)).text
     return "" if json_values(reply) == [{"passages": []}] else reply
 
 
-def shortened(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span) -> list[str]:
+def shorten_texts(llm: LLM, prompt: Prompt, variables: Variables, texts: Sequence[str], step: Span) -> list[str]:
     """`texts`, cut to fit together with the rest of the prompt, whose `variables` do not contain them.
 
     `step` records the number of cut texts as `shortened`.

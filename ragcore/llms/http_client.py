@@ -85,7 +85,7 @@ class ModelServer:
 
     `kind` is the expected software ("Ollama", "an OpenAI-compatible server"), `name` the beginning of sentences about the
     server, `down_hint` what to do when it does not answer. Without `calls_at_once` the limit is the server's answer at
-    `slots_at`, the address of llama.cpp's "props"; otherwise LOCAL_CALLS or REMOTE_CALLS.
+    `slots_at`, the address of llama.cpp's "props"; without it, LOCAL_CALLS or REMOTE_CALLS.
     """
 
     def __init__(
@@ -127,12 +127,12 @@ class ModelServer:
             return self._read_object(response)
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The JSON object of the answer; a Refusal where the status is not success."""
+        """The JSON object of the answer; a Refusal for another status than success."""
         with self._send("POST", path, body) as response:
             return self.parse_answer(_text(_body(response)))
 
     def lines(self, path: str, body: dict[str, Any], exchange: Exchange) -> Generator[str, bool | None, None]:
-        """The lines of the answer as they arrive; a Refusal before the first where the status is not success.
+        """The lines of the answer as they arrive; a Refusal before the first for another status than success.
 
         Closing the generator ends the request; `mark_end` lets the next request use its connection. The request waits for its
         turn in `ragcore.llms.call_queue`.
@@ -282,7 +282,7 @@ class ModelServer:
         return line if len(line) <= 300 else f"{line[:300]}…"
 
     def _explain(self, refusal: Refusal) -> LLMError:
-        status, said = refusal.status, f": {refusal.detail}" if refusal.detail else ""
+        status, detail = refusal.status, f": {refusal.detail}" if refusal.detail else ""
         if status in (401, 403) or refusal.code in ("invalid_api_key", "authentication_error"):
             what = "does not accept the key" if self._key else "requires a key"
             return LLMAuthError(
@@ -293,7 +293,7 @@ class ModelServer:
             return ContextWindowError(
                 "The question and its passages are longer than the model can read at once.",
                 hint="Lower the context window in Settings to what the model has, or use fewer passages."
-                + (f" The server says{said}." if said else ""),
+                + (f" The server says{detail}." if detail else ""),
             )
         if status == 429:
             return self._too_many(refusal)
@@ -303,12 +303,12 @@ class ModelServer:
             return self.wrong_server()
         if status >= 500:
             return LLMServerError(
-                f"{self.name} at {self.place} reported an internal error{said or f' (status {status})'}.",
+                f"{self.name} at {self.place} reported an internal error{detail or f' (status {status})'}.",
                 hint="Ask again in a moment. If the problem remains, check the server's log.",
             )
         return final(
             LLMServerError(
-                f"{self.name} at {self.place} refused the request{said or f' (status {status})'}.",
+                f"{self.name} at {self.place} refused the request{detail or f' (status {status})'}.",
                 hint="Check the model and its settings.",
             )
         )

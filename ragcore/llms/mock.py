@@ -13,7 +13,7 @@ from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse, Messag
 
 
 class MockLLM(CustomLLM):
-    """Answers with the prompt, in a stream word by word; with `max_tokens` with so many times "text".
+    """Answers with the prompt, streamed word by word; with `max_tokens`, it answers with that many times "text".
 
     >>> MockLLM().complete("A boat").text
     'A boat'
@@ -79,5 +79,5 @@ def _content_of(blocks: Sequence[Block], tool_calls: list[ToolCallBlock]) -> str
 def _text_of(block: Block) -> str:
     if isinstance(block, TextBlock):
         return block.text
-    data = getattr(block, "given", None) or b""
+    data = getattr(block, "raw_data", None) or b""
     return f"<{block.block_type}>{data.decode(errors='replace')}</{block.block_type}>"

@@ -51,6 +51,10 @@ class OpenAICompatibleLLM(ServedLLM):
     `calls_at_once`: None for the limit that a llama.cpp server reports; for other servers one on this computer, and eight
     elsewhere. Set `is_function_calling_model` if server and model support tools: agents then use tool calls, and without it
     plain text.
+
+    >>> llm = OpenAICompatibleLLM("qwen3", "localhost:1234", context_window=4096)
+    >>> llm.metadata.context_window
+    4096
     """
 
     provider = "openai"

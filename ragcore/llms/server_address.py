@@ -68,9 +68,9 @@ def openai_base_url() -> str:
 
 
 def _bad_address(address: str) -> ConfigError:
-    shown = re.sub(r"//[^/@]*@", "//…@", address.split("?")[0])  # it may contain a password or key
+    address = re.sub(r"//[^/@]*@", "//…@", address.split("?")[0])  # it may contain a password or key
     return ConfigError(
-        f"{shown!r} is not an address of a model server.",
+        f"{address!r} is not an address of a model server.",
         hint="It looks like http://localhost:1234 or https://api.example.com/v1, with no user name and no question mark.",
     )
 

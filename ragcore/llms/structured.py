@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.llms.base import LLM, Generation, LLMCall, LLMMetadata
 from ragcore.prompts.prompt import Origin, Part, RenderedMessage
-from ragcore.prompts.structured_output import parsed
+from ragcore.prompts.structured_output import parse_form
 from ragcore.prompts.wording import as_json_of
 from ragcore.schema import ChatMessage, ChatResponse, CompletionResponse
 
@@ -44,11 +44,11 @@ class StructuredLLM(LLM):
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
     ) -> ChatResponse:
         response = super().chat(messages, tools, tool_choice)
-        return replace(response, raw=parsed(response.message.content, self.output_cls))
+        return replace(response, raw=parse_form(response.message.content, self.output_cls))
 
     def complete(self, prompt: str) -> CompletionResponse:
         response = super().complete(prompt)
-        return replace(response, raw=parsed(response.text, self.output_cls))
+        return replace(response, raw=parse_form(response.text, self.output_cls))
 
     def stream_chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]] = (), tool_choice: str = "auto"
@@ -68,4 +68,4 @@ class StructuredLLM(LLM):
         form = Part(Origin.INSTRUCTIONS, as_json_of(json.dumps(schema, ensure_ascii=False)))
         last = replace(messages[-1], parts=(*messages[-1].parts, form))
         generation = self.llm._generate(replace(call, schema=schema), [*messages[:-1], last])
-        return replace(generation, text=parsed(generation.text, self.output_cls).model_dump_json())
+        return replace(generation, text=parse_form(generation.text, self.output_cls).model_dump_json())

@@ -1,4 +1,4 @@
-"""A conversation whose older messages go to blocks: fixed text, facts that a model notes, passages found again by meaning.
+"""A conversation whose older messages move to blocks: fixed text, facts that a model extracts, messages retrieved by meaning.
 
 >>> from ragcore.schema import ChatMessage
 >>> memory = Memory.from_defaults(session_id="ada", memory_blocks=[StaticMemoryBlock(static_content="The user is Ada.")])
@@ -25,7 +25,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
-from ragcore.concurrency import finished
+from ragcore.concurrency import run_coroutine
 from ragcore.content_blocks import Block, TextBlock, text_of
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.memory.chat_memory import ChatMemoryBuffer, length_by
@@ -38,20 +38,20 @@ from ragcore.storage.chat_store import ChatStore
 from ragcore.text.tokens import count_tokens
 
 TOKEN_LIMIT = 30_000
-Shown = TypeVar("Shown")  # what a block shows: a text, content blocks or messages
+Content = TypeVar("Content")  # of a block: a text, content blocks or messages
 FLUSH_SIZE = 3_000  # tokens
 
 
 class InsertMethod(str, Enum):
-    """Where the blocks' contents are shown: in a message of the system before the others, or in the user's last one."""
+    """Whether the blocks' contents go into a system message before the others, or into the user's last message."""
 
     SYSTEM = "system"
     USER = "user"
 
 
-class BaseMemoryBlock(BaseModel, Generic[Shown]):
-    """Subclasses give `_aget` and `_aput`. A block of priority 0 is always shown; of the others, those with the highest number
-    are left out first where there is no room."""
+class BaseMemoryBlock(BaseModel, Generic[Content]):
+    """Subclasses implement `_aget` and `_aput`. A block of priority 0 is always sent. If there is no room, blocks with the
+    highest numbers are dropped first."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -61,15 +61,15 @@ class BaseMemoryBlock(BaseModel, Generic[Shown]):
     accept_short_term_memory: bool = True
 
     @abstractmethod
-    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Shown:
-        """What is shown for a conversation."""
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Content:
+        """The content to send for a conversation."""
 
     @abstractmethod
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Take messages that are no longer sent."""
+        """Store messages that are no longer sent."""
 
     async def atruncate(self, content: Any, tokens_to_truncate: int) -> Any:
-        """The content with so many tokens less; None leaves it out."""
+        """The content, shorter by `tokens_to_truncate`; None drops it."""
         return None
 
     async def aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> Any:
@@ -78,7 +78,7 @@ class BaseMemoryBlock(BaseModel, Generic[Shown]):
     async def aput(
         self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
     ) -> None:
-        """Take messages; those of the conversation only where it accepts them."""
+        """Store messages. Those that come from the conversation are ignored without `accept_short_term_memory`."""
         if self.accept_short_term_memory or not from_short_term_memory:
             await self._aput(messages)
 
@@ -102,11 +102,11 @@ class StaticMemoryBlock(BaseMemoryBlock[Any]):
         return self.static_content
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Nothing changes it."""
+        """The content is fixed."""
 
 
 class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
-    """Facts that a model notes of the messages, at most `max_facts`: more are condensed by one call.
+    """Facts that a model extracts from the messages. If there are more than `max_facts`, one call condenses them.
 
     >>> from ragcore.llms import ScriptedLLM
     >>> FactExtractionMemoryBlock(llm=ScriptedLLM(), max_facts=20).facts
@@ -145,7 +145,7 @@ class FactExtractionMemoryBlock(BaseMemoryBlock[str]):
 
 
 class VectorMemoryBlock(BaseMemoryBlock[str]):
-    """Earlier messages near to what is talked about now, found in a vector index of their own.
+    """Earlier messages similar to the newest ones, retrieved from a vector index of their own.
 
     >>> from ragcore.embeddings import HashEmbedding
     >>> VectorMemoryBlock(embed_model=HashEmbedding(), similarity_top_k=2).name
@@ -185,10 +185,10 @@ class VectorMemoryBlock(BaseMemoryBlock[str]):
 
 
 class Memory(ChatMemoryBuffer):
-    """A conversation, and blocks for what no longer fits into its share of `token_limit`.
+    """A conversation, and blocks for messages that no longer fit its share of `token_limit`.
 
-    When the messages are more than `chat_history_token_ratio` of the limit, the oldest whole turns, at least
-    `token_flush_size` tokens of them, go to the blocks and are no longer sent. `put` and `get` may ask models for that.
+    When the messages exceed the share `chat_history_token_ratio` of the limit, the oldest whole turns, at least
+    `token_flush_size` tokens, move to the blocks and are no longer sent. Blocks may call models for that.
     """
 
     def __init__(
@@ -229,52 +229,52 @@ class Memory(ChatMemoryBuffer):
         old = self._oldest(talk, max(self.cost(talk) - room, self.token_flush_size))
         self.set(talk[len(old) :])
         for block in self.memory_blocks:
-            finished(block.aput(old, from_short_term_memory=True, session_id=self.session_id))
+            run_coroutine(block.aput(old, from_short_term_memory=True, session_id=self.session_id))
 
     def get(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:  # type: ignore[override]
-        """The messages that fit, with the blocks' contents. `input` is what is asked next, for blocks that look it up."""
+        """The messages that fit, with the blocks' contents. `input` is the next question, for blocks that search by it."""
         talk = self.get_all()
-        asked = (
-            [ChatMessage(content=input) if isinstance(input, str) else input] if isinstance(input, str | ChatMessage) else []
-        )
-        shown = self._shown([*talk, *asked], block_kwargs)
-        room = max(1, self.token_limit - self._count(shown))
-        return self._with(self.fitting(talk, self.token_limit - room) if shown else self.fitting(talk), shown)
+        question = [ChatMessage(content=input)] if isinstance(input, str) else []
+        if isinstance(input, ChatMessage):
+            question = [input]
+        contents = self._block_contents([*talk, *question], block_kwargs)
+        room = max(1, self.token_limit - self._count(contents))
+        return self._with(self.fit(talk, self.token_limit - room) if contents else self.fit(talk), contents)
 
     def _oldest(self, talk: list[ChatMessage], tokens: int) -> list[ChatMessage]:
-        """At least so many tokens of whole turns, but not the last turn."""
+        """Whole turns of at least `tokens` tokens, without the last turn."""
         starts = [place for place, message in enumerate(talk) if message.role is MessageRole.USER and place]
         ends = (place for place in starts if self.cost(talk[:place]) >= tokens)
         return talk[: next(ends, starts[-1] if starts else 0)]
 
-    def _shown(self, talk: list[ChatMessage], block_kwargs: dict[str, Any]) -> str:
-        """The contents of the blocks, those of the highest number left out where they do not fit."""
+    def _block_contents(self, talk: list[ChatMessage], block_kwargs: dict[str, Any]) -> str:
+        """The contents of the blocks that fit half the limit, in the order of their priorities."""
         contents: list[tuple[BaseMemoryBlock[Any], Any]] = []
         for block in sorted(self.memory_blocks, key=lambda each: each.priority):
-            content = finished(block.aget(talk, session_id=self.session_id, **block_kwargs))
-            over = sum(self._count(_as_text(said)) for _, said in contents) + self._count(_as_text(content))
+            content = run_coroutine(block.aget(talk, session_id=self.session_id, **block_kwargs))
+            over = sum(self._count(_as_text(other)) for _, other in contents) + self._count(_as_text(content))
             if block.priority and (over := over - self.token_limit // 2) > 0:
-                content = finished(block.atruncate(content, over))
+                content = run_coroutine(block.atruncate(content, over))
             if content:
                 contents.append((block, content))
-        inner = "\n".join(f"<{block.name}>\n{_as_text(said)}\n</{block.name}>" for block, said in contents)
+        inner = "\n".join(f"<{block.name}>\n{_as_text(content)}\n</{block.name}>" for block, content in contents)
         return f"<memory>\n{inner}\n</memory>" if inner else ""
 
-    def _with(self, talk: list[ChatMessage], shown: str) -> list[ChatMessage]:
-        if not shown:
+    def _with(self, talk: list[ChatMessage], contents: str) -> list[ChatMessage]:
+        if not contents:
             return talk
         places = [place for place, message in enumerate(talk) if message.role is MessageRole.USER]
         if self.insert_method is InsertMethod.USER and places:
             last = talk[places[-1]]
-            talk[places[-1]] = replace(last, content=f"{shown}\n\n{last.content}")
+            talk[places[-1]] = replace(last, content=f"{contents}\n\n{last.content}")
             return talk
         if talk and talk[0].role is MessageRole.SYSTEM:
-            return [replace(talk[0], content=f"{talk[0].content}\n\n{shown}"), *talk[1:]]
-        return [ChatMessage(MessageRole.SYSTEM, shown), *talk]
+            return [replace(talk[0], content=f"{talk[0].content}\n\n{contents}"), *talk[1:]]
+        return [ChatMessage(MessageRole.SYSTEM, contents), *talk]
 
 
 def _as_text(content: Any) -> str:
-    """What a block shows, as text."""
+    """A block's content as text."""
     if content is None or isinstance(content, str):
         return content or ""
     if all(isinstance(each, ChatMessage) for each in content):

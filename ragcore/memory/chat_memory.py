@@ -1,6 +1,6 @@
-"""What a conversation remembers: all its messages, of which the newest that fit are sent along with a question.
+"""The memory of a conversation: it stores all messages and sends the newest that fit with each question.
 
-`ChatMemoryBuffer` sends no others; `ChatSummaryMemoryBuffer` puts a summary in the place of the older ones.
+`ChatMemoryBuffer` drops the older messages; `ChatSummaryMemoryBuffer` sends a summary of them.
 """
 
 from __future__ import annotations
@@ -16,24 +16,29 @@ from ragcore.llms.base import LLM
 from ragcore.observe import span
 from ragcore.prompts.prompt import Prompt
 from ragcore.prompts.wording import REMEMBER
-from ragcore.response_synthesizers.history_window import counted, recent
+from ragcore.response_synthesizers.history_window import recent, text_to_count
 from ragcore.response_synthesizers.packer import Packer
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import ChatStore, SimpleChatStore, message_from_dict, message_to_dict
 from ragcore.text.tokens import count_tokens
 
-TOKEN_LIMIT = 3000  # where no model is known
+TOKEN_LIMIT = 3000  # the limit without a model
 SHARE_OF_WINDOW = 0.75
 KEY = "chat_history"
 SUMMARY = "summary"  # marks, in additional_kwargs, a message that stands for older ones
 
-_changing = threading.Lock()  # held while messages are added, or a summary takes their place; not while a model writes it
+_changing = threading.Lock()  # guards adding and replacing messages, but not the model's call that writes a summary
 
 
 class ChatMemoryBuffer:
-    """`token_limit` is in tokens of the messages' contents and tool calls, as `count` counts them. Threads may share one.
+    """`token_limit` limits the tokens of contents and tool calls, counted by `count`. Threads may share a memory.
 
-    The messages are those of `chat_store` under `chat_store_key`; `messages`, where given, take their place.
+    `chat_store` stores the messages under `chat_store_key`; `messages`, unless None, replace them.
+
+    >>> memory = ChatMemoryBuffer.from_defaults(token_limit=1500)
+    >>> memory.put(ChatMessage("user", "Who wrote the notes?"))
+    >>> memory.get()[0].content
+    'Who wrote the notes?'
     """
 
     def __init__(
@@ -64,32 +69,32 @@ class ChatMemoryBuffer:
         chat_store_key: str = KEY,
         tokenizer_fn: Callable[[str], Sized] | None = None,
     ) -> Self:
-        """Where no limit is given: three quarters of the model's window, or 3000 tokens."""
+        """The default limit is three quarters of the model's window; 3000 tokens without a model."""
         limit = limit_for(llm) if token_limit is None else token_limit
         count = count_tokens if tokenizer_fn is None else partial(length_by, tokenizer_fn)
-        return cls(limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key)._summed_up_by(llm)
+        return cls(limit, chat_history, count, chat_store=chat_store, chat_store_key=chat_store_key)._with_llm(llm)
 
-    def _summed_up_by(self, llm: LLM | None) -> Self:
+    def _with_llm(self, llm: LLM | None) -> Self:
         return self
 
     def put(self, *messages: ChatMessage) -> None:
-        """Remember messages; several given at once stay together, whatever other threads remember."""
+        """Add messages to the end. Messages of one call stay together, even if other threads add some."""
         self.chat_store.add_messages(self.chat_store_key, messages)
 
     def get(self, initial_token_count: int = 0) -> list[ChatMessage]:
-        """The newest messages that fit beside `initial_token_count` tokens, by the rules of `recent`.
+        """The newest messages that fit together with `initial_token_count` tokens, by the rules of `recent`.
 
-        ValueError when `initial_token_count` is over the limit by itself.
+        ValueError if `initial_token_count` alone exceeds the limit.
         """
-        return self.fitting(self.get_all(), initial_token_count)
+        return self.fit(self.get_all(), initial_token_count)
 
-    def fitting(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
-        """What `get` would give if these were the messages."""
+    def fit(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
+        """The result of `get` for other `messages` than the stored ones."""
         return recent(messages, self._room(initial_token_count), self._count)
 
     def cost(self, messages: Sequence[ChatMessage]) -> int:
-        """The tokens of the messages, as this memory counts them."""
-        return sum(self._count(counted(message)) for message in messages)
+        """The number of tokens of the messages, by this memory's counter."""
+        return sum(self._count(text_to_count(message)) for message in messages)
 
     def get_all(self) -> list[ChatMessage]:
         return self.chat_store.get_messages(self.chat_store_key)
@@ -101,7 +106,7 @@ class ChatMemoryBuffer:
         self.set(())
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
-        """The same as `put`, of a list."""
+        """As `put`, for a list."""
         self.put(*messages)
 
     aput = awaitable(put)
@@ -113,17 +118,17 @@ class ChatMemoryBuffer:
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name; contexts of workflows keep what has one, as `to_dict` says it."""
+        """The name; contexts of workflows serialize objects with this method by `to_dict`."""
         return cls.__name__
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON can keep them. How tokens are counted is not among them."""
+        """Values that JSON can represent. The token counter is not included."""
         messages = [message_to_dict(message) for message in self.get_all()]
         return {"token_limit": self.token_limit, "chat_store_key": self.chat_store_key, "messages": messages}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], count: Callable[[str], int] = count_tokens, **options: Any) -> Self:
-        """What `to_dict` gave. `options` are those of the constructor that are not plain values, such as `llm`."""
+        """The memory of which `to_dict` returned `data`. `options`, such as `llm`, go to the constructor."""
         messages = [message_from_dict(item) for item in data["messages"]]
         return cls(data["token_limit"], messages, count, chat_store_key=data.get("chat_store_key", KEY), **options)
 
@@ -141,11 +146,19 @@ class ChatMemoryBuffer:
 
 
 class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
-    """Sends the newest whole turns that fit `token_limit` as they are, and before them one message that sums up all older ones.
+    """Sends the newest whole turns that fit `token_limit`, and before them one message with a summary of all older ones.
 
-    When messages no longer fit, one call of the model sums them up together with the summary so far, and the summary takes
-    their place in the conversation. It comes on top of `token_limit`. Without a model, and where its summary is empty, what
-    does not fit is not sent and the conversation stays as it is.
+    When messages no longer fit, one call of the model summarizes them together with the previous summary, and the new summary
+    replaces them in the conversation. The summary does not count towards `token_limit`. Without a model or if the summary is
+    empty, messages that do not fit are not sent and the conversation does not change.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(["The user greeted."])
+    >>> memory = ChatSummaryMemoryBuffer(token_limit=4, count=lambda text: len(text.split()), llm=llm)
+    >>> for word in ("Hello", "Bye"):
+    ...     memory.put(ChatMessage("user", word), ChatMessage("assistant", f"{word} to you"))
+    >>> [message.content for message in memory.get()]
+    ['The user greeted.', 'Bye', 'Bye to you']
     """
 
     def __init__(
@@ -163,7 +176,7 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
         self._prompt = prompt
         super().__init__(token_limit, messages, count, chat_store=chat_store, chat_store_key=chat_store_key)
 
-    def _summed_up_by(self, llm: LLM | None) -> Self:
+    def _with_llm(self, llm: LLM | None) -> Self:
         self._llm = llm
         return self
 
@@ -176,21 +189,21 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
             super().set(messages)
 
     def get(self, initial_token_count: int = 0) -> list[ChatMessage]:
-        """As described above; LLMErrors, which leave the conversation as it was."""
+        """LLMErrors, which do not change the conversation."""
         before = self.get_all()
-        sent, summed_up = self._sent(before, initial_token_count)
-        if summed_up:
+        messages, has_new_summary = self._select(before, initial_token_count)
+        if has_new_summary:
             with _changing:
                 now = self.chat_store.get_messages(self.chat_store_key)
-                if now[: len(before)] == before:  # nobody else changed what was summed up
-                    self.chat_store.set_messages(self.chat_store_key, (*sent, *now[len(before) :]))
-        return sent
+                if now[: len(before)] == before:  # no other thread changed the summarized messages
+                    self.chat_store.set_messages(self.chat_store_key, (*messages, *now[len(before) :]))
+        return messages
 
-    def fitting(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
-        return self._sent(messages, initial_token_count)[0]
+    def fit(self, messages: Sequence[ChatMessage], initial_token_count: int = 0) -> list[ChatMessage]:
+        return self._select(messages, initial_token_count)[0]
 
-    def _sent(self, messages: Sequence[ChatMessage], initial_token_count: int) -> tuple[list[ChatMessage], bool]:
-        """What is sent of the messages, and whether it begins with a new summary."""
+    def _select(self, messages: Sequence[ChatMessage], initial_token_count: int) -> tuple[list[ChatMessage], bool]:
+        """The messages to send, and whether they begin with a new summary."""
         room = self._room(initial_token_count)
         summary = list(messages[:1]) if messages and messages[0].additional_kwargs.get(SUMMARY) else []
         talk = messages[len(summary) :]
@@ -198,7 +211,7 @@ class ChatSummaryMemoryBuffer(ChatMemoryBuffer):
             return list(messages), False
         newest = _whole_turns(talk, room, self._count)
         older = (*summary, *talk[: len(talk) - len(newest)])
-        if self._llm is not None and (text := _summed_up(self._llm, self._prompt, older)):
+        if self._llm is not None and (text := _summarize(self._llm, self._prompt, older)):
             return [ChatMessage(MessageRole.SYSTEM, text, additional_kwargs={SUMMARY: True}), *newest], True
         return [*summary, *recent(talk, room, self._count)], False
 
@@ -212,12 +225,12 @@ def length_by(tokenizer: Callable[[str], Sized], text: str) -> int:
 
 
 def _whole_turns(messages: Sequence[ChatMessage], tokens: int, count: Callable[[str], int]) -> list[ChatMessage]:
-    """As `recent`, but nothing in the place of a last turn that is too long."""
+    """As `recent`, but [] if the last turn alone is too long."""
     newest = recent(messages, tokens, count)
     return newest if newest == list(messages[len(messages) - len(newest) :]) else []
 
 
-def _summed_up(llm: LLM, prompt: Prompt, messages: tuple[ChatMessage, ...]) -> str:
+def _summarize(llm: LLM, prompt: Prompt, messages: tuple[ChatMessage, ...]) -> str:
     with span("remember", messages=len(messages)) as step:
         call = Packer(llm).take(prompt, {"chat_history": messages}, ()).calls[0]
         summary = llm.generate(call).text.strip()

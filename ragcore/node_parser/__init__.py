@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ragcore.node_parser.sentence import SimpleNodeParser as SimpleNodeParser
     from ragcore.node_parser.sentence_window import SentenceWindowNodeParser as SentenceWindowNodeParser
     from ragcore.node_parser.simple_file import SimpleFileNodeParser as SimpleFileNodeParser
+    from ragcore.node_parser.text_splitter import LangchainNodeParser as LangchainNodeParser
     from ragcore.node_parser.token import TokenTextSplitter as TokenTextSplitter
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

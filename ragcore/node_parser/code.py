@@ -26,6 +26,10 @@ class CodeSplitter(NodeParser):
     `language` is the name of a tree-sitter grammar: "python", "javascript", "go". Its package is loaded when a text is split:
     MissingPackageError without tree-sitter, ConfigError without the grammar. Your own `parser` replaces both. Code with syntax
     errors is split too.
+
+    >>> splitter = CodeSplitter("python", chunk_lines=2, chunk_lines_overlap=0)
+    >>> splitter.split_text("def one():\\n    return 1\\n\\ndef two():\\n    return 2")
+    ['def one():\\n    return 1', 'def two():\\n    return 2']
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ragcore.node_parser.base import NodeParser
 from ragcore.node_parser.node_building import Cut, trim_span
 from ragcore.schema import Document, Scalar, TextNode
-from ragcore.text.code_fences import fenced
+from ragcore.text.code_fences import mark_fenced
 
 _LINE = re.compile(r"[^\r\n]+")  # not splitlines, which knows more line ends (CommonMark 0.31, section 2.1)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
@@ -21,8 +21,8 @@ class MarkdownNodeParser(NodeParser):
     >>> node.text, node.metadata["header_path"]
     ('## Fares\\nAdults pay 4.50.', '/Ferries/')
 
-    Its metadata has the headings above its own as `header_path`, and all headings by level as `Header_1`, `Header_2`, ...
-    A # in a fenced block of code (CommonMark 0.31, section 4.5) is not a heading. Underlined headings count as text.
+    Its metadata has the headings above its own as `header_path`. A # in a fenced block of code (CommonMark 0.31,
+    section 4.5) is not a heading. Underlined headings count as text.
     """
 
     def __init__(
@@ -45,16 +45,12 @@ class MarkdownNodeParser(NodeParser):
 
     def _place(self, path: dict[int, str]) -> dict[str, Scalar]:
         separator = self.header_path_separator
-        above = list(path.values())[:-1]
-        return {
-            "header_path": separator + "".join(title + separator for title in above),
-            **{f"Header_{level}": title for level, title in path.items()},
-        }
+        return {"header_path": separator + "".join(title + separator for title in list(path.values())[:-1])}
 
 
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:
     """(start of its line, level 1 to 6, title) of each heading."""
     lines = list(_LINE.finditer(text))
-    for line, in_code in zip(lines, fenced(each[0] for each in lines), strict=True):
+    for line, in_code in zip(lines, mark_fenced(each[0] for each in lines), strict=True):
         if not in_code and (heading := _HEADING.match(line[0])):
             yield line.start(), len(heading[1]), heading[2]

@@ -54,7 +54,7 @@ class NodeTree(Sequence[TextNode]):
         return None if parent_id is None else self._by_id[parent_id]
 
     def children(self, node_id: str) -> list[TextNode]:
-        """In order; [] for a leaf. KeyError if the node is not in this tree."""
+        """The children in order; [] for a leaf. KeyError if the node is not in this tree."""
         return [self._by_id[child_id] for child_id in self._by_id[node_id].child_ids]
 
     @overload

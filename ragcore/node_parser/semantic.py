@@ -14,6 +14,11 @@ class SemanticSplitterNodeParser(NodeParser):
     """Embeds each sentence with `buffer_size` neighbours on both sides, and cuts after a sentence whose cosine distance to
     the next is above the `breakpoint_percentile_threshold` percentile (0 to 100) of all distances in the document.
 
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> splitter = SemanticSplitterNodeParser(buffer_size=0, breakpoint_percentile_threshold=50, embed_model=HashEmbedding())
+    >>> [node.text for node in splitter([Document("The boat is red. A red boat is fast. Gulls eat fish.")])]
+    ['The boat is red. A red boat is fast.', 'Gulls eat fish.']
+
     One embedding per sentence, by the default embedder if `embed_model` is None. A passage has no maximum size.
     After Kamradt, 5 Levels of Text Splitting (2024), level 4.
     """

@@ -22,8 +22,8 @@ Span: TypeAlias = tuple[int, int]
 Cutter: TypeAlias = Callable[[str], Iterator[int]]
 """From a text to the ascending positions at which it may be cut."""
 
-FEW = 8  # tokens that a span may have more without the white space around it
-FAR = 8  # characters per token; a text of longer tokens is counted to its end
+EDGE_TOKENS = 8  # tokens that a span may have more without the white space around it
+CHARS_PER_TOKEN = 8  # characters per token; a text of longer tokens is counted to its end
 
 
 def at_sentences(text: str) -> Iterator[int]:
@@ -121,14 +121,14 @@ class _Ruler:
         self.size = size
         self.count = tokenizer.count
         self.starts = tokenizer.starts
-        self._far = size * FAR
+        self._far = size * CHARS_PER_TOKEN
 
     def tokens(self, start: int, end: int) -> int | None:
         """The tokens of a piece, with the white space at its ends. None if the piece alone does not fit in a chunk."""
-        if end - start > self._far and self.count(self.text[start : start + self._far]) > self.size + FEW:
+        if end - start > self._far and self.count(self.text[start : start + self._far]) > self.size + EDGE_TOKENS:
             return None
         tokens = self.count(self.text[start:end])
-        return tokens if tokens * 2 + FEW <= self.size or self.fits(start, end) else None
+        return tokens if tokens * 2 + EDGE_TOKENS <= self.size or self.fits(start, end) else None
 
     def fits(self, start: int, end: int) -> bool:
         return self.count(self.text[start:end].strip()) <= self.size

@@ -1,9 +1,10 @@
-"""What splitters by token count share: sizes, the room that metadata takes, and where each chunk begins and ends."""
+"""The base class of splitters by token count: sizes, room for metadata, and the spans of chunks."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence, Sized
+from typing import Any
 
 from ragcore.node_parser.base import NodeParser
 from ragcore.node_parser.node_building import Cut, IdFunction
@@ -13,7 +14,7 @@ from ragcore.text.tokens import Tokenizer, as_tokenizer, default_tokenizer
 
 logger = logging.getLogger(__name__)
 
-FEW = 50  # tokens: chunks with less room than this are mostly metadata
+MIN_ROOM = 50  # tokens: chunks with less room than this are mostly metadata
 
 
 class TokenSplitter(NodeParser):
@@ -87,12 +88,12 @@ class TokenSplitter(NodeParser):
         if self.include_metadata and source.metadata:
             heads = [metadata_text(source, mode) for mode in (MetadataMode.EMBED, MetadataMode.LLM)]
             room = self._room_beside(heads, f"The metadata of document {source.id_!r}")
-        if room < min(FEW, self.chunk_size):
+        if room < min(MIN_ROOM, self.chunk_size):
             logger.warning("metadata leaves %d tokens of %d for the text of each chunk", room, self.chunk_size)
         return [Cut(start, end) for start, end in self.split_spans(source.text, chunk_size=room)]
 
     def _room_beside(self, heads: Sequence[str], what: str) -> int:
-        """How many tokens the longest of `heads` leaves for text. ValueError, about `what`, if it leaves none."""
+        """The number of tokens that the longest of `heads` leaves for text. ValueError, about `what`, if it leaves none."""
         longest = max(self.tokenizer.count(f"{head}\n\n") if head else 0 for head in heads)
         if longest >= self.chunk_size:
             raise ValueError(
@@ -111,6 +112,17 @@ _split_text = TokenSplitter.split_text
 def truncate_text(text: str, text_splitter: TokenSplitter) -> str:
     """The first chunk of the text."""
     return text_splitter.split_text(text)[0]
+
+
+class LangchainNodeParser(NodeParser):
+    """A splitter of LangChain, or any object with `split_text(text)`. ValueError if it gives what is not in the text."""
+
+    def __init__(self, lc_splitter: Any, *, include_metadata: bool = True, include_prev_next_rel: bool = True) -> None:
+        super().__init__(include_metadata=include_metadata, include_prev_next_rel=include_prev_next_rel)
+        self._splitter = lc_splitter
+
+    def cuts(self, source: Document | TextNode) -> list[Cut]:
+        return _places(source.text, self._splitter.split_text(source.text))
 
 
 def _places(text: str, pieces: Sequence[str]) -> list[Cut]:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ragcore.postprocessor.keyword import KeywordNodePostprocessor as KeywordNodePostprocessor
     from ragcore.postprocessor.llm_rerank import LLMRerank as LLMRerank
     from ragcore.postprocessor.llm_rerank import RankGPTRerank as RankGPTRerank
+    from ragcore.postprocessor.llm_rerank import StructuredLLMRerank as StructuredLLMRerank
     from ragcore.postprocessor.metadata_replacement import MetadataReplacementPostProcessor as MetadataReplacementPostProcessor
     from ragcore.postprocessor.optimizer import SentenceEmbeddingOptimizer as SentenceEmbeddingOptimizer
     from ragcore.postprocessor.pii import PIINodePostprocessor as PIINodePostprocessor

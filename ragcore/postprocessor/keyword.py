@@ -17,6 +17,11 @@ class KeywordNodePostprocessor(BaseNodePostprocessor):
 
     A keyword is one word or several in a row, in any language and in any case. It must be whole words, except in scripts
     without spaces. ValueError for a text instead of a list of keywords.
+
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("A red boat.")), NodeWithScore(TextNode("A green tree."))]
+    >>> [hit.text for hit in KeywordNodePostprocessor(required_keywords=["boat"]).postprocess_nodes(hits)]
+    ['A red boat.']
     """
 
     def __init__(self, required_keywords: Sequence[str] = (), exclude_keywords: Sequence[str] = ()) -> None:
@@ -24,7 +29,7 @@ class KeywordNodePostprocessor(BaseNodePostprocessor):
         self._excluded = _any_of(exclude_keywords)
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        texts = [_folded(hit.text) for hit in nodes]
+        texts = [_fold(hit.text) for hit in nodes]
         return [
             hit
             for hit, text in zip(nodes, texts, strict=True)
@@ -36,11 +41,11 @@ class KeywordNodePostprocessor(BaseNodePostprocessor):
 def _any_of(keywords: Sequence[str]) -> re.Pattern[str] | None:
     if isinstance(keywords, str):
         raise ValueError(f"a list of keywords is needed, not the text {keywords!r}")
-    folded = [_folded(keyword).strip() for keyword in keywords]
-    return re.compile("|".join(_bounded(keyword) for keyword in folded if keyword)) if any(folded) else None
+    folded = [_fold(keyword).strip() for keyword in keywords]
+    return re.compile("|".join(_pattern(keyword) for keyword in folded if keyword)) if any(folded) else None
 
 
-def _bounded(keyword: str) -> str:
+def _pattern(keyword: str) -> str:
     before = r"(?<!\w)" if _is_spaced(keyword[0]) else ""
     after = r"(?!\w)" if _is_spaced(keyword[-1]) else ""
     return before + r"\s+".join(re.escape(word) for word in keyword.split()) + after
@@ -51,5 +56,5 @@ def _is_spaced(sign: str) -> bool:
     return sign.isalnum() and not unicodedata.name(sign, "").startswith(_WITHOUT_SPACES)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()

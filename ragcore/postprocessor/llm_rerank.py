@@ -15,16 +15,24 @@ from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import CHOICE_SELECT
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
-from ragcore.text.rank_replies import named_in, ranked_in
+from ragcore.text.rank_replies import parse_ranking, parse_scores
 
 _ORDER = re.compile(r"\[\d+\](?:\s*>\s*\[\d+\])+")  # [2] > [1]
 
 
 class LLMRerank(BaseNodePostprocessor):
-    """The `top_n` most helpful passages, with the model's 0 to 10 as score. One call per batch; what it does not name goes.
+    """The `top_n` most helpful passages; the score is the model's rating, 0 to 10. One call per batch. Passages that the model
+    does not name are dropped.
 
-    Passages that are too long for a call lose their ends in it, which the span "choose" notes. When no reply can be read, the
-    first `top_n` passages stay as they were, and the span "rerank" notes that.
+    Passages that are too long for a call are cut in it, which the span "choose" notes. If no reply is readable, the result is
+    the first `top_n` passages unchanged, which the span "rerank" notes.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("A red boat.")), NodeWithScore(TextNode("A green tree."))]
+    >>> rerank = LLMRerank(llm=ScriptedLLM(["Doc: 2, Relevance: 9"]))
+    >>> [hit.text for hit in rerank.postprocess_nodes(hits, query_str="Which tree?")]
+    ['A green tree.']
     """
 
     prompt_attributes: ClassVar = {"choice_select_prompt": "_prompt"}
@@ -51,7 +59,7 @@ class LLMRerank(BaseNodePostprocessor):
             batches = [nodes[start : start + self._batch] for start in range(0, len(nodes), self._batch)]
             for batch in batches:
                 reply = _opinion(self._llm, self._prompt, batch, question)
-                scores = dict(ranked_in(reply, len(batch)))
+                scores = dict(parse_ranking(reply, len(batch)))
                 unreadable += bool(reply.strip()) and not scores
                 ranked += [NodeWithScore(batch[place].node, score) for place, score in scores.items()]
             step.note(unreadable=unreadable)
@@ -60,12 +68,22 @@ class LLMRerank(BaseNodePostprocessor):
         return sorted(ranked, key=lambda hit: -hit.get_score())[: max(self._top_n, 0)]
 
 
+StructuredLLMRerank = LLMRerank
+
+
 class RankGPTRerank(BaseNodePostprocessor):
     """The first `top_n` in the order of a model (Sun et al. 2023, "Is ChatGPT Good at Search?", https://arxiv.org/abs/2304.09542).
 
     The model orders a window of `window_size` passages at a time, from the back to the front; those that it does not name
     stay behind the others. Windows overlap by all but `step`, so that the best rise to the front. One call per window. Every
     passage keeps its score. Passages that are too long for a call lose their ends in it, which the span "choose" notes.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("A red boat.")), NodeWithScore(TextNode("A green tree."))]
+    >>> rerank = RankGPTRerank(llm=ScriptedLLM(["[2] > [1]"]))
+    >>> [hit.text for hit in rerank.postprocess_nodes(hits, query_str="Which tree?")]
+    ['A green tree.', 'A red boat.']
     """
 
     prompt_attributes: ClassVar = {"rankgpt_rerank_prompt": "_prompt"}
@@ -104,7 +122,7 @@ class RankGPTRerank(BaseNodePostprocessor):
         if order := _ORDER.search(reply):
             places = dict.fromkeys(int(number) - 1 for number in re.findall(r"\d+", order.group()))
             return [place for place in places if 0 <= place < count]
-        return [place for place, _ in sorted(named_in(reply, count), key=lambda pair: -pair[1])]
+        return [place for place, _ in sorted(parse_scores(reply, count), key=lambda pair: -pair[1])]
 
 
 def _opinion(llm: LLM, prompt: Prompt, nodes: Sequence[NodeWithScore], question: str) -> str:

@@ -19,6 +19,13 @@ class SentenceEmbeddingOptimizer(BaseNodePostprocessor):
 
     `percentile_cutoff`, 0 to 1, is the share of a passage's sentences that stays, at least one. `threshold_cutoff` is the
     least cosine of a sentence; a passage without such a sentence is dropped. All sentences are embedded in one call.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.schema import TextNode
+    >>> hit = NodeWithScore(TextNode("The boat is red. The tree is green."))
+    >>> optimizer = SentenceEmbeddingOptimizer(HashEmbedding(), percentile_cutoff=0.5)
+    >>> optimizer.postprocess_nodes([hit], query_str="a green tree")[0].text
+    'The tree is green.'
     """
 
     def __init__(

@@ -18,13 +18,18 @@ class PIINodePostprocessor(BaseNodePostprocessor):
 
     A number of 13 to 19 digits with a correct check digit (Luhn) is a card; one of 7 to 15 that begins with + or 0, or has the
     groups of a telephone number, a telephone.
+
+    >>> from ragcore.schema import TextNode
+    >>> hit = NodeWithScore(TextNode("Write to ada@example.org or call +44 20 7946 0000."))
+    >>> PIINodePostprocessor().postprocess_nodes([hit])[0].text
+    'Write to [EMAIL] or call [PHONE].'
     """
 
     def _postprocess_nodes(self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None) -> list[NodeWithScore]:
-        return [replace(hit, node=replace(hit.node, text=_masked(hit.text))) for hit in nodes]
+        return [replace(hit, node=replace(hit.node, text=_mask(hit.text))) for hit in nodes]
 
 
-def _masked(text: str) -> str:
+def _mask(text: str) -> str:
     return _NUMBER.sub(lambda match: _number(match.group()), _MAIL.sub("[EMAIL]", text))
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import ClassVar, Literal, TypeAlias
 
 from ragcore.llms.base import LLM, LLMCall
-from ragcore.llms.context_window import shortened
+from ragcore.llms.context_window import shorten_texts
 from ragcore.observe import span
 from ragcore.postprocessor.base import BaseNodePostprocessor, question_of
 from ragcore.prompts.prompt import Passage, Variables
@@ -27,6 +27,14 @@ class PrevNextNodePostprocessor(BaseNodePostprocessor):
     """Adds up to `num_nodes` passages before, after, or on both sides of each; every passage comes once, in reading order.
 
     `docstore` is what the passages are read from: a document store or a vector store. An added passage has no score.
+
+    >>> from ragcore.schema import TextNode
+    >>> from ragcore.storage import SimpleDocumentStore
+    >>> nodes = [TextNode("First.", "n1", next_id="n2"), TextNode("Second.", "n2", prev_id="n1")]
+    >>> docstore = SimpleDocumentStore()
+    >>> docstore.add_documents(nodes)
+    >>> [hit.text for hit in PrevNextNodePostprocessor(docstore).postprocess_nodes([NodeWithScore(nodes[0])])]
+    ['First.', 'Second.']
     """
 
     def __init__(
@@ -64,7 +72,7 @@ class AutoPrevNextNodePostprocessor(BaseNodePostprocessor):
 
     def _side(self, hit: NodeWithScore, question: str) -> Direction:
         with span("choose", texts=1) as step:
-            (text,) = shortened(self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step)
+            (text,) = shorten_texts(self._llm, self._prompt, {"context_str": (), "query_str": question}, [hit.text], step)
             variables: Variables = {"context_str": (Passage(text),), "query_str": question}
             reply = self._llm.generate(LLMCall(self._prompt, variables)).text
         named = re.search(r"\b(previous|next|none)\b", reply.lower())

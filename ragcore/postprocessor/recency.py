@@ -19,7 +19,13 @@ from ragcore.settings import embedder
 
 
 class FixedRecencyPostprocessor(BaseNodePostprocessor):
-    """The `top_k` newest, by the date in the metadata under `date_key`, as `written_at` reads it."""
+    """The `top_k` newest, by the date in the metadata under `date_key`, as `written_at` reads it.
+
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode(day, metadata={"date": day})) for day in ("2024-05-01", "2025-05-01")]
+    >>> [hit.text for hit in FixedRecencyPostprocessor().postprocess_nodes(hits, query_str="What is new?")]
+    ['2025-05-01']
+    """
 
     def __init__(self, top_k: int = 1, date_key: str = "date") -> None:
         self._top_k = top_k
@@ -30,7 +36,15 @@ class FixedRecencyPostprocessor(BaseNodePostprocessor):
 
 
 class EmbeddingRecencyPostprocessor(BaseNodePostprocessor):
-    """The newest first, without those that nearly repeat a newer one that stays: cosine above `similarity_cutoff`."""
+    """The newest first, without those that nearly repeat a newer one that stays: cosine above `similarity_cutoff`.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("A boat", metadata={"date": day})) for day in ("2024-05-01", "2025-05-01")]
+    >>> newest = EmbeddingRecencyPostprocessor(HashEmbedding()).postprocess_nodes(hits, query_str="What is new?")
+    >>> [hit.metadata["date"] for hit in newest]
+    ['2025-05-01']
+    """
 
     def __init__(self, embed_model: Embedder | None = None, date_key: str = "date", similarity_cutoff: float = 0.7) -> None:
         self._embedder = embedder(embed_model)
@@ -55,6 +69,12 @@ class TimeWeightedPostprocessor(BaseNodePostprocessor):
 
     `last_accessed` has that time (seconds since the epoch) by passage id. For a new passage it is in the metadata, under
     `last_accessed_key`, or it is now. Without `time_access_refresh` it does not change. Threads may share the object.
+
+    >>> from ragcore.schema import TextNode
+    >>> old, new = TextNode("Old.", metadata={"__last_accessed__": 0}), TextNode("New.", metadata={"__last_accessed__": 86400})
+    >>> hits = [NodeWithScore(old, 0.5), NodeWithScore(new, 0.4)]
+    >>> TimeWeightedPostprocessor(time_decay=0.9, clock=lambda: 86400).postprocess_nodes(hits)[0].text
+    'New.'
     """
 
     def __init__(

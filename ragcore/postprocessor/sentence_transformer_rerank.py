@@ -51,7 +51,7 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
             return []
         with self._lock:  # a model is not for several threads
             pairs = [(question, hit.get_content(MetadataMode.EMBED)) for hit in nodes]
-            scores = self._placed.run(lambda model: model.predict(pairs))
+            scores = self._model.run(lambda model: model.predict(pairs))
         if self._keep_retrieval_score:
             nodes = [
                 replace(hit, node=replace(hit.node, metadata={**hit.metadata, "retrieval_score": hit.score})) for hit in nodes
@@ -60,7 +60,7 @@ class SentenceTransformerRerank(BaseNodePostprocessor):
         return sorted(ranked, key=lambda hit: -hit.get_score())[: max(self._top_n, 0)]
 
     @cached_property
-    def _placed(self) -> Placed[CrossEncoder]:
+    def _model(self) -> Placed[CrossEncoder]:
         from ragcore.embeddings.torch_device import Placed
 
         return Placed(self._load, self._device)

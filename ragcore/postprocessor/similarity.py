@@ -9,7 +9,13 @@ from ragcore.schema import NodeWithScore, QueryBundle
 
 
 class SimilarityPostprocessor(BaseNodePostprocessor):
-    """Only passages with a score of `similarity_cutoff` or more; all of them for None."""
+    """Only passages with a score of `similarity_cutoff` or more; all of them for None.
+
+    >>> from ragcore.schema import TextNode
+    >>> hits = [NodeWithScore(TextNode("near"), 0.9), NodeWithScore(TextNode("far"), 0.1)]
+    >>> [hit.text for hit in SimilarityPostprocessor(similarity_cutoff=0.7).postprocess_nodes(hits)]
+    ['near']
+    """
 
     def __init__(self, similarity_cutoff: float | None = 0.0) -> None:
         self.similarity_cutoff = similarity_cutoff

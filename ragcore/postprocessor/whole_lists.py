@@ -38,7 +38,7 @@ class WholeLists(BaseNodePostprocessor):
             return node
         try:
             text = self._store.document(str(node.ref_doc_id)).text
-        except UnknownDocumentError:  # deleted since it was found: the passage itself can still be read
+        except UnknownDocumentError:  # deleted after the retrieval; the passage itself can still be read
             return node
         if text[start:end] != node.text:
             return node

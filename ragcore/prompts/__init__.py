@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ragcore.display import display_prompt_dict as display_prompt_dict
     from ragcore.prompts.mixin import PromptMixin as PromptMixin
     from ragcore.prompts.output_parsers import BaseOutputParser as BaseOutputParser
+    from ragcore.prompts.output_parsers import LangchainOutputParser as LangchainOutputParser
     from ragcore.prompts.output_parsers import PydanticOutputParser as PydanticOutputParser
     from ragcore.prompts.prompt import Prompt as Prompt
     from ragcore.prompts.prompt import Task as Task

@@ -41,8 +41,8 @@ def defuse(text: str, *, numbered: bool = True) -> str:
     >>> defuse("Answer: yes").encode("unicode_escape")
     b'A\\\\u2060nswer: yes'
     """
-    text = _MARKS.sub(_broken, text.replace(JOINER, JOINER * 2))
-    return _HEAD.sub(_broken, text) if numbered else text
+    text = _MARKS.sub(_defuse_mark, text.replace(JOINER, JOINER * 2))
+    return _HEAD.sub(_defuse_mark, text) if numbered else text
 
 
 def restore(text: str) -> str:
@@ -50,7 +50,7 @@ def restore(text: str) -> str:
     return re.sub(f"{JOINER}({JOINER}?)", r"\1", text)
 
 
-def _broken(mark: re.Match[str]) -> str:
+def _defuse_mark(mark: re.Match[str]) -> str:
     first = _LETTER.search(mark.group())
     place = first.end() if first else len(mark.group())
     return mark.group()[:place] + JOINER + mark.group()[place:]

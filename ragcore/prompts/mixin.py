@@ -1,4 +1,4 @@
-"""Reading and changing the prompts of a part, such as a query engine, and of the parts that it is made of."""
+"""Reads and changes the prompts of an object, such as a query engine, and of its parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PromptMixinType: TypeAlias = dict[str, "PromptMixin"]
 
 
 class PromptMixin:
-    """`get_prompts` gives the prompts by name, those of a part as "part:name"; `update_prompts` replaces some of them.
+    """`get_prompts` returns the prompts by name, those of a part as "part:name"; `update_prompts` replaces some of them.
 
     A subclass of ragcore names the attributes that have its prompts and its parts. A subclass of a script may instead have
     methods `_get_prompts`, `_get_prompt_modules` and `_update_prompts`.
@@ -30,7 +30,7 @@ class PromptMixin:
     prompt_parts: ClassVar[Mapping[str, str]] = {}  # attributes of this object by the names of its parts
 
     def get_prompts(self) -> PromptDictType:
-        """The present prompts. ValueError where the name of a prompt or a part contains a colon."""
+        """The current prompts. ValueError if the name of a prompt or a part contains a colon."""
         own, parts = self._get_prompts(), self._get_prompt_modules()
         if wrong := [name for name in (*own, *parts) if ":" in name]:
             raise ValueError(f"the name {wrong[0]!r} of a prompt contains a colon, which separates a part from its prompt")

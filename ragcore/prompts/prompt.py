@@ -18,13 +18,13 @@ from ragcore.schema import ChatMessage, MessageRole
 
 
 class Task(Enum):
-    """What a call asks for; a reader that ignores the wording answers by this."""
+    """The task of a call. The extractive model ignores the wording and answers by the task."""
 
     ANSWER = "answer"  # query_str from context_str
     REFINE = "refine"  # improve existing_answer with more context_str
     SUMMARIZE = "summarize"  # query_str over context_str, which may be summaries already
     CONDENSE = "condense"  # chat_history and question into one question that stands alone
-    CHAT = "chat"  # the next message of a conversation, with context_str where the prompt has it
+    CHAT = "chat"  # the next message of a conversation, with context_str if the prompt has it
     GENERATE = "generate"  # query_str alone, no documents
     SELECT = "select"  # which of `choices` serve query_str, at most max_outputs: JSON, [{"choice": 1, "reason": "..."}]
     RANK = "rank"  # which of context_str's numbered passages help with query_str: lines "Doc: 2, Relevance: 7" (0 to 10)
@@ -34,7 +34,7 @@ class Task(Enum):
     REPHRASE = "rephrase"  # num_queries ways to ask query_str, one a line
     IMAGINE = "imagine"  # a passage as it might answer query_str
     DIVIDE = "divide"  # query_str into questions for `choices`: JSON, [{"sub_question": "...", "tool_name": "..."}]
-    ACT = "act"  # query_str by calling tools, given what they said in `observations`
+    ACT = "act"  # query_str by calling tools; `observations` are the results so far
     JUDGE = "judge"  # of `response` to query_str, by context_str, reference or guidelines; the prompt's name says what
     REMEMBER = "remember"  # chat_history in a few sentences
     DIRECTION = "direction"  # whether to read on before or after context_str for query_str: "previous", "next" or "none"
@@ -43,7 +43,7 @@ class Task(Enum):
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A stretch of a document, which a prompt shows defused (`document_text`). With a `number`, an answer can cite it as
-    [number]. `relevance`, 0 to 1, is the share that its retrieval score has of the best passage's; no model is shown it."""
+    [number]. `relevance`, 0 to 1, is its retrieval score divided by the best passage's; prompts do not contain it."""
 
     text: str
     number: int | None = None
@@ -59,7 +59,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several things to choose from, by its number (from 1). `name` is that of a tool, where it is one."""
+    """One of several choices, by its number (from 1). `name` is the name of a tool, if the choice is one."""
 
     number: int
     text: str
@@ -86,7 +86,7 @@ Variables: TypeAlias = Mapping[str, Variable]
 
 
 class Origin(str, Enum):
-    """Where a stretch of a rendered message came from."""
+    """The origin of a stretch of a rendered message."""
 
     INSTRUCTIONS = "instructions"
     DOCUMENTS = "documents"
@@ -135,7 +135,7 @@ class Prompt:
     name: str
     task: Task
     messages: tuple[ChatMessage, ...]
-    stop: tuple[str, ...] = ()  # where a reply ends, in addition to the prompt's own labels
+    stop: tuple[str, ...] = ()  # texts that end a reply, in addition to the prompt's own labels
 
     @property
     def stop_sequences(self) -> tuple[str, ...]:
@@ -158,15 +158,15 @@ class Prompt:
 
     @property
     def template(self) -> str:
-        """As `get_template` says it."""
+        """Same as `get_template()`."""
         return self.get_template()
 
     def get_template(self, llm: Any = None) -> str:
         """The text as it was written, its messages below each other."""
         return "\n".join(message.content for message in self.messages)
 
-    def checked(self, variables: Variables) -> Variables:
-        """`variables` as they are. ValueError where they are not exactly those that the templates name."""
+    def check_variables(self, variables: Variables) -> Variables:
+        """Returns `variables`. ValueError unless they are exactly the variables of the templates."""
         if wrong := self.variables ^ variables.keys():
             raise ValueError(
                 f"prompt {self.name!r} has the variables {sorted(self.variables)}; wrong or missing: {sorted(wrong)}"
@@ -180,9 +180,9 @@ class Prompt:
 
 
 def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]) -> list[RenderedMessage]:
-    """The history before the last of the rendered messages, or behind a last one of the system's.
+    """Inserts the history before the last message, or after it if that is a system message.
 
-    What stays the same in a conversation so stands before what changes, and a server need not read it again.
+    So the constant part of a conversation comes first, and a server can reuse its cache.
     """
     rendered = _documents_to_the_user(rendered)
     past = [
@@ -196,7 +196,7 @@ def with_history(rendered: list[RenderedMessage], history: Sequence[ChatMessage]
 
 
 def _documents_to_the_user(rendered: list[RenderedMessage]) -> list[RenderedMessage]:
-    """Text from documents that a wording has in the system's message goes before the last of the user's."""
+    """Moves text from documents out of the system message to the beginning of the last user message."""
     moved: list[Part] = []
     messages: list[RenderedMessage] = []
     for message in rendered:
@@ -227,7 +227,7 @@ def _parts(template: str, variables: Variables) -> Iterable[Part]:
         if match.start() > end:
             yield Part(Origin.INSTRUCTIONS, template[end : match.start()])
         name = match.group(1)
-        text = shown(name, variables[name], as_text(variables[name]))
+        text = delimit(name, variables[name], as_text(variables[name]))
         if text:
             yield Part(ORIGINS.get(name, Origin.INSTRUCTIONS), text)
         end = match.end()
@@ -235,8 +235,8 @@ def _parts(template: str, variables: Variables) -> Iterable[Part]:
         yield Part(Origin.INSTRUCTIONS, template[end:])
 
 
-def shown(name: str, value: Variable, text: str) -> str:
-    """The text of a variable as it stands in a message: between delimiters, where the value is passages, even none."""
+def delimit(name: str, value: Variable, text: str) -> str:
+    """The text of a variable in a message. Passages, even none, are enclosed in delimiters."""
     delimited = isinstance(value, tuple) and ORIGINS.get(name) is Origin.DOCUMENTS
     return f"{OPENING}\n{text}\n{CLOSING}" if delimited else text
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
 _CHAT = re.compile(r"\{%-?\s*chat\s+role\s*=\s*[\"'](\w+)[\"']\s*-?%\}(.*?)\{%-?\s*endchat\s*-?%\}", re.DOTALL)
-_IMAGE = re.compile("\x02(.*?)\x03", re.DOTALL)  # where a rendered text has an image; no text contains these characters
+_IMAGE = re.compile("\x02(.*?)\x03", re.DOTALL)  # an image in a rendered text; no text contains these characters
 
 
 @dataclass(frozen=True, init=False)
@@ -68,12 +68,12 @@ class RichPromptTemplate(PromptTemplate):
 def _environment() -> SandboxedEnvironment:
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(autoescape=False, finalize=_shown)
+    environment = SandboxedEnvironment(autoescape=False, finalize=_finalize)
     environment.filters["image"] = lambda place: f"\x02{place}\x03"
     return environment
 
 
-def _shown(value: Any) -> Any:
+def _finalize(value: Any) -> Any:
     return as_text(value) if isinstance(value, tuple) else value
 
 

@@ -1,4 +1,4 @@
-"""A reply as a pydantic model of the caller's."""
+"""Parses a reply as a pydantic model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def list_schema(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
 RANKING = list_schema("passages", {"doc": {"type": "integer"}, "relevance": {"type": "integer"}})
 
 
-def parsed(reply: str, model: type[Form]) -> Form:
+def parse_form(reply: str, model: type[Form]) -> Form:
     """The only object of the model's form in the reply. If the form is a list under one name, the reply may also be the list or
     its items. LLMProtocolError for no such object, or several different ones."""
     from pydantic import ValidationError
@@ -36,18 +36,18 @@ def parsed(reply: str, model: type[Form]) -> Form:
     if not values:
         raise _not_of_the_form(model, "it is no JSON")
     problem: ValidationError | None = None
-    found: list[Form] = []
+    forms: list[Form] = []
     for value in [*values, *_as_list(values, model)]:
         try:
             form = model.model_validate(value)
         except ValidationError as error:
             problem = problem or error
         else:
-            found += [form] if form not in found else []
-    if len(found) > 1:
-        raise _not_of_the_form(model, f"there are {len(found)} different ones")
-    if found:
-        return found[0]
+            forms += [form] if form not in forms else []
+    if len(forms) > 1:
+        raise _not_of_the_form(model, f"there are {len(forms)} different ones")
+    if forms:
+        return forms[0]
     assert problem is not None  # a value is of the form, or has a problem
     first = problem.errors()[0]
     wrong = f"{'.'.join(map(str, first['loc'])) or model.__name__}: {first['msg']}"

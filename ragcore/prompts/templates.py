@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ragcore.prompts.prompt import ORIGINS, Origin, Part, Prompt, RenderedMessage, Task, Variables, as_text, shown, with_history
+from ragcore.prompts.prompt import (
+    ORIGINS,
+    Origin,
+    Part,
+    Prompt,
+    RenderedMessage,
+    Task,
+    Variables,
+    as_text,
+    delimit,
+    with_history,
+)
 from ragcore.schema import ChatMessage, MessageRole
 
 _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
@@ -50,6 +61,10 @@ class PromptTemplate(Prompt):
     `template_var_mappings`: {"query_str": "my_question"} if {my_question} in the template is query_str. `function_mappings`: a
     function of all values, by name, returns the text of a variable. `output_parser`: its `format` is added to the message, or
     to a first message of the system; it does not parse the answer.
+
+    >>> template = PromptTemplate("Who wrote {book} in {year}?")
+    >>> template.partial_format(year="1843").format(book="the notes")
+    'Who wrote the notes in 1843?'
     """
 
     template_var_mappings: Mapping[str, str] = field(default_factory=dict)
@@ -85,10 +100,10 @@ class PromptTemplate(Prompt):
         """The names of the missing values."""
         return frozenset(map(self._variable_of, self.template_vars)) - self.fixed.keys()
 
-    def checked(self, variables: Variables) -> Variables:
+    def check_variables(self, variables: Variables) -> Variables:
         """As of any prompt; a value with a function may be missing."""
         missing = self.variables & self.function_mappings.keys() - variables.keys()
-        Prompt.checked(self, {**variables, **dict.fromkeys(missing, "")})
+        Prompt.check_variables(self, {**variables, **dict.fromkeys(missing, "")})
         return variables
 
     @property
@@ -117,11 +132,11 @@ class PromptTemplate(Prompt):
         values = {**self.fixed, **variables}
         bare = {name: as_text(value) for name, value in values.items()}
         computed = {name: function(**bare) for name, function in self.function_mappings.items()}
-        texts = {name: shown(name, values.get(name, ""), text) for name, text in {**bare, **computed}.items()}
+        texts = {name: delimit(name, values.get(name, ""), text) for name, text in {**bare, **computed}.items()}
         rendered = [RenderedMessage(message.role, tuple(self._parts(message.content, texts))) for message in self.messages]
         if self.output_parser is not None and rendered:
             place = 0 if rendered[0].role is MessageRole.SYSTEM else -1
-            rendered[place] = _formatted(rendered[place], self.output_parser)
+            rendered[place] = _add_format(rendered[place], self.output_parser)
         return with_history(rendered, history)
 
     def _parts(self, template: str, texts: Mapping[str, str]) -> Iterator[Part]:
@@ -144,7 +159,12 @@ class PromptTemplate(Prompt):
 
 @dataclass(frozen=True, init=False)
 class ChatPromptTemplate(PromptTemplate):
-    """Several messages, each with its role."""
+    """Several messages, each with its role.
+
+    >>> template = ChatPromptTemplate([ChatMessage("system", "You write {style}."), ChatMessage("user", "{topic}")])
+    >>> [str(message) for message in template.format_messages(style="verse", topic="rain")]
+    ['system: You write verse.', 'user: rain']
+    """
 
     def __init__(
         self,
@@ -192,7 +212,16 @@ class ChatPromptTemplate(PromptTemplate):
 
 @dataclass(frozen=True, slots=True)
 class SelectorPromptTemplate:
-    """The first template whose condition the model meets, else the default."""
+    """The first template whose condition the model meets, else the default.
+
+    >>> from ragcore.llms import MockLLM
+    >>> chat = ChatPromptTemplate([ChatMessage("user", "Chat about {topic}.")])
+    >>> template = SelectorPromptTemplate(PromptTemplate("Write about {topic}."), [(is_chat_model, chat)])
+    >>> template.format(topic="rain")
+    'Write about rain.'
+    >>> template.format_messages(MockLLM(), topic="rain")[0].content
+    'Chat about rain.'
+    """
 
     default_template: Prompt
     conditionals: Sequence[tuple[Callable[[Model], bool], Prompt]] = ()
@@ -214,7 +243,7 @@ class SelectorPromptTemplate:
         return _template(self.select(llm)).format_messages(llm, **values)
 
 
-def _formatted(message: RenderedMessage, parser: BaseOutputParser) -> RenderedMessage:
+def _add_format(message: RenderedMessage, parser: BaseOutputParser) -> RenderedMessage:
     """The text that the parser adds is an instruction, or the whole text if the parser changes it."""
     new, old = parser.format(message.content), message.content
     if (place := new.find(old)) < 0:

@@ -212,12 +212,12 @@ Answer: the answer, in the language of the question"""
 
 
 def observation(result: str) -> str:
-    """How the result of a tool is shown to a model that follows REACT."""
+    """The message with a tool's result for a model that follows REACT."""
     return f"Observation: {defuse(result, numbered=False)}"
 
 
 def unreadable(problem: str) -> str:
-    """What a model that should follow REACT is told when it does not."""
+    """The message for a model whose reply does not follow REACT."""
     return (
         f"{problem}. To use a tool, reply with the lines Thought:, Action: and Action Input:, the last with a JSON "
         "object behind it. To answer, reply with the lines Thought: and Answer:."
@@ -238,21 +238,21 @@ _AS_JSON = (
 STRUCTURED = "structured_"  # begins the names of prompts whose reply is JSON with "answer" and "query_satisfied"
 
 
-def structured(prompt: Prompt) -> Prompt:
-    """The same prompt, answered with JSON that also says whether the passages held the answer."""
+def ask_for_verdict(prompt: Prompt) -> Prompt:
+    """The same prompt with a request for JSON that also states whether the passages contain the answer."""
     *others, last = prompt.messages
     asking = replace(last, content=last.content + _AS_JSON)
     return replace(prompt, name=f"{STRUCTURED}{prompt.name}", messages=(*others, asking))
 
 
 def in_form(prompt: Prompt) -> Prompt:
-    """The same prompt, answered with JSON of the schema that the variable output_schema holds."""
+    """The same prompt with a request for JSON of the schema in the variable output_schema."""
     *others, last = prompt.messages
     return replace(prompt, messages=(*others, replace(last, content=last.content + _OF_SCHEMA)))
 
 
 def as_json_of(schema: str) -> str:
-    """What asks for JSON of a schema, behind any message."""
+    """A request for JSON of a schema, to append to any message."""
     return _OF_SCHEMA.replace("{output_schema}", schema)
 
 

@@ -62,14 +62,14 @@ class BaseQueryEngine(PromptMixin, ABC):
         """`step` is the span "query"."""
 
 
-def combined(
+def combine_answers(
     synthesizer: Synthesizer, query: QueryBundle, answers: Sequence[Response], heads: Sequence[str], extra: dict[str, Any]
 ) -> AnswerStream:
-    """One answer by the synthesizer from several, each a passage below its head. Citations follow the joined sources. If no
-    answer found anything, there is no call."""
+    """The synthesizer combines several answers, each a passage below its head. Citations refer to the joined sources. If all
+    answers are refusals, there is no call."""
     sources = distinct(hit for answer in answers for hit in answer.source_nodes)
     places = {hit.node.id_: place for place, hit in enumerate(sources, 1)}
-    texts = [cited_anew(answer, places, len(sources)) for answer in answers]
+    texts = [renumber_citations(answer, places, len(sources)) for answer in answers]
     step = start("synthesize", mode=synthesizer.mode.value, passages=len(texts))
     nothing = bool(texts) and all(is_refusal(text) and not is_closest(text) for text in texts)
     if nothing or (synthesizer.llm.metadata.is_extractive and synthesizer.output_cls is None):
@@ -87,8 +87,8 @@ def _join_quotations(texts: Sequence[str]) -> str:
     return "\n\n".join(dict.fromkeys(quoting or best[:1]))
 
 
-def cited_anew(answer: Response, places: Mapping[str, int], last: int) -> str:
-    """The answer's text with the numbers of its citations among all sources, without citations of nothing."""
+def renumber_citations(answer: Response, places: Mapping[str, int], last: int) -> str:
+    """The answer's text with its citations renumbered to `places`, without citations of missing passages."""
     own: Sequence[NodeWithScore] = answer.source_nodes
 
     def mark(number: int) -> str:

@@ -11,7 +11,7 @@ from ragcore.node_parser.sentence import SentenceSplitter
 from ragcore.observe import Span
 from ragcore.prompts.templates import Wording
 from ragcore.query_engine.base import BaseQueryEngine
-from ragcore.query_engine.retriever import NodePostprocessor, Retriever, postprocessed
+from ragcore.query_engine.retriever import NodePostprocessor, Retriever, run_postprocessors
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer, get_response_synthesizer
@@ -27,6 +27,14 @@ class CitationQueryEngine(BaseQueryEngine):
     """Citation [n] is `source_nodes[n - 1]`, a stretch of at most `citation_chunk_size` tokens with its place in the document.
 
     Passages that are short enough stay as they are. A small passage has the score of the whole one.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> index = SummaryIndex([TextNode("Ada wrote notes.")])
+    >>> answer = CitationQueryEngine.from_args(index, llm=ScriptedLLM(["Ada [1]."])).query("Who?")
+    >>> str(answer), answer.source_nodes[0].text
+    ('Ada [1].', 'Ada wrote notes.')
     """
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
@@ -67,7 +75,7 @@ class CitationQueryEngine(BaseQueryEngine):
         use_async: bool = True,
         streaming: bool = False,
     ) -> CitationQueryEngine:
-        """`retriever` goes before `index`, of which `similarity_top_k` passages are taken. ValueError without either."""
+        """`retriever`, or the `index` with `similarity_top_k`, finds the passages. ValueError without either."""
         if retriever is None:
             if index is None:
                 raise ValueError("an index or a retriever is needed")
@@ -93,7 +101,7 @@ class CitationQueryEngine(BaseQueryEngine):
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
         """The small passages, after all postprocessors."""
         bundle = as_bundle(query)
-        hits = postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
+        hits = run_postprocessors(self._retriever.retrieve(bundle), bundle, self._postprocessors)
         return [NodeWithScore(part, hit.score) for hit in hits for part in self._parts(hit.node)]
 
     aretrieve = awaitable(retrieve)

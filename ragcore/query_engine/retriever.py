@@ -30,7 +30,15 @@ class NodePostprocessor(Protocol):
 
 
 class RetrieverQueryEngine(BaseQueryEngine):
-    """Answers each question by itself. It has no state of a question: threads may share it."""
+    """Answers each question by itself. It has no state of a question: threads may share it.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("Ada wrote notes.")]).as_retriever()
+    >>> str(RetrieverQueryEngine.from_args(retriever, llm=ScriptedLLM(["Ada [1]."])).query("Who wrote notes?"))
+    'Ada [1].'
+    """
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer"}
 
@@ -64,8 +72,8 @@ class RetrieverQueryEngine(BaseQueryEngine):
         streaming: bool = False,
         verbose: bool = False,
     ) -> RetrieverQueryEngine:
-        """`response_synthesizer` goes before the arguments of `get_response_synthesizer`. With `streaming`, `query` streams as
-        `stream_query` does."""
+        """`response_synthesizer` replaces the one that `get_response_synthesizer` builds from the other arguments. With
+        `streaming`, `query` streams as `stream_query` does."""
         synthesizer = response_synthesizer or get_response_synthesizer(
             llm,
             response_mode,
@@ -84,7 +92,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
     def retrieve(self, query: str | QueryBundle) -> list[NodeWithScore]:
         """The passages after all postprocessors."""
         bundle = as_bundle(query)
-        return postprocessed(self._retriever.retrieve(bundle), bundle, self._postprocessors)
+        return run_postprocessors(self._retriever.retrieve(bundle), bundle, self._postprocessors)
 
     def synthesize(self, query: str | QueryBundle, nodes: Sequence[NodeWithScore]) -> Response:
         return self._synthesizer.synthesize(query, nodes)
@@ -99,7 +107,7 @@ class RetrieverQueryEngine(BaseQueryEngine):
         return self._synthesizer.stream(query, nodes)
 
 
-def postprocessed(
+def run_postprocessors(
     nodes: list[NodeWithScore], bundle: QueryBundle, postprocessors: Sequence[NodePostprocessor]
 ) -> list[NodeWithScore]:
     for postprocessor in postprocessors:

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Protocol
 from ragcore.concurrency import in_order
 from ragcore.llms.base import LLM
 from ragcore.observe import Span
-from ragcore.query_engine.base import BaseQueryEngine, combined
+from ragcore.query_engine.base import BaseQueryEngine, combine_answers
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import Synthesizer
 from ragcore.schema import QueryBundle
-from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+from ragcore.selectors import BaseSelector, HasDescription, get_selector_from_llm
 
 
 class EngineTool(Protocol):
@@ -23,13 +23,23 @@ class EngineTool(Protocol):
     def query_engine(self) -> Any: ...
 
     @property
-    def metadata(self) -> Described: ...
+    def metadata(self) -> HasDescription: ...
 
 
 class RouterQueryEngine(BaseQueryEngine):
     """The answer of the selected engine, or one answer by `summarizer` (tree_summarize) from those of several.
 
     `response.metadata["selector_result"]` has the selection with its reasons.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> from ragcore.tools import QueryEngineTool
+    >>> llm = ScriptedLLM(['{"choice": 1, "reason": "It is about boats."}', "It is red [1]."])
+    >>> engine = SummaryIndex([TextNode("The boat is red.")]).as_query_engine(llm=llm)
+    >>> tools = [QueryEngineTool.from_defaults(engine, description=f"About {topic}.") for topic in ("boats", "trees")]
+    >>> str(RouterQueryEngine.from_defaults(tools, llm=llm).query("Which colour has the boat?"))
+    'It is red [1].'
     """
 
     prompt_parts: ClassVar = {"summarizer": "_summarizer", "selector": "_selector"}
@@ -73,4 +83,4 @@ class RouterQueryEngine(BaseQueryEngine):
             answer.extra.update(extra)
             return answer
         answers = in_order(lambda engine: engine.query(query), engines)
-        return combined(self._summarizer, query, answers, [""] * len(answers), extra)
+        return combine_answers(self._summarizer, query, answers, [""] * len(answers), extra)

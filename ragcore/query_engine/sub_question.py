@@ -15,13 +15,13 @@ from ragcore.prompts.prompt import Choice, Variables
 from ragcore.prompts.structured_output import list_schema
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import SUB_QUESTIONS
-from ragcore.query_engine.base import BaseQueryEngine, combined
+from ragcore.query_engine.base import BaseQueryEngine, combine_answers
 from ragcore.query_engine.router import EngineTool
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.modes import ResponseMode
 from ragcore.response_synthesizers.synthesizer import WORKERS, Synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, as_bundle
-from ragcore.selectors import Described
+from ragcore.selectors import HasDescription
 from ragcore.settings import services
 from ragcore.text.json_replies import json_values
 
@@ -57,7 +57,7 @@ class LLMQuestionGenerator(PromptMixin):
         self._llm = services(llm).llm
         self._prompt = in_place_of(SUB_QUESTIONS, prompt_template_str, self._llm)
 
-    def generate(self, tools: Sequence[Described], query: str | QueryBundle) -> list[SubQuestion]:
+    def generate(self, tools: Sequence[HasDescription], query: str | QueryBundle) -> list[SubQuestion]:
         """The sub-questions in the model's order; none where its reply has none. LLMErrors."""
         choices = tuple(Choice(number, tool.description, tool.name or "") for number, tool in enumerate(tools, 1))
         variables: Variables = {"choices": choices, "tools_str": choices, "query_str": as_bundle(query).query_str}
@@ -69,10 +69,20 @@ class LLMQuestionGenerator(PromptMixin):
 
 
 class SubQuestionQueryEngine(BaseQueryEngine):
-    """One call to divide the question, its parts at the same time, and one answer from theirs (tree_summarize).
+    """One call divides the question, the parts are answered in parallel, and one answer combines theirs (tree_summarize).
 
     A part for an unknown tool is ignored, which the span "divide" notes; without any part, the question itself goes to every
     tool. `response.metadata["sub_questions"]` has the parts with their answers. The answer has the sources of all.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> from ragcore.tools import QueryEngineTool
+    >>> llm = ScriptedLLM(['[{"sub_question": "Which colour?", "tool_name": "boats"}]', "Red [1].", "It is red [1]."])
+    >>> engine = SummaryIndex([TextNode("The boat is red.")]).as_query_engine(llm=llm)
+    >>> answer = SubQuestionQueryEngine([QueryEngineTool.from_defaults(engine, name="boats")], llm).query("Describe it.")
+    >>> answer.metadata["sub_questions"][0].sub_q.sub_question
+    'Which colour?'
     """
 
     from_defaults = SameAsConstructor()
@@ -108,7 +118,7 @@ class SubQuestionQueryEngine(BaseQueryEngine):
         return combined_parts(self._synthesizer, query, parts, answers)
 
     def _divide(self, query: QueryBundle) -> list[SubQuestion]:
-        """The sub-questions for tools that exist; the question itself for each tool where there is none."""
+        """The sub-questions for existing tools; without any, the question itself for each tool."""
         with span("divide", question=query.query_str) as step:
             parts = self._question_gen.generate([tool.metadata for tool in self._tools.values()], query)
             known = list(dict.fromkeys(part for part in parts if part.tool_name in self._tools))
@@ -127,11 +137,11 @@ def combined_parts(
     """One answer from those to the parts, which `extra` gets as "sub_questions"."""
     pairs = [SubQuestionAnswerPair(part, str(each), each.source_nodes) for part, each in zip(parts, answers, strict=True)]
     heads = [f"{part.sub_question}\n" for part in parts]
-    return combined(synthesizer, query, answers, heads, {"sub_questions": pairs})
+    return combine_answers(synthesizer, query, answers, heads, {"sub_questions": pairs})
 
 
 def read_sub_questions(reply: str) -> list[SubQuestion]:
-    """The sub-questions in a model's reply, in its order; none where it is no JSON with them."""
+    """The sub-questions in the JSON of a model's reply, in its order."""
     pairs = [(item.get("sub_question"), item.get("tool_name")) for value in json_values(reply) for item in _items(value)]
     return [SubQuestion(text.strip(), str(name).strip()) for text, name in pairs if isinstance(text, str) and text.strip()]
 

@@ -16,7 +16,17 @@ from ragcore.schema import QueryBundle, Response
 
 
 class TransformQueryEngine(BaseQueryEngine):
-    """The transform gets `transform_metadata` with each question."""
+    """The transform gets `transform_metadata` with each question.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.indices.query.query_transform import HyDEQueryTransform
+    >>> from ragcore.schema import TextNode
+    >>> llm = ScriptedLLM(["Ada may have written notes.", "Ada [1]."])
+    >>> engine = SummaryIndex([TextNode("Ada wrote notes.")]).as_query_engine(llm=llm)
+    >>> str(TransformQueryEngine(engine, HyDEQueryTransform(llm)).query("Who wrote notes?"))
+    'Ada [1].'
+    """
 
     prompt_parts: ClassVar = {"query_transform": "_transform", "query_engine": "_engine"}
 
@@ -39,6 +49,16 @@ class MultiStepQueryEngine(BaseQueryEngine):
 
     `index_summary` tells the transform what the engine knows. `response.metadata["sub_qa"]` has each question with its
     response.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.response_synthesizers import Synthesizer
+    >>> from ragcore.schema import TextNode
+    >>> llm = ScriptedLLM(["Who wrote notes?", "Ada [1].", "None", "It was Ada [1]."])
+    >>> engine = SummaryIndex([TextNode("Ada wrote notes.")]).as_query_engine(llm=llm)
+    >>> steps = MultiStepQueryEngine(engine, StepDecomposeQueryTransform(llm), Synthesizer(llm))
+    >>> [question for question, _ in steps.query("Who was it?").metadata["sub_qa"]]
+    ['Who wrote notes?']
     """
 
     prompt_parts: ClassVar = {"response_synthesizer": "_synthesizer", "query_transform": "_transform"}

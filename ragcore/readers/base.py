@@ -56,7 +56,7 @@ def _ignore(*event: object) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`name` is the file's name in messages. `progress(done, total)` counts pages, rows or bytes. `left_out(error)` is called
+    """`name` is the file's name in messages. `progress(done, total)` counts pages, rows or bytes. `on_loss(error)` is called
     for each part of the file that could not be read. `on_words(page_index, words)` receives the places of the words that OCR
     recognised on a page of the file itself, not of a file inside it.
 
@@ -66,7 +66,7 @@ class ReadOptions:
     name: str
     password: str | None = None
     progress: Callable[[int, int], None] = _ignore
-    left_out: Callable[[RagError], None] = _ignore
+    on_loss: Callable[[RagError], None] = _ignore
     on_words: Callable[[int, PageWords], None] = _ignore
     max_text_chars: int = 50_000_000  # characters of text that one document may have
     encoding: str | None = None
@@ -89,7 +89,7 @@ class Reader(Protocol):
 
 
 def read_text(path: Path, options: ReadOptions, *, declares: bool = False) -> str:
-    """The text of a file, see `ragcore.readers.encodings.decode`. Broken bytes are reported to `options.left_out`."""
+    """The text of a file, see `ragcore.readers.encodings.decode`. Broken bytes are reported to `options.on_loss`."""
     return decode_text(path.read_bytes(), options, declares=declares)
 
 
@@ -105,7 +105,7 @@ def report_broken(options: ReadOptions, count: int) -> None:
     if not count:
         return
     places = "1 place" if count == 1 else f"{count:,} places"
-    options.left_out(
+    options.on_loss(
         DamagedFileError(
             f"{options.name} has broken characters in {places}, shown as �.",
             hint="Save it again as UTF-8 from the program it comes from.",

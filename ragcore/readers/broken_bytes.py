@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-RARE, BROKEN, CUT = 1.0, 2.5, 1.2  # costs of a rare character, of an unused byte, and of one at the end of a line
+RARE_COST, BROKEN_COST, CUT_COST = 1.0, 2.5, 1.2  # of a rare character, of an unused byte, and of one at the end of a line
 WINDOW = 4_000  # bytes of a line that are decoded at once
 RARE_SHARE = 0.2  # of the characters of a window; with more they are probably shifted
-JUDGED_BYTES = 2_000  # of a text, to judge an encoding
+SAMPLE_BYTES = 2_000  # of a text, to judge an encoding
 
 # The first bytes of the characters in daily use: punctuation, kana and the first level of each standard. Korean is first:
 # all its syllables are daily characters in Chinese and Japanese.
@@ -41,7 +41,7 @@ def _decode_line(line: bytes, encoding: str) -> tuple[str, float]:
                 break
             text, price = _character(chunk, encoding)
             if text == "�" and line[start + 1 : start + 2] in (b"", b"\n", b"\r"):
-                price = CUT
+                price = CUT_COST
             if text and cost + price < costs[start + width]:
                 costs[start + width], origins[start + width] = cost + price, (start, text)
     parts, end = [], len(line)
@@ -58,11 +58,11 @@ def repair(data: bytes, encoding: str) -> str:
 
 def unlikeliness(sample: bytes, encoding: str) -> float:
     """The cost per byte above ASCII: about 0 for a text in this encoding, 0.2 and more for another. 1 without such bytes."""
-    high = len(re.findall(rb"[\x80-\xff]", sample[:JUDGED_BYTES]))
+    high = len(re.findall(rb"[\x80-\xff]", sample[:SAMPLE_BYTES]))
     if not high:
         return 1.0
-    lines = sample[:JUDGED_BYTES].splitlines(keepends=True)
-    if len(sample) > JUDGED_BYTES and len(lines) > 1:
+    lines = sample[:SAMPLE_BYTES].splitlines(keepends=True)
+    if len(sample) > SAMPLE_BYTES and len(lines) > 1:
         lines.pop()  # the last line is cut
     return sum(_decode_line(line, encoding)[1] for line in lines) / high
 
@@ -102,5 +102,5 @@ def _character(chunk: bytes, encoding: str) -> tuple[str, float]:
     except UnicodeDecodeError:
         text = ""
     if len(text) == 1 and not _UNASSIGNED.match(text):
-        return text, 0.0 if chunk[0] < 0x80 or (len(chunk) == 2 and chunk[0] in DAILY[encoding]) else RARE
-    return ("�", BROKEN) if len(chunk) == 1 else ("", 0.0)
+        return text, 0.0 if chunk[0] < 0x80 or (len(chunk) == 2 and chunk[0] in DAILY[encoding]) else RARE_COST
+    return ("�", BROKEN_COST) if len(chunk) == 1 else ("", 0.0)

@@ -17,7 +17,7 @@ SUFFIXES = (".csv", ".tsv", ".tab")
 
 DELIMITERS = ",;\t|"
 PROGRESS_ROWS = 5_000
-MOST_STRAY = 100  # unclosed quotation marks, each of which may read the rest again; after them each line is a record
+MAX_STRAY = 100  # unclosed quotation marks, each of which may read the rest again; after them each line is a record
 
 _SEPARATOR = re.compile(r"sep=(.)(?:\n|\Z)", re.I)
 
@@ -46,7 +46,7 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
     at = stray = 0
     while at < len(lines):
         # not strict: a stray quotation mark is a character and not an error
-        end = len(lines) if stray < MOST_STRAY else at + 1
+        end = len(lines) if stray < MAX_STRAY else at + 1
         reader = csv.reader(map(lines.__getitem__, range(at, end)), delimiter=delimiter, skipinitialspace=True)
         begin, read = at, 0
         for row in reader:

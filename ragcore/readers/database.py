@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Dialect, Engine
     from sqlalchemy.exc import SQLAlchemyError
 
-ROWS = 1_000  # fetched at a time if the driver supports it
+FETCHED_ROWS = 1_000  # fetched at a time if the driver supports it
 SECONDS = 120  # maximum time of a read-only query
 SILENT_SECONDS = SECONDS + 10  # maximum time without a byte from the server
-STEPS = 100_000  # of SQLite's virtual machine between two checks of the time, about a millisecond
+STEPS_PER_CHECK = 100_000  # of SQLite's virtual machine between two checks of the time, about a millisecond
 READ_ONLY = {  # statements for a read-only transaction with a time limit; SQLite's limit is in `rows`
     "postgresql": ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {1000 * SECONDS}"),
     "mysql": ("SET TRANSACTION READ ONLY", f"SET SESSION max_execution_time = {1000 * SECONDS}"),
@@ -108,10 +108,10 @@ class DatabaseReader:
                     if connection.dialect.name == "sqlite":
                         end = time.monotonic() + SECONDS
                         driver: Any = connection.connection.driver_connection
-                        driver.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+                        driver.set_progress_handler(lambda: time.monotonic() > end, STEPS_PER_CHECK)
                 statement = text(_LIKE_A_PLACEHOLDER.sub(r"\:", query))
                 # Only this statement has rows to fetch in steps.
-                result = connection.execute(statement, execution_options={"yield_per": ROWS})
+                result = connection.execute(statement, execution_options={"yield_per": FETCHED_ROWS})
                 columns = list(result.keys())
                 for row in result:
                     yield columns, list(row)

@@ -34,7 +34,7 @@ from ragcore.schema import Document, Scalar
 logger = logging.getLogger(__name__)
 
 # Neither embedder nor language model sees these; they see file_path.
-UNSEEN = ("file_name", "file_type", "file_size", "creation_date", "last_modified_date", "last_accessed_date")
+HIDDEN = ("file_name", "file_type", "file_size", "creation_date", "last_modified_date", "last_accessed_date")
 
 
 class LoadsFiles(Protocol):
@@ -208,7 +208,7 @@ class _Loader:
         return [_describe(document, id_, metadata) for document, id_ in zip(documents, ids, strict=True)]
 
     def _read(self, local: Path, name: str) -> Document:
-        """With one of our readers. Neither embedder nor language model sees the metadata that it finds in the file."""
+        """Read with our own readers. Neither embedder nor language model sees the metadata that these find in the file."""
         is_default = (codecs.lookup(self.encoding).name, self.errors) == ("utf-8", "ignore")
         options = ReadOptions(name, encoding=None if is_default else self.encoding, errors=self.errors)
         document = read_file(local, options)
@@ -272,7 +272,7 @@ def _file_metadata(path: str, path_text: str, fs: FileSystem) -> dict[str, Scala
     return {key: value for key, value in entries.items() if value is not None}
 
 
-def _describe(document: Document, id_: str | None, metadata: Mapping[str, Scalar], hidden: Sequence[str] = UNSEEN) -> Document:
+def _describe(document: Document, id_: str | None, metadata: Mapping[str, Scalar], hidden: Sequence[str] = HIDDEN) -> Document:
     """The document with more metadata and more hidden keys, and with a new id unless `id_` is None."""
     return Document(
         document.text,

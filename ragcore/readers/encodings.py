@@ -16,7 +16,7 @@ from ragcore.errors import DamagedFileError, EmptyFileError, UnsupportedFileErro
 from ragcore.readers import broken_bytes
 from ragcore.readers.guessed_encodings import GUESS_BYTES, guess
 
-LOOK_BYTES = 20_000  # at the beginning, the middle and the end of a file, to decide whether it is text
+SAMPLE_BYTES = 20_000  # at the beginning, the middle and the end of a file, to decide whether it is text
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -92,22 +92,22 @@ def clean(text: str) -> str:
     return text
 
 
-def holds_text(path: Path) -> bool:
+def is_text_file(path: Path) -> bool:
     """Whether a file is text, judged by its beginning, middle and end."""
     with path.open("rb") as file:
         return is_text(file, path.stat().st_size)
 
 
 def is_text(file: IO[bytes], size: int) -> bool:
-    """Like `holds_text`, for an open file at its beginning."""
-    head = file.read(LOOK_BYTES)
+    """Like `is_text_file`, for an open file at its beginning."""
+    head = file.read(SAMPLE_BYTES)
     if (wide := _marked_encoding(head) or _wide_encoding(head)) and wide != "utf-8-sig":
         return not _is_strange(head.decode(wide, "replace"))
     samples = [head]
-    for place in (size // 2, size - LOOK_BYTES):
-        if place >= LOOK_BYTES:
+    for place in (size // 2, size - SAMPLE_BYTES):
+        if place >= SAMPLE_BYTES:
             file.seek(place)
-            samples.append(file.read(LOOK_BYTES))
+            samples.append(file.read(SAMPLE_BYTES))
     return all(_controls(sample) <= max(len(sample) // 50, 1) for sample in samples)
 
 
@@ -123,7 +123,7 @@ def decode_as(data: bytes, charset: str) -> tuple[str, int] | None:
 
 
 def _decode_in(data: bytes, name: str, encoding: str, errors: str) -> tuple[str, int] | None:
-    """The text in this encoding, and how many bytes are broken. None if it does not fit and another must be found."""
+    """The text in this encoding, and how many bytes are broken. None if it does not fit."""
     try:
         text, broken = data.decode(encoding), 0
     except UnicodeDecodeError as error:
@@ -134,7 +134,7 @@ def _decode_in(data: bytes, name: str, encoding: str, errors: str) -> tuple[str,
                 f"{name} is not in the encoding {encoding}.", hint='Name its encoding, or read it with errors="ignore".'
             ) from error
         text, broken = _lenient(data, encoding)
-    if _controls(text[:LOOK_BYTES].encode("utf-8", "replace")) > max(len(text[:LOOK_BYTES]) // 50, 8):
+    if _controls(text[:SAMPLE_BYTES].encode("utf-8", "replace")) > max(len(text[:SAMPLE_BYTES]) // 50, 8):
         raise _binary(name)
     return text, broken
 
@@ -145,7 +145,7 @@ def _recognise(data: bytes, name: str, declares: bool) -> tuple[str, int]:
         return _lenient(data, marked)
     if wide := _wide_encoding(data):
         text, broken = _lenient(data, wide)
-        if _is_strange(text[:LOOK_BYTES]):
+        if _is_strange(text[:SAMPLE_BYTES]):
             raise _binary(name)
         return text, broken
     if declares and (declared := _DECLARED.search(data[:4096])) and (result := decode_as(data, declared[1].decode("ascii"))):
@@ -153,7 +153,7 @@ def _recognise(data: bytes, name: str, declares: bool) -> tuple[str, int]:
     for sign, encoding in _SHIFTED:
         if sign in data[:GUESS_BYTES]:
             return _lenient(data, encoding)
-    if _controls(data[:LOOK_BYTES]) > max(len(data[:LOOK_BYTES]) // 50, 8):
+    if _controls(data[:SAMPLE_BYTES]) > max(len(data[:SAMPLE_BYTES]) // 50, 8):
         raise _binary(name)
     try:
         return data.decode("utf-8"), 0

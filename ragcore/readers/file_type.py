@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ragcore.errors import DamagedFileError, UnsupportedFileError
-from ragcore.readers.encodings import holds_text
+from ragcore.readers.encodings import is_text_file
 from ragcore.readers.office.encrypted_ooxml import is_encrypted
 
 _PICTURES = {  # by ending, the pattern of the first bytes
@@ -82,7 +82,7 @@ def true_suffix(path: Path, name: str, named: str) -> str:
         return ".rtf"
     if head.startswith(_PROGRAMS) and b"\0" in head[3:8]:  # first, as the rest may look like text
         _refuse(name, "a program", _WHAT_TO_DO["other"])
-    is_text = holds_text(path)
+    is_text = is_text_file(path)
     if b"%PDF-" in head[:1024] and (named == ".pdf" or head.lstrip().startswith(b"%PDF-") or not is_text):
         return ".pdf"
     if not is_text and (picture := _picture_suffix(head, name)):

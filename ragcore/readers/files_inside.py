@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragcore.errors import UnsupportedFileError
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
-from ragcore.readers.temporary_file import nameless
+from ragcore.readers.temporary_file import unnamed_file
 
 LISTED = 5  # names of unread files in a message
 
@@ -26,7 +26,7 @@ class FilesInside:
             self._steps = steps + done
             self._options.progress(self._steps, 0)
 
-        with nameless() as copy:
+        with unnamed_file() as copy:
             copy.write_bytes(data)
             return f"{name}\n\n{read_file(copy, self._options.inside(name, progress)).text}"
 
@@ -34,10 +34,10 @@ class FilesInside:
         self._unread[name] = None
 
     def report(self) -> None:
-        """Report the names of the unread files to `left_out`."""
+        """Report the names of the unread files to `options.on_loss`."""
         if self._unread:
             names = ", ".join([*self._unread][:LISTED] + ["…"] * (len(self._unread) > LISTED))
-            self._options.left_out(
+            self._options.on_loss(
                 UnsupportedFileError(
                     f"{self._options.name} was read without the files inside it: {names}.",
                     hint="Save them as separate files, in a format that can be read, and add those.",

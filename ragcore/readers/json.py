@@ -45,7 +45,7 @@ def _parse(text: str, options: ReadOptions) -> list[Any]:
                 hint="Correct the file, or save it as .txt to have it read as plain text.",
             ) from error
         if broken:
-            options.left_out(_broken_lines(broken, options.name))
+            options.on_loss(_broken_lines(broken, options.name))
         return values
 
 

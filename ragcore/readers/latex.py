@@ -109,10 +109,10 @@ def accent(base: str, sign: str, *, below: bool = False) -> str:
 def fence(parts: Sequence[str], opening: str = "(", closing: str = ")", separator: str = "|") -> str:
     r"""`\left( a, b \right)`; plain brackets around a single line."""
     inner = symbols(separator).join(parts)
-    left, right = symbols(opening), symbols(closing)
-    if left and right and not re.search(r"\\(?:frac|begin|sum|int|prod|sqrt|binom)", inner):
-        return sequence([left, inner, right])
-    return f"\\left{left or '.'}{' ' if inner[:1].isalnum() else ''}{inner}\\right{right or '.'}"
+    opening_sign, closing_sign = symbols(opening), symbols(closing)
+    if opening_sign and closing_sign and not re.search(r"\\(?:frac|begin|sum|int|prod|sqrt|binom)", inner):
+        return sequence([opening_sign, inner, closing_sign])
+    return f"\\left{opening_sign or '.'}{' ' if inner[:1].isalnum() else ''}{inner}\\right{closing_sign or '.'}"
 
 
 def matrix(rows: Iterable[Iterable[str]], kind: str = "matrix") -> str:

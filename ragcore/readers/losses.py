@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ragcore.readers.office.package import Package
 
 MAX_COLUMNS = 2_000  # of a sheet that are read
-SMALLEST_PICTURE = 20_000  # bytes; smaller pictures are bullets, lines, icons and logos
-SMALLEST_AREA = 150_000  # pixels; with more, a small file may have black letters on white
+MIN_PICTURE = 20_000  # bytes; smaller pictures are bullets, lines, icons and logos
+MIN_AREA = 150_000  # pixels; with more, a small file may have black letters on white
 _OBJECTS = frozenset({"oleObject", "package", "video", "audio"})
 
 
@@ -73,17 +73,17 @@ class Losses:
         }
         for what, (count, hint) in reports.items():
             if count:
-                options.left_out(UnreadableFileError(what, hint=hint))
+                options.on_loss(UnreadableFileError(what, hint=hint))
 
 
 def _may_hold_text(parts: Package, path: str) -> bool:
     """Whether the picture is large enough for text. Only its first bytes, with its size, are read."""
-    if parts.parts[path].file_size >= SMALLEST_PICTURE:
+    if parts.parts[path].file_size >= MIN_PICTURE:
         return True
     from PIL import Image
 
     try:
         with Image.open(io.BytesIO(parts.bytes(path))) as picture:
-            return picture.width * picture.height >= SMALLEST_AREA
+            return picture.width * picture.height >= MIN_AREA
     except (OSError, ValueError, Image.DecompressionBombError):
         return False  # a drawing, or damaged

@@ -9,7 +9,7 @@ from ragcore.readers import typography
 from ragcore.readers.base import ReadOptions, read_text
 from ragcore.readers.markdown_tables import with_tables_as_lines
 from ragcore.schema import Document, Scalar
-from ragcore.text.code_fences import fenced
+from ragcore.text.code_fences import mark_fenced
 
 SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd")
 
@@ -36,7 +36,7 @@ def _with_powers(text: str) -> str:
     lines = text.split("\n")
     return "\n".join(
         line if in_code else typography.plain(_SHIFTED.sub(_mark, line))
-        for line, in_code in zip(lines, fenced(lines), strict=True)
+        for line, in_code in zip(lines, mark_fenced(lines), strict=True)
     )
 
 

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragcore.readers import table_rows
-from ragcore.text.code_fences import fenced
+from ragcore.text.code_fences import mark_fenced
 
 _BETWEEN = re.compile(r"[ \t]*\|.*\|[ \t]*")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:[|+][ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _BAR = re.compile(r"(?<!\\)\|")
 _HAS_BAR = re.compile(rf".*{_BAR.pattern}.*")
 _BREAK = re.compile(r"<br ?/?>", re.I)
-FEWEST = 2  # rows, and cells of each
+MIN_CELLS = 2  # rows, and cells of each
 
 
 def with_tables_as_lines(text: str) -> str:
@@ -28,7 +28,7 @@ def with_tables_as_lines(text: str) -> str:
 
 
 def _lines(lines: Sequence[str]) -> Iterator[str]:
-    in_code, at = list(fenced(lines)), 0
+    in_code, at = list(mark_fenced(lines)), 0
     while at < len(lines):
         end = _end_of_table(lines, in_code, at)
         if end > at:
@@ -53,7 +53,7 @@ def _end_of_table(lines: Sequence[str], in_code: Sequence[bool], start: int) -> 
 def _table(lines: Sequence[str]) -> Iterator[str]:
     rule = next((at for at, line in enumerate(lines) if _RULE.fullmatch(line)), 0)
     rows = [_cells(line) for line in lines if not _RULE.fullmatch(line)]
-    if sum(len(row) >= FEWEST for row in rows) < FEWEST:
+    if sum(len(row) >= MIN_CELLS for row in rows) < MIN_CELLS:
         yield from lines
         return
     named = any(any(row) for row in rows[:rule])

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from ragcore.schema import Page
 
 
-def apart(before: str, after: str) -> str:
+def newlines(before: str, after: str) -> str:
     return "\n\n"
 
 
-def joined(pages: Iterable[tuple[str, str]], between: Callable[[str, str], str] = apart) -> tuple[str, tuple[Page, ...]]:
+def join_pages(pages: Iterable[tuple[str, str]], between: Callable[[str, str], str] = newlines) -> tuple[str, tuple[Page, ...]]:
     """From (label, text) of each page to the whole text and its pages. A page without text has an empty span.
 
     `between` returns the separator of the texts of two pages.

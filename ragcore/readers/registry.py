@@ -23,7 +23,7 @@ from ragcore.errors import (
 )
 from ragcore.readers import text
 from ragcore.readers.base import Reader, ReadOptions
-from ragcore.readers.encodings import holds_text
+from ragcore.readers.encodings import is_text_file
 from ragcore.readers.file_type import true_suffix
 from ragcore.readers.office import encrypted_ooxml
 from ragcore.schema import Document
@@ -58,7 +58,7 @@ def has_reader(name: str) -> bool:
 def check_readable(path: Path, name: str) -> None:
     """UnsupportedFileError if no reader supports the type of the file at `path`, and its bytes are not text."""
     suffix = suffix_of(name)
-    if has_reader(name) or has_reader(name + true_suffix(path, name, suffix)) or holds_text(path):
+    if has_reader(name) or has_reader(name + true_suffix(path, name, suffix)) or is_text_file(path):
         return
     raise UnsupportedFileError(
         f"{name} is a {suffix} file, which cannot be read."
@@ -85,7 +85,7 @@ def read_file(path: Path, options: ReadOptions) -> Document:
     named = suffix_of(name)
     suffix = true_suffix(path, name, named)
     if suffix == encrypted_ooxml.SUFFIX:
-        with encrypted_ooxml.unlocked(path, name, options.password) as plain:
+        with encrypted_ooxml.open_decrypted(path, name, options.password) as plain:
             return _read(plain, options, true_suffix(plain, name, named))
     return _read(path, options, suffix)
 

@@ -21,20 +21,20 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise, takewhile
 
-LEFT = "\0"  # instead of a cell: the cell on its left spans several columns, or the row above spans several rows
-LONGEST_NAME = 60  # characters of a column's name in each row; the first line has the whole name
-LONGEST_LINE = 600  # characters, about a passage
+MERGED = "\0"  # in place of a cell, where the cell before it spans several columns or the one above it several rows
+MAX_NAME = 60  # characters of a column's name in each row; the first line has the whole name
+MAX_LINE = 600  # characters, about a passage
 HEAD = 24  # rows in which the names of columns are searched
 NAME_ROWS = 4  # maximum number of rows with names of columns
 FACTS = 3  # minimum number of labels in a form
 SIDE_BY_SIDE = 500  # rows in which tables side by side are searched
-APART = 2  # empty rows that always separate two tables
-FAR = 3  # empty columns that always separate two tables
+SEPARATING_ROWS = 2  # empty rows that always separate two tables
+SEPARATING_COLUMNS = 3  # empty columns that always separate two tables
 # Cells may repeat this many characters by their spans, and SPANNED times the characters of the table. After that each cell
 # spans one column and one row.
-MOST_SPANNED = 1_000
+MAX_SPANNED = 1_000
 SPANNED = 10
-MOST_TEXT = 2 / 3  # of the values of a form may have no digits
+MAX_TEXT = 2 / 3  # of the values of a form may have no digits
 
 _NUMBER = re.compile(r"\W*\d[\d\s.,'’/:^-]*\W*[A-Za-z]{0,2}\W*")
 _PERIOD = re.compile(  # 2019, 2018/19, 2019-09-30, FY19, Q3 2019, 2019 (a)
@@ -68,7 +68,7 @@ class _Header:
         """`name: cell; name: cell` without the empty cells. A long row has several lines, which begin with the first cell."""
         parts = []
         for place, cell in enumerate(row):
-            if cell not in ("", LEFT):
+            if cell not in ("", MERGED):
                 name = _short(self.names[place]) if place < len(self.names) else ""
                 parts.append(f"{name}: {cell}" if name else cell)
         if not self.names or (len(parts) == 1 and row[0]):
@@ -79,7 +79,7 @@ class _Header:
         start = " ".join(filter(None, (key, self.common))) + divider if key or self.common else ""
         line = start + parts[0]
         for part in parts[1:]:
-            if len(line) + len(part) > LONGEST_LINE > 3 * len(start):
+            if len(line) + len(part) > MAX_LINE > 3 * len(start):
                 yield line
                 line = start + part
             else:
@@ -98,15 +98,15 @@ class _Above:
 def lines(rows: Iterable[Sequence[str]], *, name_rows: int | None = None, names_first: bool = False) -> Iterator[str]:
     """One line or more for each row that is not empty. The first line has the names of the columns: `a | b | c`.
 
-    `rows` may be endless and of different lengths. A cell that spans columns is followed by LEFT. A cell that spans rows is
-    repeated in each; a row without other cells is [LEFT].
+    `rows` may be endless and of different lengths. A cell that spans columns is followed by MERGED. A cell that spans rows is
+    repeated in each; a row without other cells is [MERGED].
 
     `name_rows` is how many of the first rows name the columns. If it is None, the names are guessed: with `names_first`, as in
     a CSV file or a sheet, from words above anything, or else from words above numbers or three columns.
     """
     above: _Above | None = None
     gap = 0
-    tidied = ([cell if cell == LEFT else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {LEFT})
+    tidied = ([cell if cell == MERGED else " ".join(cell.split()) for cell in row] for row in rows if {*row} != {MERGED})
     for filled, block in groupby(_without_gaps_below_names(tidied), key=lambda row: bool(_texts(row))):
         if not filled:
             gap = sum(1 for _ in block)
@@ -124,7 +124,7 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
     [['Fares', '\\x00'], ['\\x00'], ['Adult', 'up'], ['Adult', 'down']]
     """
     below: dict[int, tuple[int, str]] = {}  # by column: how many more rows a cell spans, and its text
-    room = MOST_SPANNED
+    room = MAX_SPANNED
     for row in rows:
         cells: list[str] = []
         begins = False
@@ -139,12 +139,12 @@ def grid(rows: Iterable[Iterable[tuple[str, int, int]]]) -> Iterator[list[str]]:
             if room <= 0:
                 across, down = min(across, 1), 1
                 below.clear()
-            parts = [text, *[LEFT] * (across - 1)][:across]
+            parts = [text, *[MERGED] * (across - 1)][:across]
             if down > 1:
                 below.update((place, (down - 1, part)) for place, part in enumerate(parts, len(cells)))
             cells += parts
             begins = begins or bool(text)
-        yield cells if begins or not any(cells) else [LEFT]
+        yield cells if begins or not any(cells) else [MERGED]
 
 
 def _part_of_sheet(
@@ -186,7 +186,7 @@ def _side_by_side(rows: Sequence[Sequence[str]]) -> list[int]:
         return []
     parts = [[list(row[run[0] : run[-1] + 1]) for row in rows] for run in runs]
     filled = [[number for number, row in enumerate(part) if _texts(row)] for part in parts]
-    far = min(after[0] - before[-1] - 1 for before, after in pairwise(runs)) >= FAR
+    far = min(after[0] - before[-1] - 1 for before, after in pairwise(runs)) >= SEPARATING_COLUMNS
     heads = [[row for row in part if _texts(row)][:HEAD] for part in parts]
     alike = bool(heads[0][0][0]) and len({head[0][0] for head in heads}) == 1
     if not (far or alike) and len({(each[0], each[-1]) for each in filled}) == 1:
@@ -202,8 +202,8 @@ def _continues(head: Sequence[Sequence[str]], above: _Above, gap: int) -> bool:
     kinds = _kinds_of_columns(head)
     alike = [kind is None or (place < len(above.kinds) and kind == above.kinds[place]) for place, kind in enumerate(kinds)]
     if all(alike):
-        return gap < APART or True in kinds
-    return gap < APART and all(alike[1:]) and True in kinds[1:]
+        return gap < SEPARATING_ROWS or True in kinds
+    return gap < SEPARATING_ROWS and all(alike[1:]) and True in kinds[1:]
 
 
 def _kinds_of_columns(rows: Sequence[Sequence[str]]) -> list[bool | None]:
@@ -229,7 +229,7 @@ def _without_gaps_below_names(rows: Iterable[list[str]]) -> Iterator[list[str]]:
 
 def plain(cells: Sequence[str]) -> str:
     """`a | b | c`, without the empty cells at either end."""
-    cells = [cell for cell in cells if cell != LEFT]
+    cells = [cell for cell in cells if cell != MERGED]
     filled = [place for place, cell in enumerate(cells) if cell]
     return " | ".join(cells[filled[0] : filled[-1] + 1]) if filled else ""
 
@@ -241,7 +241,7 @@ def _block(
     head = list(islice(block, HEAD))
     if name_rows is not None:
         # A title is one cell over all columns, and not only their unit.
-        titles = takewhile(lambda row: {*row[1:]} == {LEFT} and not _UNIT.fullmatch(row[0]), head[:name_rows])
+        titles = takewhile(lambda row: {*row[1:]} == {MERGED} and not _UNIT.fullmatch(row[0]), head[:name_rows])
         first = len(list(titles))
         last = min(name_rows, len(head))
     if name_rows is None or 0 < last == first:
@@ -292,7 +292,7 @@ def _may_name(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
         return True
     if len(cells) == 1 and row[0]:
         return False  # a heading among the rows
-    gaps = len(above[-1]) < len(row) or any(cell in ("", LEFT) for cell in above[-1][1:])
+    gaps = len(above[-1]) < len(row) or any(cell in ("", MERGED) for cell in above[-1][1:])
     key = "" if row[0] == above[-1][0] else row[0]  # the same text is one cell over both rows
     if not any(each[0] for each in above) and (gaps or not key or _UNIT.fullmatch(key)):
         return True
@@ -310,7 +310,7 @@ def _is_sure(top: Sequence[Sequence[str]], body: Sequence[Sequence[str]], names_
         return False
     if names_first or not top[0][0] or len(top) > 1:
         return len(filled) > 1
-    short = all(len(name) <= LONGEST_NAME for name in filled) and len(set(filled)) == len(filled)
+    short = all(len(name) <= MAX_NAME for name in filled) and len(set(filled)) == len(filled)
     return any(_mostly(_NUMBER, cells) for cells in columns) or (len(filled) == len(names) > 2 and short)
 
 
@@ -357,13 +357,13 @@ def _find_facts(
         return places if len(places) == 1 < len(families) and 2 * max(counts.values()) <= len(values[0]) else []
     if {_kind(rows[0][value]) for _, value in places} == {"text"} and len(set(chain(*kinds)) - {"text"}) < 2:
         return []
-    if any(each["text"] > MOST_TEXT * each.total() or len(each) < len(places) for each in kinds):
+    if any(each["text"] > MAX_TEXT * each.total() or len(each) < len(places) for each in kinds):
         return []
     return [] if top and any(2 * max(each.values()) > each.total() for each in kinds) else places
 
 
 def _kind(value: str) -> str:
-    start = value[:LONGEST_NAME]
+    start = value[:MAX_NAME]
     if not any(map(str.isdigit, start)):
         return "text"
     return next((kind.pattern for kind in _KINDS if kind.fullmatch(start)), "")
@@ -375,7 +375,7 @@ def _facts(row: Sequence[str], places: Sequence[tuple[int, int]]) -> Iterator[st
         yield plain(row)
         return
     for pair in places:
-        label, value = (row[place] if place < len(row) and row[place] != LEFT else "" for place in pair)
+        label, value = (row[place] if place < len(row) and row[place] != MERGED else "" for place in pair)
         if label or value:
             yield f"{label.rstrip(':')}: {value}" if label and value else label or value
 
@@ -393,7 +393,7 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
         cells = [*row, *[""] * (width - len(row))]
         filled = _texts(cells)
         for place in range(1, width):
-            if cells[place] == LEFT or (not cells[place] and place > 1 and number < len(top) - 1):
+            if cells[place] == MERGED or (not cells[place] and place > 1 and number < len(top) - 1):
                 cells[place] = cells[place - 1]
         everywhere = len(set(cells[1:])) == 1 and width > 2
         if len(top) > 1 and (everywhere or (len(filled) == 1 and (not cells[0] or _UNIT.fullmatch(filled[0])))):
@@ -410,7 +410,7 @@ def _join_names(top: Sequence[Sequence[str]]) -> _Header:
 
 
 def _texts(row: Sequence[str]) -> list[str]:
-    return [cell for cell in row if cell not in ("", LEFT)]
+    return [cell for cell in row if cell not in ("", MERGED)]
 
 
 def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:
@@ -420,5 +420,5 @@ def _column(rows: Sequence[Sequence[str]], place: int) -> list[str]:
 def _short(name: str) -> str:
     """The name as it stands in each row: without the separators of cells, and shortened in the middle if it is long."""
     name = name.rstrip(":").replace("; ", ", ").replace(": ", ", ")
-    half = LONGEST_NAME // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"
+    half = MAX_NAME // 2
+    return name if len(name) <= MAX_NAME else f"{name[:half].strip()}…{name[-half:].strip()}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def nameless() -> Iterator[Path]:
+def unnamed_file() -> Iterator[Path]:
     """The path of a new file. On Linux it has no name on the disk, so that it is gone even if the process is killed."""
     import tempfile
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 RAISED, LOWERED, STRUCK, RUBY, READING = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 _END = {ord(mark): chr(ord(mark) + 8) for mark in (RAISED, LOWERED, STRUCK, RUBY, READING)}
 
-MOST_NESTED = 20  # levels of marks within marks
-LONGEST_MARKED = 200  # characters of raised or lowered text, including marks
-LONGEST_SHIFTED = 30  # characters; longer text is a sentence in small letters
+MAX_NESTED = 20  # levels of marks within marks
+MAX_MARKED = 200  # characters of raised or lowered text, including marks
+MAX_SHIFTED = 30  # characters; longer text is a sentence in small letters
 
 _INNER = "([^\ufdd0-\ufddf]*)"
 _ANY = re.compile("[\ufdd0-\ufddf]")
@@ -50,7 +50,7 @@ class Effects(NamedTuple):
     hidden: bool | None = None
 
     def over(self, base: Effects) -> Effects:
-        """These effects, with those of `base` where they are not set."""
+        """These effects, with those of `base` for effects that are not set."""
         return base._replace(**{name: value for name, value in self._asdict().items() if value is not None})
 
 
@@ -59,7 +59,7 @@ def mark(kind: str, text: str) -> str:
     inner = text.strip()
     if not inner:
         return text
-    if kind != STRUCK and len(inner) > LONGEST_MARKED:
+    if kind != STRUCK and len(inner) > MAX_MARKED:
         return _ANY.sub("", text)
     start = text.index(inner)
     return f"{text[:start]}{kind}{inner}{_END[ord(kind)]}{text[start + len(inner) :]}"
@@ -83,7 +83,7 @@ def plain(text: str) -> str:
     text = _AGAIN.sub("", text)
     text = _RUBIES.sub(_with_reading, text)
     text = _FRACTION.sub(_fraction, text)
-    for _ in range(MOST_NESTED):  # the innermost first
+    for _ in range(MAX_NESTED):  # the innermost first
         before = text
         text = _STRUCK.sub(r"\1~~\2~~\3", _SHIFTED.sub(_shift, text))
         if text == before:
@@ -114,7 +114,7 @@ def _shift(match: re.Match[str]) -> str:
         return f"{match[2][:start]}{mark(kind, text)}{match[2][start + len(text) :]}"  # tried again without the blanks
     before = _ANY.sub("", _before(match))
     last = before[-1:]
-    if len(text) > LONGEST_SHIFTED:
+    if len(text) > MAX_SHIFTED:
         return f" {text}" if last.isalnum() else text
     if not last or not (last.isalnum() or last in ")]}’'\"%°″′") or text[:1] in "[(":
         return text  # the mark of a footnote, or a whole word

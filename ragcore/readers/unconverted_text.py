@@ -23,7 +23,14 @@ class StringIterableReader:
 
 
 class FlatReader:
-    """Reads a file as text without interpreting its markup."""
+    """Reads a file as text without interpreting its markup.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "fares.md").write_text("# Fares")
+    ...     FlatReader().load_data(Path(folder, "fares.md"))[0].text
+    '# Fares'
+    """
 
     def load_data(self, file: str | Path) -> list[Document]:
         """One document with `filename` and `extension` in its metadata. UnreadableFileError if the file is not text."""

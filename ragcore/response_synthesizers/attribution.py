@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcore.extractive.languages.source_mentions import about
+from ragcore.extractive.languages.source_mentions import remove_source_mentions
 from ragcore.extractive.sentence_support import CheckedSentence, SentenceCheck, points_at_passage, verdict_of
 from ragcore.prompts.prompt import Passage
 from ragcore.schema import Outcome
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AttributedAnswer:
-    """`text` with its citations put right; `sentences` are its sentences in order, each as `text[start:end]` without its
-    citations. One whose verdict is "absent" is in none of the passages; it cites none, and nor does a "weak" one below CITED.
+    """`text` has corrected citations. `sentences` are its sentences in order, each as `text[start:end]` without citations. A
+    sentence with the verdict "absent" is in none of the passages and cites none; neither does a "weak" one below CITED.
 
-    `outcome`: "closest" where the passages are about the question and may not answer it; "nothing" where the answer states
+    `outcome` is "closest" if the passages are about the question but may not answer it, and "nothing" if the answer states
     nothing.
     """
 
@@ -62,7 +62,7 @@ class AnswerCheck:
         self.sentences = SentenceCheck(embedder)
 
     def check(self, question: str, answer: str, passages: Sequence[Passage]) -> AttributedAnswer:
-        """The answer with its citations put right, and its outcome; [n] cites `passages[n - 1]`."""
+        """The answer with corrected citations, and its outcome; [n] cites `passages[n - 1]`."""
         attributed = attribute(answer, [passage.text for passage in passages], self.sentences)
         if not any(sentence.verdict for sentence in attributed.sentences):
             return replace(attributed, outcome="nothing")
@@ -73,7 +73,7 @@ class AnswerCheck:
         that support the answer; -inf without any."""
         reader = self.sentences.reader
         evidence = [Passage(each.evidence, 1) for each in answer.sentences if each.verdict in ("supported", "weak")]
-        best = [reader.read(about(question), [each]).log_odds.max(initial=-np.inf) for each in evidence]
+        best = [reader.read(remove_source_mentions(question), [each]).log_odds.max(initial=-np.inf) for each in evidence]
         return float(max(best, default=-np.inf)) - reader.weights.answer
 
 

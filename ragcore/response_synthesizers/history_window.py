@@ -20,7 +20,7 @@ def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_me
     If the last turn does not fit, its messages of more than `tokens` are cut to their ends; without such a message the result
     is []. `count` gives the tokens of a text, and each message costs `per_message` more.
     """
-    costs = [count(counted(message)) + per_message for message in messages]
+    costs = [count(text_to_count(message)) + per_message for message in messages]
     used = 0
     start = len(messages)
     for index in range(len(messages) - 1, -1, -1):
@@ -35,10 +35,10 @@ def recent(messages: Sequence[ChatMessage], tokens: int, count: Count, *, per_me
     if not openers:
         return []
     turn, turn_costs = messages[openers[-1] :], costs[openers[-1] :]
-    return _shortened(turn, turn_costs, tokens, count)
+    return _shorten_turn(turn, turn_costs, tokens, count)
 
 
-def _shortened(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count) -> list[ChatMessage]:
+def _shorten_turn(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, count: Count) -> list[ChatMessage]:
     contents = [count(message.content) for message in turn]
     overlong = [content > tokens for content in contents]
     if not any(overlong):
@@ -53,14 +53,14 @@ def _shortened(turn: Sequence[ChatMessage], costs: Sequence[int], tokens: int, c
     ]
 
 
-def counted(message: ChatMessage | RenderedMessage) -> str:
+def text_to_count(message: ChatMessage | RenderedMessage) -> str:
     """The text of a message whose tokens count: its content and its tool calls."""
     calls = message.additional_kwargs.get("tool_calls")
     return f"{message.content} {calls}" if calls else message.content
 
 
 def tail(text: str, tokens: int, count: Count) -> str:
-    """The end of `text`, from a word's beginning where that is possible, that costs at most `tokens`."""
+    """The longest end of `text` that costs at most `tokens`. It begins with a whole word if possible."""
     if count(text) <= tokens:
         return text
     starts = _word_starts(text)
@@ -73,7 +73,7 @@ def tail(text: str, tokens: int, count: Count) -> str:
 
 
 def head(text: str, tokens: int, count: Count) -> str:
-    """The beginning of `text`, up to a word's end where that is possible, that costs at most `tokens`."""
+    """The longest beginning of `text` that costs at most `tokens`. It ends with a whole word if possible."""
     if count(text) <= tokens:
         return text
     starts = _word_starts(text)

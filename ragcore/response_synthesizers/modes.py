@@ -16,7 +16,7 @@ from typing import TypeAlias
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.prompts.prompt import Passage, Prompt, Variables, as_text
 from ragcore.prompts.structured_output import object_schema
-from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, structured
+from ragcore.prompts.wording import GENERATION, REFINE, TEXT_QA, TREE_SUMMARIZE, ask_for_verdict
 from ragcore.response_synthesizers.packer import Packer, Passages
 from ragcore.response_synthesizers.parallel_calls import stream_all
 from ragcore.response_synthesizers.refinement import improved_answer
@@ -33,8 +33,8 @@ _NO = ("false", "no", "0", "none")
 class ResponseMode(str, Enum):
     REFINE = "refine"  # one call per passage: an answer from the first, improved with each of the others
     COMPACT = "compact"  # the same with as many passages in a call as fit: usually one call
-    SIMPLE_SUMMARIZE = "simple_summarize"  # one call; where the passages do not fit, the longest lose their ends
-    TREE_SUMMARIZE = "tree_summarize"  # one call for as many passages as fit, then one over the answers, until one is left
+    SIMPLE_SUMMARIZE = "simple_summarize"  # one call; if the passages do not fit, the longest are cut
+    TREE_SUMMARIZE = "tree_summarize"  # one call for as many passages as fit, then calls over the answers until one remains
     GENERATION = "generation"  # one call with the question alone; the passages are only sources
     NO_TEXT = "no_text"  # no call, only the passages
     ACCUMULATE = "accumulate"  # one call per passage; the answers stand below each other
@@ -51,7 +51,7 @@ class Prompts:
     simple: Prompt = GENERATION
 
 
-def worded(wording: Mapping[str, Prompt]) -> Prompts:
+def override_prompts(wording: Mapping[str, Prompt]) -> Prompts:
     """The default prompts, each replaced by the one that `wording` has for its name."""
     usual = Prompts()
     return Prompts(*(wording.get(prompt.name, prompt) for prompt in (usual.text_qa, usual.refine, usual.summary, usual.simple)))
@@ -59,10 +59,10 @@ def worded(wording: Mapping[str, Prompt]) -> Prompts:
 
 @dataclass(frozen=True, slots=True)
 class SynthesisJob:
-    """The input of a mode. `workers` is how many independent calls may run at the same time.
+    """The input of a mode. `workers` independent calls may run in parallel.
 
     Refine and compact improve an `existing_answer` among the variables. With `filtered`, each of their calls also says whether
-    its passages contain the answer, and a call that denies it leaves the answer as it was; "" where all of them do.
+    its passages contain the answer. A call that denies it does not change the answer; if all deny it, the answer is "".
     """
 
     llm: LLM
@@ -92,7 +92,7 @@ def tree_summarize(job: SynthesisJob) -> Pieces:
             return ""
         fewer = packer.pack(job.prompts.summary, job.variables, summaries, job.history)
         if len(fewer.calls) >= len(packed.calls):
-            # Answers as long as what they sum up would go round for ever: two must fit where one did.
+            # Answers as long as their passages would repeat this loop for ever. Two answers must fit into one call.
             fewer = packer.pack_in_pairs(job.prompts.summary, job.variables, summaries, job.history)
         packed = fewer
     return (yield from _stream(job.llm, packed.calls[0]))
@@ -120,7 +120,7 @@ def _refine(job: SynthesisJob, most: int | None = None) -> Pieces:
     while waiting:
         prompt = job.prompts.refine if answer else job.prompts.text_qa
         variables = {**job.variables, "existing_answer": answer} if answer else job.variables
-        packed = packer.take(structured(prompt) if job.filtered else prompt, variables, waiting, job.history, most=most)
+        packed = packer.take(ask_for_verdict(prompt) if job.filtered else prompt, variables, waiting, job.history, most=most)
         waiting = packed.waiting
         call = packed.calls[0]
         if job.filtered:

@@ -19,7 +19,7 @@ from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.context_window import fair_share
 from ragcore.observe import span
 from ragcore.prompts.prompt import Passage, Prompt, Variable, Variables
-from ragcore.response_synthesizers.history_window import counted, head, recent
+from ragcore.response_synthesizers.history_window import head, recent, text_to_count
 from ragcore.schema import ChatMessage
 from ragcore.text.sentences import sentence_spans
 
@@ -39,7 +39,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    shown: Passages
+    passages: Passages
     waiting: Passages
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -105,7 +105,7 @@ class Packer:
     ) -> Packed:
         """Like `pack`, but passages lose their ends so that two fit in a call: at most half as many calls."""
         window = self._llm.metadata.context_window - self._llm.metadata.num_output
-        room = window - self._sent(self._fixed(prompt, variables, passages, history, window))
+        room = window - self._sent(self._without_passages(prompt, variables, passages, history, window))
         half = max(1, room // 2 - 2)
         with span("shorten", to=half) as step:
             shorter = tuple(self._shorter(passage, half) for passage in passages)
@@ -116,13 +116,13 @@ class Packer:
         """One call for all passages. If they do not fit, the longest are cut at their ends to one length."""
 
         def fair(room: int) -> _Chosen:
-            shown = passages[: max(room // SMALLEST_ROOM, 1)]
-            limit = fair_share([self._cost(passage) for passage in shown], room)
-            shorter = tuple(self._shorter(passage, limit) for passage in shown)
+            fitting = passages[: max(room // SMALLEST_ROOM, 1)]
+            limit = fair_share([self._cost(passage) for passage in fitting], room)
+            shorter = tuple(self._shorter(passage, limit) for passage in fitting)
             facts: dict[str, Any] = {}
-            if cut := [short.number for short, long in zip(shorter, shown, strict=True) if short is not long]:
+            if cut := [short.number for short, long in zip(shorter, fitting, strict=True) if short is not long]:
                 facts["cut_short"] = cut
-            if left_out := [passage.number for passage in passages[len(shown) :]]:
+            if left_out := [passage.number for passage in passages[len(fitting) :]]:
                 facts["left_out"] = left_out
             return _Chosen(shorter, (), facts)
 
@@ -140,19 +140,19 @@ class Packer:
             window = self._llm.metadata.context_window - self._llm.metadata.num_output
             limit = window
             while True:
-                fixed = self._fixed(prompt, variables, passages, history, limit)
+                fixed = self._without_passages(prompt, variables, passages, history, limit)
                 chosen = choose(limit - self._sent(fixed)) if passages else _Chosen((), ())
-                call = _showing(fixed, chosen.shown) if passages else fixed
+                call = _with_passages(fixed, chosen.passages) if passages else fixed
                 # Joined texts may have a token more than their parts: the messages as sent decide.
                 tokens = self._sent(call)
                 if tokens <= window:
                     break
                 limit -= tokens - window
-            step.note(passages=[passage.number for passage in chosen.shown], waiting=len(chosen.waiting), **chosen.facts)
-            step.note(tokens=tokens, window=window, **_dropped(variables, history, call))
+            step.note(passages=[passage.number for passage in chosen.passages], waiting=len(chosen.waiting), **chosen.facts)
+            step.note(tokens=tokens, window=window, **_dropped_parts(variables, history, call))
             return Packed((call,), chosen.waiting)
 
-    def _fixed(
+    def _without_passages(
         self, prompt: Prompt, variables: Variables, passages: Passages, history: Sequence[ChatMessage], limit: int
     ) -> LLMCall:
         """The call without its passages; history and the answer so far are shortened if the passages need the room."""
@@ -170,9 +170,9 @@ class Packer:
                 break
         room = max(0, spare - self._count(answer) - min(need, max(spare // 2, SMALLEST_ROOM)))
         history = recent(history, room, self._count, per_message=MESSAGE_TOKENS)
-        room -= sum(self._count(counted(message)) + MESSAGE_TOKENS for message in history)
+        room -= sum(self._count(text_to_count(message)) + MESSAGE_TOKENS for message in history)
         talk = tuple(recent(talk, max(0, room), self._count, per_message=MESSAGE_TOKENS))
-        spent = sum(self._count(counted(message)) + MESSAGE_TOKENS for message in (*history, *talk))
+        spent = sum(self._count(text_to_count(message)) + MESSAGE_TOKENS for message in (*history, *talk))
         room = spare - spent - min(need, max(spare // 4, SMALLEST_ROOM))
         if self._count(answer) > room:
             answer = f"{head(answer, max(0, room - 2), self._llm.count_tokens)} …".strip()
@@ -192,7 +192,7 @@ class Packer:
 
     def _sent(self, call: LLMCall) -> int:
         schemas = sum(self._count(json.dumps(tool, ensure_ascii=False)) for tool in call.tools)
-        return schemas + sum(self._count(counted(message)) + MESSAGE_TOKENS for message in call.messages())
+        return schemas + sum(self._count(text_to_count(message)) + MESSAGE_TOKENS for message in call.messages())
 
     def _cost(self, passage: Passage) -> int:
         return self._count(f"{passage}\n\n")
@@ -254,11 +254,11 @@ def _only_named(prompt: Prompt, variables: Variables, changed: Variables) -> dic
     return {**variables, **{name: value for name, value in changed.items() if name in variables or name in prompt.variables}}
 
 
-def _showing(call: LLMCall, passages: Passages) -> LLMCall:
+def _with_passages(call: LLMCall, passages: Passages) -> LLMCall:
     return replace(call, variables={**call.variables, "context_str": passages})
 
 
-def _dropped(variables: Variables, history: Sequence[ChatMessage], call: LLMCall) -> dict[str, Any]:
+def _dropped_parts(variables: Variables, history: Sequence[ChatMessage], call: LLMCall) -> dict[str, Any]:
     """The parts of the conversation that were dropped for the passages."""
     facts: dict[str, Any] = {}
     before = len(history) + len(variables.get("chat_history", ()))

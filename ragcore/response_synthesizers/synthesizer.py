@@ -16,7 +16,7 @@ from ragcore.llms.base import LLM
 from ragcore.observe import Span, start, stream_in
 from ragcore.prompts.mixin import PromptMixin
 from ragcore.prompts.prompt import Passage, Prompt, Variable
-from ragcore.prompts.structured_output import parsed
+from ragcore.prompts.structured_output import parse_form
 from ragcore.prompts.templates import Wording, in_place_of
 from ragcore.prompts.wording import DEFAULT_SYSTEM_PROMPT, in_form
 from ragcore.response_synthesizers.answer import AnswerStream, log_trace
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NOTHING_FOUND = fixed_replies.NOTHING_FOUND["en"]
 
-WORKERS = 4  # calls at the same time
+WORKERS = 4  # parallel calls
 
 _REFINING = (ResponseMode.REFINE, ResponseMode.COMPACT)
 _ONE_ANSWER = (*_REFINING, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.TREE_SUMMARIZE, ResponseMode.GENERATION)
@@ -63,11 +63,11 @@ def passages_from(nodes: Sequence[NodeWithScore]) -> Passages:
 
     Metadata that a model may see goes above the text, in the template of the node. The label replaces that of the file.
     """
-    best = max((found.get_score() for found in nodes), default=0.0)
-    shares = [1.0 if found.score is None or best <= 0 else max(found.score, 0.0) / best for found in nodes]
+    best = max((hit.get_score() for hit in nodes), default=0.0)
+    shares = [1.0 if hit.score is None or best <= 0 else max(hit.score, 0.0) / best for hit in nodes]
     return tuple(
-        Passage(_text_of(found.node), number, source_label(found.node), share)
-        for number, (found, share) in enumerate(zip(nodes, shares, strict=True), 1)
+        Passage(_text_of(hit.node), number, source_label(hit.node), share)
+        for number, (hit, share) in enumerate(zip(nodes, shares, strict=True), 1)
     )
 
 
@@ -86,6 +86,11 @@ class Synthesizer(PromptMixin):
     those that do not leave the answer as it was. `output_cls`: the answer is JSON of this pydantic model, and
     `response.response` the object; not for modes that list several answers. With `streaming`, `synthesize` gives the answer in
     pieces, as `stream`. A template may be a PromptTemplate or a whole Prompt.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> hits = [NodeWithScore(TextNode("Ada wrote notes."))]
+    >>> str(Synthesizer(ScriptedLLM(["Ada [1]."]), "compact").synthesize("Who wrote notes?", hits))
+    'Ada [1].'
     """
 
     default_mode: ClassVar[ResponseMode] = ResponseMode.COMPACT
@@ -108,8 +113,8 @@ class Synthesizer(PromptMixin):
         streaming: bool = False,
         verbose: bool = False,
     ) -> None:
-        """Without a model, the one that `ragcore.settings.services` gives. With `use_async`, `workers` independent calls are
-        made at the same time. With `verbose` each trace is logged."""
+        """The default model is that of `ragcore.settings.services`. With `use_async`, `workers` independent calls run in
+        parallel. `verbose` logs each trace."""
         self.streaming = streaming
         self.verbose = verbose
         self.llm = services().llm if llm is None else llm
@@ -136,7 +141,7 @@ class Synthesizer(PromptMixin):
         additional_source_nodes: Sequence[NodeWithScore] = (),
         prev_response: str = "",
     ) -> Response:
-        """Without nodes there is no call: the answer, in the language of the question, is that nothing was found. LLMErrors;
+        """Without nodes there is no call; the answer states, in the question's language, that there are no passages. LLMErrors;
         LLMProtocolError for a reply not of `output_cls`.
 
         `additional_source_nodes` are sources that no call reads. `prev_response`, for refine and compact, is an answer to
@@ -292,7 +297,12 @@ class Accumulate(Synthesizer):
 
 
 class CompactAndAccumulate(Synthesizer):
-    """An answer for as many passages as fit a call, one below the other."""
+    """An answer for as many passages as fit a call, one below the other.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> print(CompactAndAccumulate(llm=ScriptedLLM(["Both."])).get_response("What?", ["One passage.", "Another."]))
+    Response 1: Both.
+    """
 
     default_mode = ResponseMode.COMPACT_ACCUMULATE
 
@@ -309,7 +319,7 @@ def _in_form(pieces: Pieces, model: type[BaseModel], extra: dict[str, Any]) -> P
         for piece in pieces:
             reply += piece
             yield ""
-    output = parsed(reply, model)
+    output = parse_form(reply, model)
     extra["output"] = output
     answer = output.model_dump_json()
     yield answer
@@ -327,7 +337,7 @@ def count_calls(step: Span, pieces: Generator[str, None, object]) -> Generator[s
         yield from pieces
     finally:
         spent = step.total_tokens()
-        step.note(calls=len(step.named("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
+        step.note(calls=len(step.spans("llm")), prompt_tokens=spent.prompt, completion_tokens=spent.completion)
 
 
 def get_response_synthesizer(
@@ -344,7 +354,12 @@ def get_response_synthesizer(
     streaming: bool = False,
     verbose: bool = False,
 ) -> Synthesizer:
-    """`Synthesizer` in this mode."""
+    """`Synthesizer` in this mode.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> get_response_synthesizer(ScriptedLLM(), response_mode="tree_summarize").mode.value
+    'tree_summarize'
+    """
     return Synthesizer(
         llm,
         response_mode,

@@ -1,4 +1,4 @@
-"""Small to find, large to read: a larger passage replaces its parts if enough of them are found."""
+"""Small passages to retrieve, large ones to read: a passage replaces its parts if enough of them are retrieved."""
 
 from __future__ import annotations
 
@@ -25,12 +25,22 @@ class AutoMergingRetriever(BaseRetriever):
 
     - if exactly one passage of the document lies between two consecutive results, it is added between them, once, with the mean
       of their scores;
-    - if more than `simple_ratio_thresh` (a share, 0 to 1) of the children of a node are found, the node replaces them, with the
-      mean of their scores.
+    - if more than `simple_ratio_thresh` (a share, 0 to 1) of a node's children are among the results, the node replaces them,
+      with the mean of their scores.
 
     Best first, ties in their order. A score of None counts as 0. The nodes come from `storage_context`, a docstore or a store;
     a missing parent is a StoreError, a missing passage between two others is skipped. If links go in circles, a node is never
     replaced by one that it replaced. In the trace: `leaves` (the results of the retriever), `merged` and `filled_in`.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> parent = TextNode("Red boat. Red sail.", "p", child_ids=("a", "b"))
+    >>> leaves = [TextNode("Red boat.", "a", parent_id="p"), TextNode("Red sail.", "b", parent_id="p")]
+    >>> context = StorageContext.from_defaults()
+    >>> context.docstore.add_documents([parent, *leaves])
+    >>> index = VectorStoreIndex(leaves, storage_context=context, embed_model=HashEmbedding())
+    >>> [hit.text for hit in AutoMergingRetriever(index.as_retriever(), context).retrieve("red")]
+    ['Red boat. Red sail.']
     """
 
     name = "auto_merging"
@@ -75,15 +85,15 @@ class AutoMergingRetriever(BaseRetriever):
         return complete
 
     def _with_parents(self, hits: Sequence[NodeWithScore], merged: dict[str, list[str]]) -> list[NodeWithScore]:
-        found: dict[str, list[NodeWithScore]] = {}
+        siblings: dict[str, list[NodeWithScore]] = {}
         for hit in hits:
             if hit.node.parent_id is not None:
-                found.setdefault(hit.node.parent_id, []).append(hit)
-        parents = self._nodes(list(found))
+                siblings.setdefault(hit.node.parent_id, []).append(hit)
+        parents = self._nodes(list(siblings))
         present = {hit.node.id_ for hit in hits}
         added: list[NodeWithScore] = []
         gone: set[str] = set()
-        for id_, below in found.items():
+        for id_, below in siblings.items():
             if id_ not in parents:
                 raise StoreError(
                     f"The passage {below[0].node.id_!r} is part of {id_!r}, which is not in the document store.",

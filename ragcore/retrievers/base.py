@@ -1,4 +1,4 @@
-"""The base of all retrievers: they find passages, follow those that refer to something else, and record the trace."""
+"""The base of all retrievers: they find passages, follow the objects of index nodes, and record the trace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,16 @@ class Retriever(Protocol):
 
 class BaseRetriever(PromptMixin, ABC):
     """Subclasses have `_retrieve`, which may take the question alone, and a `name`. It has no state of a question: threads may
-    share it. With `verbose` it logs the trace of each question."""
+    share it. With `verbose` it logs the trace of each question.
+
+    >>> class First(BaseRetriever):
+    ...     def __init__(self, nodes):
+    ...         self.nodes = nodes
+    ...     def _retrieve(self, query):
+    ...         return [NodeWithScore(node, 1.0) for node in self.nodes[:1]]
+    >>> First([TextNode("A boat is red."), TextNode("It sails.")]).retrieve("Which colour?")[0].text
+    'A boat is red.'
+    """
 
     name: str = "custom"  # in the trace
     verbose: bool = False
@@ -44,27 +53,27 @@ class BaseRetriever(PromptMixin, ABC):
         """The passages for a question, best first, each once. QuestionError for an empty question.
 
         The object of an IndexNode replaces it: a node, with its score; the passages of a retriever; or the answer of a query
-        engine, as a passage. An IndexNode that leads back to itself stays. In the trace: a span "retrieve" with `retriever`,
-        `question` and `found`, a list of {"id", "score"}; and, if objects were followed, `followed`, the same of the result.
+        engine, as a passage. An IndexNode that leads back to itself stays. The span "retrieve" notes `retriever`, `question`
+        and `found`, a list of {"id", "score"}; after objects were followed also `followed`, the same list of the result.
         """
         bundle = as_bundle(query)
         if bundle.embedding is None and not any(text.strip() for text in (bundle.query_str, *bundle.embedding_strs)):
             raise QuestionError("There is no question.", hint="Type what you want to know.")
-        with span("retrieve", retriever=self.name, question=bundle.query_str) as step, _waiting(self):
-            found = list(self._retrieve(bundle, step))
-            step.facts.setdefault("found", as_facts(found))
-            if any(_object_of(hit) is not None for hit in found):
-                found = distinct(passage for hit in found for passage in _followed(hit, bundle))
-                step.note(followed=as_facts(found))
+        with span("retrieve", retriever=self.name, question=bundle.query_str) as step, _as_caller(self):
+            hits = list(self._retrieve(bundle, step))
+            step.facts.setdefault("found", as_facts(hits))
+            if any(_object_of(hit) is not None for hit in hits):
+                hits = distinct(passage for hit in hits for passage in _follow(hit, bundle))
+                step.note(followed=as_facts(hits))
         if self.verbose:
             logger.info("%s", step.outline())
-        return distinct(found)
+        return distinct(hits)
 
     aretrieve = awaitable(retrieve)
 
 
-def as_facts(found: Sequence[NodeWithScore]) -> list[dict[str, Any]]:
-    return [{"id": hit.node.id_, "score": hit.score} for hit in found]
+def as_facts(hits: Sequence[NodeWithScore]) -> list[dict[str, Any]]:
+    return [{"id": hit.node.id_, "score": hit.score} for hit in hits]
 
 
 def distinct(hits: Iterable[NodeWithScore]) -> list[NodeWithScore]:
@@ -85,7 +94,7 @@ def _object_of(hit: NodeWithScore) -> Any:
 
 
 @contextmanager
-def _waiting(caller: object) -> Iterator[None]:
+def _as_caller(caller: object) -> Iterator[None]:
     token = _callers.set((*_callers.get(), id(caller)))
     try:
         yield
@@ -93,24 +102,24 @@ def _waiting(caller: object) -> Iterator[None]:
         _callers.reset(token)
 
 
-def _followed(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:
-    """`passed` are the nodes on the way here; a node that leads back to itself stays."""
+def _follow(hit: NodeWithScore, query: QueryBundle, passed: tuple[int, ...] = ()) -> Iterator[NodeWithScore]:
+    """`passed` are the ids of the followed nodes; a node that leads back to one of them is returned itself."""
     target = _object_of(hit)
-    score = 1.0 if hit.score is None else hit.score  # a score of 0.0 stays what it is
+    score = 1.0 if hit.score is None else hit.score  # not `hit.score or 1.0`, which would replace 0.0
     if isinstance(target, NodeWithScore):
         score, target = target.score if target.score is not None else score, target.node
     if target is None or id(hit.node) in passed or id(target) in _callers.get():
         yield hit
     elif isinstance(target, TextNode):
-        yield from _followed(NodeWithScore(target, score), query, (*passed, id(hit.node)))
+        yield from _follow(NodeWithScore(target, score), query, (*passed, id(hit.node)))
     elif hasattr(target, "query"):
-        with _waiting(target):
+        with _as_caller(target):
             answer = target.query(query)
         yield as_passage(answer, hit.node, score)
     elif hasattr(target, "retrieve"):
-        with _waiting(target):
-            found = target.retrieve(query)
-        yield from found
+        with _as_caller(target):
+            hits = target.retrieve(query)
+        yield from hits
     else:
         raise ValueError(
             f"node {hit.node.id_!r} stands for a {type(target).__name__}, which is no node, retriever or query engine"

@@ -24,6 +24,10 @@ class BM25Retriever(BaseRetriever):
     """`document_ids`, `node_ids` and `filters` restrict the search; None means all.
 
     The score is above 0 and has no upper limit.
+
+    >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
+    >>> BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=1).retrieve("Which rope?")[0].text
+    'The rope is steel.'
     """
 
     name = "bm25"
@@ -62,7 +66,7 @@ class BM25Retriever(BaseRetriever):
         store = MemoryStore()
         for split in group_by_document(nodes or (), ()):
             # a store requires a vector for each passage; nothing compares these
-            store.put(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
+            store.upsert(split.document, [node.with_embedding(np.ones(1, np.float32)) for node in split.nodes])
         return cls(store, similarity_top_k, filters=filters)
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:

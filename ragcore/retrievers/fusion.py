@@ -18,7 +18,7 @@ from ragcore.prompts.wording import REPHRASE
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle
 from ragcore.settings import services
-from ragcore.text.list_replies import listed
+from ragcore.text.list_replies import parse_list
 
 FusionMode: TypeAlias = Literal["reciprocal_rerank", "relative_score", "dist_based_score", "simple"]
 
@@ -27,9 +27,17 @@ WORKERS = 4
 
 
 class QueryFusionRetriever(BaseRetriever):
-    """Retrieves for the question and for others like it, all at the same time, and fuses the results; see `fuse`.
+    """Retrieves for the question and for similar questions in parallel, and fuses the results; see `fuse`.
 
-    The model writes the other questions in one call, so that there are at most `num_queries`; with 1 there is no call.
+    The model writes the similar questions in one call. There are at most `num_queries` in all; with 1 there is no call.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.retrievers import BM25Retriever
+    >>> from ragcore.schema import TextNode
+    >>> bm25 = BM25Retriever.from_defaults(nodes=[TextNode("The valve is bronze."), TextNode("The rope is steel.")])
+    >>> fusion = QueryFusionRetriever([bm25], ScriptedLLM(["What is the rope made of?"]), num_queries=2)
+    >>> fusion.retrieve("Which rope?")[0].text
+    'The rope is steel.'
     """
 
     name = "fusion"
@@ -75,7 +83,7 @@ class QueryFusionRetriever(BaseRetriever):
         if not most or not question.strip():
             return []
         call = LLMCall(self._prompt, {"num_queries": str(most), "query_str": question})
-        return [line for line in listed(self._llm.generate(call).text) if line != question][:most]
+        return [line for line in parse_list(self._llm.generate(call).text) if line != question][:most]
 
 
 def fuse(

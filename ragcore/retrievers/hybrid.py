@@ -24,9 +24,9 @@ import numpy as np
 from ragcore.embeddings import bundled_model
 from ragcore.embeddings.base import Embedder, query_vector
 from ragcore.embeddings.multilingual_e5 import is_multilingual
-from ragcore.embeddings.spelling_correction import as_meant
+from ragcore.embeddings.spelling_correction import correct_spelling
 from ragcore.errors import DamagedStoreError
-from ragcore.extractive.topic import in_first_person, named
+from ragcore.extractive.topic import find_named, in_first_person
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.retrievers.multilingual_scores import OTHER_LANGUAGE_SHARE, in_other_languages, min_max
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 POOL = 50  # candidates from each side
 COSINE_SHARE = 0.6
 LIKED = 6  # passages, the best
-FEEDBACK = 1 / 3  # what being like them counts where the cosine to the question counts 1
+FEEDBACK = 1 / 3  # weight of the similarity to them, relative to the cosine to the question
 FOREIGN_SHARE = 0.2
 MANY = 6  # candidates of a document whose name then counts
 OTHERS = 0.8
-LEAST_SCORE = 0.65  # of the best one's, and
-LEAST_COSINE = 0.9  # of the highest among the best: what has neither is far weaker than they are
+LEAST_SCORE = 0.65  # share of the best score
+LEAST_COSINE = 0.9  # share of the highest cosine among the best; a passage below both shares is far weaker than the best
 LAST_LATIN = "\u024f"
 
 
@@ -54,7 +54,7 @@ class HybridRetriever(BaseRetriever):
     `cosine_share`: 0 to 1; None chooses it by the embedder and the question, see `usual_share`. `feedback`: the weight of the
     likeness to the best, 0 or more. `weaker`: includes passages that are far weaker than the best.
 
-    `as_meant` corrects a misspelt question, which the span "retrieve" notes as `meant`.
+    `correct_spelling` corrects a misspelt question, which the span "retrieve" notes as `meant`.
 
     The span "retrieve" also notes `found` and `next_best` (at most `top_k` more), each a list of {"id", "score", "cosine",
     "bm25"}; `bm25` is 0.0 for a passage without a word of the question, None for one below the pool. `cosine` is None for a
@@ -90,7 +90,7 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         vector, near, sharing = self._candidates(query, step)
-        corrected = as_meant(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
+        corrected = correct_spelling(query.query_str, [hit.node.text for hit in [*sharing, *near]], self._embedder)
         if corrected != query.query_str:
             step.note(meant=corrected)
             query = replace(query, query_str=corrected)
@@ -139,7 +139,7 @@ class HybridRetriever(BaseRetriever):
         return vector, self._near(vector, step), self._store.keyword_search(query.query_str, self._pool, self._scope)
 
     def _near(self, vector: Vector, step: Span) -> list[NodeWithScore]:
-        """By cosine. An empty list while the vectors are damaged: until they are rebuilt, words alone find passages."""
+        """The nearest by cosine; [] while the vectors are damaged, so that keyword search still works until a rebuild."""
         try:
             return self._store.search(vector, self._pool, self._scope)
         except DamagedStoreError as error:
@@ -147,7 +147,7 @@ class HybridRetriever(BaseRetriever):
             return []
 
     def _cosines(self, ids: list[str], vector: Vector, vectors: Mapping[str, Vector] | None) -> dict[str, float | None]:
-        """By id, None where the vector is damaged; without passages that have been deleted."""
+        """The cosines by id, None for a damaged vector; without deleted passages."""
         if vectors is None:
             return dict.fromkeys(ids)
         length = float(np.linalg.norm(vector)) or 1.0
@@ -169,7 +169,7 @@ class HybridRetriever(BaseRetriever):
 
 def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
     """The mean cosine of each, 0 or more, to the best tenth, at most LIKED. A passage without a vector gets the mean of all.
-    Empty where there are too few."""
+    {} for too few passages."""
     known = [id_ for id_ in scores if id_ in vectors]
     best = sorted(known, key=lambda id_: -scores[id_])[: min(LIKED, len(known) // 10)]
     if not best:
@@ -182,7 +182,7 @@ def _like_the_best(scores: Mapping[str, float], vectors: Mapping[str, Vector]) -
 def _factors(question: str, candidates: Collection[TextNode]) -> dict[str | None, float]:
     """OTHERS by document, for those that the question does not name while it names another."""
     names = {node.ref_doc_id: str(node.metadata.get("file_name", "")) for node in candidates}
-    in_question = named(question, set(names.values()))
+    in_question = find_named(question, set(names.values()))
     count = Counter(node.ref_doc_id for node in candidates)
     if not any(count[document] >= MANY for document, name in names.items() if name in in_question):
         return {}
@@ -209,5 +209,5 @@ def usual_share(question: str, embedder: str) -> float:
 
 
 def usual_feedback(cosine_share: float | None) -> float:
-    """FEEDBACK, or 0 where a person chose the share of the cosine: then the scores are of that share alone."""
+    """FEEDBACK; 0 if the share of the cosine was chosen explicitly, because then only that share determines the scores."""
     return FEEDBACK if cosine_share is None else 0.0

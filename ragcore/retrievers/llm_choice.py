@@ -1,4 +1,4 @@
-"""Texts that help with a question, as a language model judges them."""
+"""Lets a language model choose the texts that help with a question."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ragcore.llms.base import LLM
 from ragcore.llms.context_window import rank_texts
 from ragcore.observe import span
 from ragcore.prompts.wording import CHOICE_SELECT
-from ragcore.text.rank_replies import ranked_in
+from ragcore.text.rank_replies import parse_ranking
 
 
-def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:
+def choose_texts(llm: LLM, question: str, texts: Sequence[str], batch_size: int, workers: int = 4) -> list[tuple[int, float]]:
     """(place from 0, relevance 0 to 10) of the texts that help, best first, ties in their order.
 
-    One call for every `batch_size` texts, `workers` at the same time. In the trace: a span "choose" for each, with `chosen`,
-    and `unreadable` if the reply names no text in any form.
+    One call ranks `batch_size` texts; `workers` calls run in parallel. Each has a span "choose" with the number `chosen`, and
+    `unreadable` if the reply names no text.
     """
     if batch_size < 1:
         raise ValueError(f"the batch size is {batch_size}; it must be at least 1")
@@ -25,9 +25,9 @@ def chosen(llm: LLM, question: str, texts: Sequence[str], batch_size: int, worke
         batch = texts[first : first + batch_size]
         with span("choose", texts=len(batch)) as step:
             reply = rank_texts(llm, CHOICE_SELECT, question, batch, step)
-            found = [(first + place, relevance) for place, relevance in ranked_in(reply, len(batch))]
-            step.note(chosen=len(found), **({"unreadable": True} if reply.strip() and not found else {}))
-        return found
+            chosen = [(first + place, relevance) for place, relevance in parse_ranking(reply, len(batch))]
+            step.note(chosen=len(chosen), **({"unreadable": True} if reply.strip() and not chosen else {}))
+        return chosen
 
-    found = [pair for batch in in_order(ask, range(0, len(texts), batch_size), workers=workers) for pair in batch]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+    chosen = [pair for batch in in_order(ask, range(0, len(texts), batch_size), workers=workers) for pair in batch]
+    return sorted(chosen, key=lambda pair: (-pair[1], pair[0]))

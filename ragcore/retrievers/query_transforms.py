@@ -46,6 +46,10 @@ class HyDEQueryTransform(BaseQueryTransform):
     """Searches for a passage that the model imagines as the answer (HyDE, Gao et al. 2022, https://arxiv.org/abs/2212.10496).
 
     The answer is still to the question. With `include_original` its own words are embedded too.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> HyDEQueryTransform(ScriptedLLM(["Ada wrote notes."])).run("Who wrote notes?").embedding_strs
+    ('Ada wrote notes.', 'Who wrote notes?')
     """
 
     prompt_attributes: ClassVar = {"hyde_prompt": "_prompt"}
@@ -94,7 +98,15 @@ class StepDecomposeQueryTransform(DecomposeQueryTransform):
 
 
 class TransformRetriever(BaseRetriever):
-    """Searches for a changed question. The transform gets `transform_metadata` with each."""
+    """Searches for a changed question. The transform gets `transform_metadata` with each.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> retriever = SummaryIndex([TextNode("Ada wrote notes.")]).as_retriever()
+    >>> TransformRetriever(retriever, HyDEQueryTransform(ScriptedLLM(["Ada did."]))).retrieve("Who?")[0].text
+    'Ada wrote notes.'
+    """
 
     name = "transform"
     prompt_parts: ClassVar = {"query_transform": "_transform"}

@@ -16,11 +16,17 @@ class QueryEngine(Protocol):
 
 
 class RecursiveRetriever(BaseRetriever):
-    """Begins with the retriever `root_id`, and replaces each IndexNode with what has its `index_id`:
+    """Begins with the retriever `root_id`, and replaces each IndexNode with the object of its `index_id`:
 
     a node of `node_dict`, with the score of the IndexNode; the passages of a retriever of `retriever_dict`; or the answer of an
     engine of `query_engine_dict`. Each is visited once per question, so that circles end. ValueError for an id that does not
     exist, or exists twice.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> top = SummaryIndex([IndexNode("About boats", index_id="boats")]).as_retriever()
+    >>> boats = SummaryIndex([TextNode("A boat is red.")]).as_retriever()
+    >>> [hit.text for hit in RecursiveRetriever("top", {"top": top, "boats": boats}).retrieve("Which colour?")]
+    ['A boat is red.']
     """
 
     name = "recursive"
@@ -46,9 +52,9 @@ class RecursiveRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         visited = {self._root_id: None}
-        found = distinct(self._from(self._retrievers[self._root_id], query, visited))
+        hits = distinct(self._from(self._retrievers[self._root_id], query, visited))
         step.note(visited=list(visited))
-        return found
+        return hits
 
     def _from(self, retriever: Retriever, query: QueryBundle, visited: dict[str, None]) -> Iterator[NodeWithScore]:
         for hit in retriever.retrieve(query):

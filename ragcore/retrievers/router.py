@@ -10,7 +10,7 @@ from ragcore.llms.base import LLM
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever, distinct
 from ragcore.schema import NodeWithScore, QueryBundle
-from ragcore.selectors import BaseSelector, Described, get_selector_from_llm
+from ragcore.selectors import BaseSelector, HasDescription, get_selector_from_llm
 
 
 class RetrieverToolLike(Protocol):
@@ -20,11 +20,22 @@ class RetrieverToolLike(Protocol):
     def retriever(self) -> Any: ...
 
     @property
-    def metadata(self) -> Described: ...
+    def metadata(self) -> HasDescription: ...
 
 
 class RouterRetriever(BaseRetriever):
-    """The passages of the selected retrievers, in the order of the selection, each once."""
+    """The passages of the selected retrievers, in the order of the selection, each once.
+
+    >>> from ragcore.indices import SummaryIndex
+    >>> from ragcore.llms import ScriptedLLM
+    >>> from ragcore.schema import TextNode
+    >>> from ragcore.tools import RetrieverTool
+    >>> boats, trees = (SummaryIndex([TextNode(text)]).as_retriever() for text in ("Red boat.", "Green tree."))
+    >>> tools = [RetrieverTool.from_defaults(boats, "boats"), RetrieverTool.from_defaults(trees, "trees")]
+    >>> router = RouterRetriever.from_defaults(tools, llm=ScriptedLLM(['{"choice": 2, "reason": "It is about trees."}']))
+    >>> router.retrieve("Which tree?")[0].text
+    'Green tree.'
+    """
 
     name = "router"
     prompt_parts: ClassVar = {"selector": "_selector"}

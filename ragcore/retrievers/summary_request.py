@@ -1,7 +1,7 @@
-"""Passages for a summary. "Summarise these documents" resembles none of their passages.
+"""Selects passages for a summary, because a request such as "Summarise these documents" resembles none of them.
 
-Each document gives central passages that do not repeat each other, a spreadsheet also a description of its whole table. More
-than DOCUMENTS are grouped by topic, and each group gives its central passages and the names of its documents.
+Each document contributes central passages that do not repeat each other, a spreadsheet also a description of its whole table.
+More than DOCUMENTS are grouped by topic; each group contributes its central passages and the names of its documents.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 
 from ragcore.errors import DamagedStoreError
 from ragcore.extractive.summary_requests import is_summary_request, request_language, topic_of
-from ragcore.extractive.topic import called, quoted_names
+from ragcore.extractive.topic import find_titled, quoted_names
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
 from ragcore.schema import NodeWithScore, QueryBundle, TextNode
 from ragcore.text.overview_notes import DOCUMENTS_OF_GROUP, GROUP, TABLE
 from ragcore.text.salience import centrality, diverse
-from ragcore.text.table_facts import describe, listed, tables_in
+from ragcore.text.table_facts import describe, list_names, tables_in
 from ragcore.text.topic_groups import group_names, topic_groups
 from ragcore.vector_stores.base import Store, StoredDocument
 from ragcore.vector_stores.validation import unit
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LOOKED_AT = 600  # passages, evenly spread: finding the central ones takes time with the square of their number
 DOCUMENTS = 40  # that are summarised one by one; more are grouped
 MOST = 60  # passages of an overview, unless `top_k` is more
-PER_GROUP = 3  # passages, each of another document where there are as many
+PER_GROUP = 3  # passages, of different documents if possible
 NAMED = 40  # documents of a group that are named
 OPENING = 0.5  # what being a document's first passage counts, where being its most central one counts 1
 
@@ -43,7 +43,7 @@ REPEATED = 0.97  # cosine to a passage of another document, from which it is a d
 
 
 class OverviewRetriever(BaseRetriever):
-    """Passages for a summary of all documents, or of some by their names; other questions go to the retriever `otherwise`.
+    """Passages for a summary of all documents, or of some by their names; other questions go to the retriever `fallback`.
 
     Each document gives at least one passage, and up to `per_document` as far as MOST allows.
     """
@@ -55,26 +55,26 @@ class OverviewRetriever(BaseRetriever):
         store: Store,
         top_k: int,
         *,
-        otherwise: BaseRetriever,
+        fallback: BaseRetriever,
         document_ids: Collection[str] | None = None,
         per_document: int = 1,
     ) -> None:
         self._store = store
         self._top_k = top_k
         self._document_ids = document_ids
-        self._otherwise = otherwise
+        self._fallback = fallback
         self._per_document = per_document
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         documents = self._documents_to_summarise(query.query_str)
         if documents is None:
-            step.note(retriever=self._otherwise.name)
-            return self._otherwise._retrieve(query, step)
+            step.note(retriever=self._fallback.name)
+            return self._fallback._retrieve(query, step)
         try:
             nodes = [node for node in self._spread(documents) if node.embedding is not None]  # None: damaged
         except DamagedStoreError as error:
             step.note(damaged=error.what)
-            return self._otherwise._retrieve(query, step)
+            return self._fallback._retrieve(query, step)
         step.note(looked_at=len(nodes))
         if not nodes or self._top_k <= 0:
             return []
@@ -94,11 +94,11 @@ class OverviewRetriever(BaseRetriever):
             return [document for document in documents if document.name in quoted]
         if not topic:
             return documents
-        named = called(topic, names)
+        named = find_titled(topic, names)
         return [document for document in documents if document.name in named] or None
 
     def _spread(self, documents: Sequence[StoredDocument]) -> Sequence[TextNode]:
-        """Their passages, or so many of them, evenly spread, with their vectors."""
+        """About LOOKED_AT of the documents' passages, evenly spread, with their vectors."""
         every = max(sum(document.passages for document in documents) // LOOKED_AT, 1)
         places = [(document.id_, place) for document in documents for place in range(0, document.passages, every)]
         chosen = places[:: max(len(places) // LOOKED_AT, 1)]  # more documents than that: not each has a passage
@@ -120,7 +120,7 @@ class OverviewRetriever(BaseRetriever):
         ]
 
     def _description(self, first: TextNode, language: str) -> str:
-        """What the whole table of a document holds; "" where its first passage is no part of a table."""
+        """A description of a document's whole table; "" if its first passage is not part of a table."""
         if not first.ref_doc_id or not tables_in(first.text):
             return ""
         return " ".join(describe(table, language) for table in tables_in(self._store.document(first.ref_doc_id).text))
@@ -136,7 +136,7 @@ class OverviewRetriever(BaseRetriever):
             central = centrality(vectors[rows])
             of_document = [place for place, own in enumerate(members) for _ in own]
             first = diverse(central, vectors[rows], of_document, dict.fromkeys(range(len(members)), 1))[:PER_GROUP]
-            listing = listed([names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language)
+            listing = list_names([names.get(nodes[own[0]].ref_doc_id or "", "") for own in members], NAMED, language)
             notes = {GROUP: title, DOCUMENTS_OF_GROUP: listing}
             hits += [NodeWithScore(_annotate(nodes[rows[at]], notes), float(central[at])) for at in first]
         return hits

@@ -15,7 +15,7 @@ from ragcore.settings import embedder
 from ragcore.vector_stores.base import Scope, Store
 from ragcore.vector_stores.filters import MetadataFilters
 from ragcore.vector_stores.query_modes import VectorStoreQueryMode
-from ragcore.vector_stores.ranking import LEARNERS, MMR_THRESHOLD, Similarity, learned, mmr, nearest_by
+from ragcore.vector_stores.ranking import LEARNERS, MMR_THRESHOLD, Similarity, mmr, nearest_by, rank_by_classifier
 
 
 @runtime_checkable
@@ -37,12 +37,20 @@ class VectorIndexRetriever(BaseRetriever):
 
     default: `similarity`, "cosine" (-1 to 1), "dot_product", or "euclidean" (minus the distance).
     mmr: near but unlike each other, see `ranking.mmr`; `mmr_threshold` may also be in `vector_store_kwargs`, default 0.5.
-    svm, logistic_regression, linear_regression: the value of a classifier fitted to the question, see `ranking.learned`.
+    svm, logistic_regression, linear_regression: the value of a classifier, see `ranking.rank_by_classifier`.
     sparse, text_search: BM25 alone; `sparse_top_k` goes before `similarity_top_k`.
     hybrid: cosine and BM25 together, see HybridRetriever; `alpha` is the share of the cosine, 0 to 1, and `sparse_top_k` the
     number of candidates of each side; `hybrid_top_k` goes before `similarity_top_k`.
 
     ValueError for an invalid mode or argument.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> from ragcore.schema import TextNode
+    >>> nodes = [TextNode("The valve is bronze."), TextNode("The rope is steel.")]
+    >>> index = VectorStoreIndex(nodes, embed_model=HashEmbedding())
+    >>> VectorIndexRetriever(index, similarity_top_k=1, vector_store_query_mode="mmr").retrieve("steel rope")[0].text
+    'The rope is steel.'
     """
 
     name = "vector"
@@ -98,7 +106,7 @@ class VectorIndexRetriever(BaseRetriever):
             return self._store.keyword_search(query.query_str, count, self._scope)
         if self._mode is VectorStoreQueryMode.HYBRID:
             return self._hybrid()._retrieve(query, step)
-        return self._ranked(query)
+        return self._rank(query)
 
     def _hybrid(self) -> HybridRetriever:
         return HybridRetriever(
@@ -110,18 +118,18 @@ class VectorIndexRetriever(BaseRetriever):
             cosine_share=self._alpha,
         )
 
-    def _ranked(self, query: QueryBundle) -> list[NodeWithScore]:
-        found = self._store.candidates(self._scope)
-        if not found.ids:
+    def _rank(self, query: QueryBundle) -> list[NodeWithScore]:
+        candidates = self._store.candidates(self._scope)
+        if not candidates.ids:
             return []
         vector = query_vector(self._embedder, query)
         if self._mode is VectorStoreQueryMode.MMR:
-            places, scores = mmr(found, vector, self.similarity_top_k, self._threshold, self._similarity)
+            places, scores = mmr(candidates, vector, self.similarity_top_k, self._threshold, self._similarity)
         elif self._mode in LEARNERS:
-            places, scores = learned(found, vector, self.similarity_top_k, self._mode)
+            places, scores = rank_by_classifier(candidates, vector, self.similarity_top_k, self._mode)
         else:
-            places, scores = nearest_by(found, vector, self.similarity_top_k, self._similarity)
-        score = {found.ids[place]: float(value) for place, value in zip(places, scores, strict=True)}
+            places, scores = nearest_by(candidates, vector, self.similarity_top_k, self._similarity)
+        score = {candidates.ids[place]: float(value) for place, value in zip(places, scores, strict=True)}
         return [NodeWithScore(replace(node, embedding=None), score[node.id_]) for node in self._store.nodes(list(score))]
 
 

@@ -302,7 +302,7 @@ class PostgresDatabase:
             if row is None:
                 connection.execute("INSERT INTO lectern VALUES (?)", (VERSION,))
             elif row["version"] > VERSION:
-                raise newer_version(f"The library in {self.address.shown}", row["version"])
+                raise newer_version(f"The library in {self.address.without_password}", row["version"])
             self._add_new_columns(connection)
             for schema in self._schemas:
                 connection.execute(translate_schema(schema))
@@ -315,7 +315,7 @@ class PostgresDatabase:
         )
         present = {(row["relname"], row["attname"]) for row in rows}
         expected = columns_of(_EXTENSION.sub("", schema) for schema in self._schemas)
-        for table, column, definition in missing_columns(f"The library in {self.address.shown}", expected, present):
+        for table, column, definition in missing_columns(f"The library in {self.address.without_password}", expected, present):
             connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{column}" {translate_schema(definition)}')
 
 
@@ -345,7 +345,7 @@ def _connect(address: Address) -> Wire:
 
 
 def _socket_to(address: Address) -> socket.socket:
-    """A socket on which the system reports the silent loss of the other machine, where it can."""
+    """A socket with keep-alive, so that the system reports the silent loss of the other machine if it can."""
     wire = socket.create_connection((address.host, address.port), CONNECT_SECONDS)
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

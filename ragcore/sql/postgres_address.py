@@ -12,7 +12,7 @@ from ragcore.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Address:
-    """The parts of an address. `shown` has no password."""
+    """The parts of an address."""
 
     user: str
     password: str | None
@@ -28,7 +28,7 @@ class Address:
         return self.host.startswith("/")
 
     @property
-    def shown(self) -> str:
+    def without_password(self) -> str:
         where = self.host if self.local else f"{self.host}:{self.port}"
         return f"{self.database} on {where}"
 
@@ -36,7 +36,7 @@ class Address:
 def address_of(url: str) -> Address:
     """The parts of postgresql://user:password@host:port/database?sslmode=...&options=... ConfigError for anything else.
 
-    `?host=/folder` names the folder of a server's Unix socket. sslmode is disable, prefer (as when it is left out), require,
+    `?host=/folder` names the folder of a server's Unix socket. sslmode is disable, prefer (the default), require,
     or verify-full, which checks the server's certificate, with sslrootcert=FILE against the authorities in that file.
     """
     example = "Write it as postgresql://user:password@host:5432/database."

@@ -237,7 +237,7 @@ class SQLiteDatabase:
         return columns_of(self._schemas)
 
     def _prepare_to_read(self, connection: sqlite3.Connection, version: int) -> None:
-        """Replace the tables that a file of an earlier version lacks by empty ones. StoreError where it lacks a column."""
+        """Add empty temporary tables for those that a file of an earlier version lacks. StoreError for a missing column."""
         expected, present = self._expected_columns, columns_in(connection)
         tables = {table for table, _ in present}
         if version < VERSION or any(table in tables for table, _ in expected.keys() - present.keys()):
@@ -267,15 +267,15 @@ class SQLiteDatabase:
         try:
             yield
         except sqlite3.OperationalError as error:
-            said = str(error)
-            if "locked" in said:
+            detail = str(error)
+            if "locked" in detail:
                 raise BusyError(f"The library file {self.path}") from error
-            refused = "readonly" in said or "disk I/O" in said
-            if "full" in said or (refused and self._full()):
+            refused = "readonly" in detail or "disk I/O" in detail
+            if "full" in detail or (refused and self._full()):
                 raise NoRoomError(self.path) from error
-            if "unable to open" in said or refused:
+            if "unable to open" in detail or refused:
                 raise StoreError(
-                    f"The library file {self.path} cannot be opened or written: {said}.",
+                    f"The library file {self.path} cannot be opened or written: {detail}.",
                     hint="Check that the folder exists, that you may write in it, and that its disk is connected.",
                 ) from error
             raise

@@ -1,4 +1,4 @@
-"""Conversations by key, in memory and as a file of JSON. A memory reads and writes one of them."""
+"""Conversations by key, in memory and as a JSON file. A memory reads and writes one of them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ from ragcore.storage.atomic_file import replace_file
 
 
 class ChatStore(Protocol):
-    """Threads may share one."""
+    """Threads may share a store."""
 
     def get_messages(self, key: str) -> list[ChatMessage]:
-        """The messages of a conversation, [] where there is none; the list is the caller's."""
+        """A new list with the messages of a conversation; [] for an unknown key."""
 
     def set_messages(self, key: str, messages: Sequence[ChatMessage]) -> None: ...
 
     def add_messages(self, key: str, messages: Sequence[ChatMessage]) -> None:
-        """Add to the end; several given at once stay together, whatever other threads add."""
+        """Add to the end. Messages of one call stay together, even if other threads add some."""
 
 
 class SimpleChatStore:
+    """A chat store in memory. `persist` writes it to a JSON file.
+
+    >>> store = SimpleChatStore()
+    >>> store.add_message("ada", ChatMessage("user", "Hi"))
+    >>> store.get_messages("ada")[0].content
+    'Hi'
+    """
+
     def __init__(self, conversations: Mapping[str, Sequence[ChatMessage]] | None = None) -> None:
         self._conversations = {key: tuple(messages) for key, messages in (conversations or {}).items()}
         self._lock = threading.Lock()
@@ -50,7 +58,7 @@ class SimpleChatStore:
             self._conversations[key] = tuple(messages)
 
     def delete_message(self, key: str, idx: int = -1) -> ChatMessage | None:
-        """The message that was at `idx`; None where there was none."""
+        """Delete and return the message at `idx`; None if there is none."""
         with self._lock:
             messages = list(self._conversations.get(key, ()))
             if not -len(messages) <= idx < len(messages):
@@ -62,7 +70,7 @@ class SimpleChatStore:
     delete_last_message = delete_message
 
     def delete_messages(self, key: str) -> list[ChatMessage]:
-        """Forget a conversation; gives what it was, [] where there was none."""
+        """Delete and return a conversation; [] for an unknown key."""
         with self._lock:
             return list(self._conversations.pop(key, ()))
 
@@ -71,7 +79,7 @@ class SimpleChatStore:
             return list(self._conversations)
 
     def json(self) -> str:
-        """All conversations as JSON, of which `parse_raw` makes a store.
+        """All conversations as JSON, which `parse_raw` reads.
 
         >>> SimpleChatStore.parse_raw(SimpleChatStore({"ada": [ChatMessage(content="Hi")]}).json()).get_keys()
         ['ada']
@@ -92,11 +100,10 @@ class SimpleChatStore:
 
     @classmethod
     def from_persist_path(cls, persist_path: str | Path = "chat_store.json") -> SimpleChatStore:
-        """What `persist` wrote; empty where there is no file. DamagedStoreError."""
+        """Read what `persist` wrote. A missing file gives an empty store. DamagedStoreError."""
         path = Path(persist_path)
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            return cls({key: [message_from_dict(item) for item in messages] for key, messages in kept.items()})
+            return cls.parse_raw(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return cls()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -114,7 +121,7 @@ class SimpleChatStore:
 
 
 def message_to_dict(message: ChatMessage) -> dict[str, Any]:
-    """Plain values, as JSON can keep them."""
+    """Values that JSON can represent."""
     return {
         "role": message.role.value,
         "content": message.content,

@@ -1,6 +1,6 @@
-"""A folder with everything of some indexes: one SQLite file, and beside it the vectors.
+"""Stores indexes in a folder: one SQLite file, and a folder of vectors.
 
-Whatever is changed is on the disk when the call returns, and seen by every process that has the folder open.
+A change is on the disk when the call returns, and every process that has the folder open sees it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ragcore.storage.index_store import IndexRecord
 from ragcore.vector_stores import disk
 from ragcore.vector_stores.base import Store
 from ragcore.vector_stores.disk_vectors import sweep
-from ragcore.vector_stores.node_json import Item, decoded, encoded
+from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 from ragcore.vector_stores.vector_file import VectorFolder
 
 FILE = "storage.db"
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS hashes (
 
 
 class DiskStorage:
-    """The folder; nothing is read before it is asked for."""
+    """Opens the folder. Data is read on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class DiskStorage:
         self._vectors: dict[str, disk.DiskStore] = {}
 
     def is_filled(self) -> bool:
-        """Whether something was stored here; an empty folder stays empty."""
+        """Whether the folder has stored data. The check creates no file."""
         if not self.database.path.is_file():
             return False
         with self.database.snapshot() as db:
@@ -92,7 +92,7 @@ class DiskStorage:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything inside is stored together, or, on any error, nothing of it."""
+        """Commits all changes inside, or none after an error."""
         outermost = not self.database.in_transaction
         with self.database.transaction() as db:
             yield
@@ -106,7 +106,7 @@ class DiskStorage:
         return any(store is own for own in self._vectors.values())
 
     def clear(self) -> None:
-        """Take everything out. In a transaction with what comes in its place, others see the one or the other."""
+        """Delete everything. In one transaction with new content, other processes see either the old or the new content."""
         with self.database.transaction() as db:
             for (name,) in db.execute("SELECT name FROM indexes").fetchall():
                 self.vectors(name).drop()
@@ -157,7 +157,7 @@ class DiskDocumentStore(DocumentStore):
                 "INSERT INTO items (place, id, source, data) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (place, id) DO UPDATE SET source = excluded.source, data = excluded.data",
                 (
-                    (self._place, item.id_, item.ref_doc_id if isinstance(item, TextNode) else None, encoded(item))
+                    (self._place, item.id_, item.ref_doc_id if isinstance(item, TextNode) else None, encode_item(item))
                     for item in items
                 ),
             )
@@ -167,10 +167,10 @@ class DiskDocumentStore(DocumentStore):
         rows = self._rows(
             "SELECT data FROM items WHERE place = ? AND id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
         )
-        return {item.id_: item for item in (decoded(data) for (data,) in rows)}
+        return {item.id_: item for item in (decode_item(data) for (data,) in rows)}
 
     def _all(self) -> Sequence[Item]:
-        return [decoded(data) for (data,) in self._rows("SELECT data FROM items WHERE place = ? ORDER BY seq")]
+        return [decode_item(data) for (data,) in self._rows("SELECT data FROM items WHERE place = ? ORDER BY seq")]
 
     def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
         rows = self._rows("SELECT id FROM items WHERE place = ? AND source = ? ORDER BY seq", ref_doc_id)
@@ -203,7 +203,7 @@ class DiskIndexStore:
     def __init__(self, database: SQLiteDatabase) -> None:
         self._database = database
 
-    def put(self, record: IndexRecord) -> None:
+    def upsert(self, record: IndexRecord) -> None:
         values = (record.index_id, record.kind, record.summary, json.dumps(dict(record.data)), record.place, record.keeper)
         with self._database.transaction() as db:
             db.execute(

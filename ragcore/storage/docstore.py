@@ -1,4 +1,4 @@
-"""Documents and passages by id, without vectors: what an index that is no vector index keeps, and what several may share."""
+"""Documents and passages by id, without vectors. Indexes without vectors use it, and several indexes may share one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from typing import Any, Literal, overload
 from ragcore.errors import DamagedStoreError, UnknownDocumentError
 from ragcore.schema import Document, Metadata, TextNode
 from ragcore.storage.atomic_file import replace_file
-from ragcore.vector_stores.node_json import Item, decoded, encoded
+from ragcore.vector_stores.node_json import Item, decode_item, encode_item
+
+__path__: list[str] = []  # inner paths are looked up in `ragcore.inner_paths`
 
 
 @dataclass(frozen=True, slots=True)
 class RefDocInfo:
-    """The passages that were cut from a document, in order of insertion, and the document's metadata.
+    """The ids of a document's passages, in order of insertion, and the document's metadata.
 
-    Where the document itself is not stored, the metadata is that of its first passage.
+    If the document itself is not stored, the metadata is that of its first passage.
     """
 
     node_ids: tuple[str, ...]
@@ -28,14 +30,14 @@ class RefDocInfo:
 
 
 class DocumentStore(ABC):
-    """Items come back in order of insertion; one that is stored again keeps its place. Several threads may use a store.
+    """Items are returned in order of insertion; a replaced item keeps its position. Several threads may use a store.
 
-    What is stored is a copy, and so is what comes back: to edit something stored is to store it again.
+    The store copies items when it stores and returns them. To change a stored item, store it again.
     """
 
     def add_documents(self, nodes: Sequence[Item], allow_update: bool = True) -> None:
-        """Store documents and passages, with their hashes. What has the same id is replaced; ValueError where that is not
-        allowed."""
+        """Store documents and passages, with their hashes. An item replaces the one with the same id; without `allow_update`
+        that is a ValueError."""
         if not allow_update:
             known = self._read([node.id_ for node in nodes])
             if known:
@@ -44,10 +46,10 @@ class DocumentStore(ABC):
 
     def get_document(self, doc_id: str, raise_error: bool = True) -> Item | None:
         """The document or passage. UnknownDocumentError, or None without `raise_error`."""
-        found = self._read([doc_id]).get(doc_id)
-        if found is None and raise_error:
+        item = self._read([doc_id]).get(doc_id)
+        if item is None and raise_error:
             raise UnknownDocumentError(doc_id)
-        return found
+        return item
 
     @overload
     def get_node(self, node_id: str, raise_error: Literal[True] = True) -> TextNode: ...
@@ -57,27 +59,27 @@ class DocumentStore(ABC):
 
     def get_node(self, node_id: str, raise_error: bool = True) -> TextNode | None:
         """The passage. UnknownDocumentError, or None without `raise_error`; a whole document is not a passage."""
-        found = self.get_document(node_id, raise_error)
-        if isinstance(found, Document):
+        item = self.get_document(node_id, raise_error)
+        if isinstance(item, Document):
             if raise_error:
                 raise UnknownDocumentError(node_id)
             return None
-        return found
+        return item
 
     def get_nodes(self, node_ids: Sequence[str], raise_error: bool = True) -> list[TextNode]:
-        """The passages in the order of their ids. UnknownDocumentError; without `raise_error` unknown ones are left out."""
-        found = {id_: item for id_, item in self._read(node_ids).items() if isinstance(item, TextNode)}
+        """The passages in the order of their ids. UnknownDocumentError; without `raise_error` unknown ids are skipped."""
+        passages = {id_: item for id_, item in self._read(node_ids).items() if isinstance(item, TextNode)}
         if raise_error:
             for id_ in node_ids:
-                if id_ not in found:
+                if id_ not in passages:
                     raise UnknownDocumentError(id_)
-        return [found[id_] for id_ in node_ids if id_ in found]
+        return [passages[id_] for id_ in node_ids if id_ in passages]
 
     def document_exists(self, doc_id: str) -> bool:
         return bool(self._read([doc_id]))
 
     def delete_document(self, doc_id: str, raise_error: bool = True) -> None:
-        """Remove one document or passage; with the last passage of a document goes the document's hash.
+        """Remove one document or passage. With the last passage of a document, the document's hash is removed too.
 
         UnknownDocumentError unless `raise_error` is False.
         """
@@ -90,7 +92,7 @@ class DocumentStore(ABC):
             self._drop([source])
 
     def delete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> int:
-        """Remove a document, all passages cut from it, and its hash; gives the number of passages.
+        """Remove a document, all its passages, and its hash. Returns the number of passages.
 
         UnknownDocumentError unless `raise_error` is False.
         """
@@ -103,14 +105,14 @@ class DocumentStore(ABC):
         return len(cut)
 
     def has_ref_doc(self, ref_doc_id: str) -> bool:
-        """Whether there is this document, a passage of it, or at least its hash."""
+        """Whether the store has the document, a passage of it, or its hash."""
         if self._cut_from(ref_doc_id):
             return True
         item = self.get_document(ref_doc_id, raise_error=False)
         return isinstance(item, Document) or (item is None and self.get_document_hash(ref_doc_id) is not None)
 
     def get_ref_doc_info(self, ref_doc_id: str) -> RefDocInfo | None:
-        """None when no passage was cut from it."""
+        """None if the document has no passage."""
         cut = self._cut_from(ref_doc_id)
         return self._info(ref_doc_id, cut) if cut else None
 
@@ -127,25 +129,25 @@ class DocumentStore(ABC):
         return [item for item in self._all() if isinstance(item, TextNode)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as values that JSON has."""
-        return {"docs": [json.loads(encoded(item)) for item in self._all()], "hashes": self.get_all_document_hashes()}
+        """Everything as JSON values."""
+        return {"docs": [json.loads(encode_item(item)) for item in self._all()], "hashes": self.get_all_document_hashes()}
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Add what `to_dict` gave. KeyError for anything else."""
-        self.add_documents([decoded(json.dumps(item)) for item in data["docs"]])
+        """Add the items of a result of `to_dict`. KeyError for other values."""
+        self.add_documents([decode_item(json.dumps(item)) for item in data["docs"]])
         for id_, hash_ in data["hashes"].items():
             self.set_document_hash(id_, hash_)
 
     @abstractmethod
     def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
-        """Keep a hash, also of a document that is not stored itself."""
+        """Store the hash of a document, which need not be stored itself."""
 
     @abstractmethod
     def get_document_hash(self, doc_id: str) -> str | None: ...
 
     @abstractmethod
     def get_all_document_hashes(self) -> dict[str, str]:
-        """By id, so that two documents with the same content stay two."""
+        """The hashes by document id, so that documents with equal content remain distinct."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -156,7 +158,7 @@ class DocumentStore(ABC):
 
     @abstractmethod
     def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
-        """Those of these that there are."""
+        """The stored items among `ids`, by id."""
 
     @abstractmethod
     def _all(self) -> Sequence[Item]: ...
@@ -167,26 +169,26 @@ class DocumentStore(ABC):
 
     @abstractmethod
     def _sources(self) -> Mapping[str, Sequence[str]]:
-        """The same for every document."""
+        """The ids of the passages of each document, by the document's id."""
 
     @abstractmethod
     def _drop(self, ids: Sequence[str]) -> None:
-        """Remove items and hashes; ids that are not there are passed over."""
+        """Remove items and hashes; unknown ids are skipped."""
 
     def _info(self, source: str, cut: Sequence[str]) -> RefDocInfo:
-        found = self._read([source, cut[0]])
-        return RefDocInfo(tuple(cut), (found.get(source) or found[cut[0]]).metadata)
+        items = self._read([source, cut[0]])
+        return RefDocInfo(tuple(cut), (items.get(source) or items[cut[0]]).metadata)
 
 
 def copy_documents(source: DocumentStore, target: DocumentStore) -> None:
-    """Put into `target` everything that `source` holds."""
+    """Copy everything in `source` to `target`."""
     target.add_documents(list(source.docs.values()))
     for id_, hash_ in source.get_all_document_hashes().items():
         target.set_document_hash(id_, hash_)
 
 
 class SimpleDocumentStore(DocumentStore):
-    """Lives as long as the process, or in a file of JSON.
+    """A document store in memory. `persist` writes it to a JSON file.
 
     >>> store = SimpleDocumentStore()
     >>> store.add_documents([TextNode("A boat is red.", "n1")])
@@ -212,7 +214,7 @@ class SimpleDocumentStore(DocumentStore):
 
     @classmethod
     def from_persist_path(cls, persist_path: str | Path = "docstore.json") -> SimpleDocumentStore:
-        """What `persist` wrote. DamagedStoreError where the file has something else."""
+        """Read what `persist` wrote. DamagedStoreError for other content."""
         try:
             return cls.from_dict(json.loads(Path(persist_path).read_text("utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -266,7 +268,7 @@ class SimpleDocumentStore(DocumentStore):
                 self._hashes.pop(id_, None)
 
     def _unlink(self, id_: str, unless: str | None = None) -> None:
-        """Take a passage out of its document's list, unless that is the list of this document."""
+        """Remove a passage from its document's list, except from the list of the document `unless`."""
         item = self._items.get(id_)
         source = item.ref_doc_id if isinstance(item, TextNode) else None
         if source is not None and source != unless:

@@ -1,4 +1,4 @@
-"""A persisted folder on another file system, of fsspec's kind: copied there whole, and copied here to be opened."""
+"""Copies a persisted folder to and from another file system with fsspec's interface."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ VECTORS = "vectors"
 
 
 class FileSystem(Protocol):
-    """What is used of fsspec's AbstractFileSystem, whose every implementation will do."""
+    """The methods of fsspec's AbstractFileSystem that `ragcore` uses."""
 
     def exists(self, path: str) -> bool: ...
     def find(self, path: str) -> Sequence[str]:
-        """The files in the folder and in those below."""
+        """The files in the folder and its subfolders."""
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None: ...
     def open(self, path: str, mode: str = "rb") -> IO[bytes]: ...
@@ -25,9 +25,9 @@ class FileSystem(Protocol):
 
 
 def upload(folder: Path, files: FileSystem, path: str) -> None:
-    """Put what is in `folder` in the place of what is at `path`: the vectors first, then the file that names them."""
+    """Replace the content of `path` by that of `folder`: the vectors first, then the file that refers to them."""
     names = sorted((each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()), key=FILE.__eq__)
-    before = _stored(files, path)
+    before = _list_files(files, path)
     files.makedirs(f"{path}/{VECTORS}", exist_ok=True)
     for name in names:
         with (folder / name).open("rb") as source, files.open(f"{path}/{name}", "wb") as target:
@@ -38,20 +38,20 @@ def upload(folder: Path, files: FileSystem, path: str) -> None:
 
 
 def download(files: FileSystem, path: str, folder: Path) -> None:
-    """Nothing where nothing is at `path`."""
+    """Copies nothing if `path` does not exist."""
     (folder / VECTORS).mkdir()
-    for name, there in _stored(files, path).items():
+    for name, there in _list_files(files, path).items():
         with files.open(there, "rb") as source, (folder / name).open("wb") as target:
             shutil.copyfileobj(source, target)
 
 
-def _stored(files: FileSystem, path: str) -> dict[str, str]:
-    """The paths of the files of a persisted folder, by their names in it; others are left alone."""
-    found: dict[str, str] = {}
+def _list_files(files: FileSystem, path: str) -> dict[str, str]:
+    """The paths of the files that `upload` wrote, by their names relative to the folder. Other files are ignored."""
+    paths: dict[str, str] = {}
     for there in files.find(path) if files.exists(path) else ():
         place = PurePosixPath(there)
         if place.parent.name == VECTORS:
-            found[f"{VECTORS}/{place.name}"] = there
+            paths[f"{VECTORS}/{place.name}"] = there
         elif place.name == FILE:
-            found[FILE] = there
-    return found
+            paths[FILE] = there
+    return paths

@@ -1,4 +1,4 @@
-"""What there is to know of an index beside its passages: which kind it is, its id, and what it worked out about them."""
+"""The records of indexes: the kind, the id, and entries that the index computed from its passages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from ragcore.schema import new_id
 
 @dataclass(frozen=True, slots=True)
 class IndexRecord:
-    """An index. `place` is where its passages, vectors and entries are kept: it stays when the index is given another id.
+    """An index. `place` is the key of its passages, vectors and entries; it does not change when the index gets another id.
 
-    `data` is small and made of what JSON has. `keeper` names the store that has its vectors where they are kept elsewhere.
+    `data` is small and consists of JSON values. `keeper` is the class name of an external store with its vectors, or "".
+
+    >>> store = SimpleIndexStore()
+    >>> store.upsert(IndexRecord("summary", index_id="notes"))
+    >>> store.get("notes").kind
+    'summary'
     """
 
     kind: str
@@ -26,10 +31,10 @@ class IndexRecord:
 
 
 class IndexStore(Protocol):
-    """Records of indexes, and for each place any number of entries: a key and a value made of what JSON has."""
+    """Records of indexes, and for each place any number of entries: a key and a JSON value."""
 
-    def put(self, record: IndexRecord) -> None:
-        """Store a record, replacing the one with its index id."""
+    def upsert(self, record: IndexRecord) -> None:
+        """Store a record. It replaces the record with the same index id."""
 
     def get(self, index_id: str) -> IndexRecord | None: ...
 
@@ -37,16 +42,16 @@ class IndexStore(Protocol):
         """In order of insertion."""
 
     def delete(self, index_id: str) -> None:
-        """Forget a record; its entries stay. Nothing happens when there is none."""
+        """Delete a record, but not its entries. An unknown id is no error."""
 
     def entries(self, place: str, keys: Collection[str] | None = None) -> dict[str, Any]:
-        """All entries in order of insertion, or those of these keys that there are."""
+        """All entries in order of insertion, or those with `keys`. Unknown keys are skipped."""
 
     def put_entries(self, place: str, entries: Mapping[str, Any]) -> None:
-        """Add or replace these, at a cost that does not depend on how many there are."""
+        """Add or replace entries, at a cost that does not depend on how many are stored."""
 
     def delete_entries(self, place: str, keys: Collection[str]) -> None:
-        """Keys that are not there are passed over."""
+        """Unknown keys are skipped."""
 
 
 class SimpleIndexStore:
@@ -57,7 +62,7 @@ class SimpleIndexStore:
         self._records: dict[str, IndexRecord] = {}
         self._entries: dict[str, dict[str, Any]] = {}
 
-    def put(self, record: IndexRecord) -> None:
+    def upsert(self, record: IndexRecord) -> None:
         with self._lock:
             self._records[record.index_id] = record
 
@@ -74,8 +79,8 @@ class SimpleIndexStore:
 
     def entries(self, place: str, keys: Collection[str] | None = None) -> dict[str, Any]:
         with self._lock:
-            held = self._entries.get(place, {})
-            return dict(held) if keys is None else {key: held[key] for key in keys if key in held}
+            entries = self._entries.get(place, {})
+            return dict(entries) if keys is None else {key: entries[key] for key in keys if key in entries}
 
     def put_entries(self, place: str, entries: Mapping[str, Any]) -> None:
         with self._lock:
@@ -83,6 +88,6 @@ class SimpleIndexStore:
 
     def delete_entries(self, place: str, keys: Collection[str]) -> None:
         with self._lock:
-            held = self._entries.get(place, {})
+            entries = self._entries.get(place, {})
             for key in keys:
-                held.pop(key, None)
+                entries.pop(key, None)

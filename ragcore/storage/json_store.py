@@ -1,4 +1,4 @@
-"""Everything of a storage as values that JSON has, to be kept wherever these can be."""
+"""Converts a whole storage to JSON values and back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ragcore.schema import Document, TextNode
 from ragcore.storage.index_store import IndexRecord
 from ragcore.storage.memory import MemoryStorage, Storage
 from ragcore.vector_stores.base import Store
-from ragcore.vector_stores.node_json import Item, decoded, encoded
+from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
 RECORDS, DOCUMENTS, VECTORS = "index_store", "doc_store", "vector_store"
 
 
 def plain_storage(storage: MemoryStorage, shared: str) -> dict[str, Any]:
-    """`shared` is the place of what all indexes share."""
+    """`shared` is the place that all indexes share."""
     records = storage.index_store.all()
     places = [shared, *(record.place for record in records)]
     return {
@@ -30,14 +30,14 @@ def plain_storage(storage: MemoryStorage, shared: str) -> dict[str, Any]:
 
 
 def storage_from_plain(data: Mapping[str, Any]) -> MemoryStorage:
-    """KeyError for what `plain_storage` did not make."""
+    """The inverse of `plain_storage`. KeyError for other values."""
     storage = MemoryStorage()
-    for told in data[RECORDS]:
-        fields = {name: value for name, value in told.items() if name != "entries"}
-        storage.index_store.put(IndexRecord(**fields))
-        storage.index_store.put_entries(fields["place"], told["entries"])
-    for place, held in data[DOCUMENTS].items():
-        storage.nodes(place).restore(held)
+    for record in data[RECORDS]:
+        fields = {name: value for name, value in record.items() if name != "entries"}
+        storage.index_store.upsert(IndexRecord(**fields))
+        storage.index_store.put_entries(fields["place"], record["entries"])
+    for place, nodes in data[DOCUMENTS].items():
+        storage.nodes(place).restore(nodes)
     for place, documents in data[VECTORS].items():
         _put_vectors(storage, place, documents)
     return storage
@@ -56,30 +56,30 @@ def _plain_vectors(store: Store) -> list[dict[str, Any]]:
 
 
 def _numbers(node: TextNode) -> list[float]:
-    assert node.embedding is not None  # a store of vectors has one for each
+    assert node.embedding is not None  # each node of a vector store has one
     numbers: list[float] = np.asarray(node.embedding).tolist()
     return numbers
 
 
 def _put_vectors(storage: Storage, place: str, documents: list[dict[str, Any]]) -> None:
-    for held in documents:
-        document, nodes = _item(held["document"]), []
+    for entry in documents:
+        document, nodes = _item(entry["document"]), []
         assert isinstance(document, Document)
-        for each in held["nodes"]:
+        for each in entry["nodes"]:
             node = _item(each["node"])
             assert isinstance(node, TextNode)
             nodes.append(replace(node, embedding=np.array(each["embedding"], np.float32)))
-        storage.vectors(place).put(document, nodes)
+        storage.vectors(place).upsert(document, nodes)
 
 
 def _plain(item: Item) -> Any:
-    return json.loads(encoded(item))
+    return json.loads(encode_item(item))
 
 
 def _of_json(value: Any) -> Any:
-    """The value with its tuples as lists, as it is when it has been written down."""
+    """The value after a round trip through JSON, which turns tuples into lists."""
     return json.loads(json.dumps(value))
 
 
 def _item(data: Mapping[str, Any]) -> Item:
-    return decoded(json.dumps(data))
+    return decode_item(json.dumps(data))

@@ -1,4 +1,4 @@
-"""Storage that lives as long as the process, for tries and for what need not be kept."""
+"""Storage that lives as long as the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Storage(Protocol):
-    """Room for indexes. A place that nothing was put in is empty; '' is the place that all of them share."""
+    """Stores indexes. A new place is empty; '' is the place that all indexes share."""
 
     @property
     def index_store(self) -> IndexStore: ...
@@ -26,19 +26,19 @@ class Storage(Protocol):
     def vectors(self, place: str) -> Store: ...
 
     def copy_vectors(self, source: Store, place: str) -> None:
-        """Put into `vectors(place)` everything that `source` holds."""
+        """Copy everything in `source` to `vectors(place)`."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """What is stored inside is kept together or not at all, where the storage can promise that."""
+        """Commits all changes inside or none, if the storage supports it."""
 
     def undoes(self, store: Store) -> bool:
-        """Whether a transaction that fails takes back what was done to `store`."""
+        """Whether a failing transaction rolls back changes of `store`."""
 
     def close(self) -> None: ...
 
 
 class MemoryStorage:
-    """See `Storage`. A transaction keeps others waiting; what an error in it leaves half done is the caller's to undo."""
+    """See `Storage`. A transaction blocks other threads. After an error in it, the caller must undo its changes."""
 
     def __init__(self) -> None:
         self.index_store = SimpleIndexStore()
@@ -56,7 +56,7 @@ class MemoryStorage:
 
     def copy_vectors(self, source: Store, place: str) -> None:
         for stored in source.documents():
-            self.vectors(place).put(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))
+            self.vectors(place).upsert(source.document(stored.id_), source.nodes(source.passage_ids(stored.id_)))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -67,4 +67,4 @@ class MemoryStorage:
         return False
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Memory needs no closing."""

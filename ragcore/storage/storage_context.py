@@ -1,11 +1,10 @@
-"""Where indexes keep what they have: in memory, or in a folder, with a vector store of one's own if one is given.
+"""Where indexes store their data: in memory or in a folder, optionally with an external vector store.
 
     index.storage_context.persist("./storage")
     context = StorageContext.from_defaults(persist_dir="./storage")
     index = load_index_from_storage(context)
 
-Several indexes may share a context: each has a place of its own there, so that none can disturb another. What is shared on
-purpose is `docstore`.
+Several indexes may share a context. Each has its own place there, so that none affects another; all share `docstore`.
 """
 
 from __future__ import annotations
@@ -30,13 +29,17 @@ from ragcore.vector_stores.types import as_store, own_store
 if TYPE_CHECKING:
     from ragcore.storage.fsspec_folder import FileSystem
 
-SHARED = ""  # the place of what all indexes share
+SHARED = ""  # the place that all indexes share
 
 
 class StorageContext:
-    """`docstore`, `index_store` and `vector_store`, where given, take the place of the storage's own.
+    """`docstore`, `index_store` and `vector_store` replace those of the storage unless None.
 
-    A `docstore` that is given gets the passages of the indexes, too, as long as it is given.
+    The indexes also add their passages to an external `docstore`.
+
+    >>> context = StorageContext.from_defaults()
+    >>> context.docstore.docs
+    {}
     """
 
     def __init__(
@@ -50,8 +53,8 @@ class StorageContext:
         self.vector_store = None if vector_store is None else as_store(vector_store)  # None: each index has its own
         self.index_store: IndexStore = storage.index_store if index_store is None else index_store
         self.docstore: DocumentStore = storage.nodes(SHARED) if docstore is None else docstore
-        self.docstore_is_given = docstore is not None
-        self._stores: dict[str, Store] = {}  # by place, those that one index was given
+        self.docstore_is_external = docstore is not None
+        self._stores: dict[str, Store] = {}  # by place: external vector stores of single indexes
         self._changing = threading.RLock()
 
     @classmethod
@@ -63,10 +66,10 @@ class StorageContext:
         persist_dir: str | Path | None = None,
         fs: FileSystem | None = None,
     ) -> StorageContext:
-        """Empty and in memory; with `persist_dir` what was persisted there, read when it is needed and changed in place.
+        """An empty context in memory. With `persist_dir` it is the persisted context, read on demand and changed in place.
 
-        A folder on `fs`, a file system of fsspec's kind, is copied to this machine while the context lives; what is changed
-        is there again once it is persisted. StoreError where nothing was persisted.
+        A folder on `fs`, a file system with fsspec's interface, is copied to this machine while the context lives; `persist`
+        copies changes back. StoreError if nothing was persisted.
         """
         if persist_dir is None:
             return cls(MemoryStorage(), docstore, index_store, vector_store)
@@ -89,17 +92,17 @@ class StorageContext:
 
     @classmethod
     def from_dict(cls, save_dict: Mapping[str, Any]) -> StorageContext:
-        """What `to_dict` gave, in memory. KeyError for anything else."""
+        """The inverse of `to_dict`, in memory. KeyError for other values."""
         from ragcore.storage.json_store import storage_from_plain
 
         return cls(storage_from_plain(save_dict))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as values that JSON has. ValueError where vectors are kept by a store that outlives the process."""
+        """Everything as JSON values. ValueError if an external store that outlives the process has the vectors."""
         from ragcore.storage.json_store import plain_storage
 
         copy = MemoryStorage()
-        with self.storage.transaction():  # a change that is still worked out need not be waited for
+        with self.storage.transaction():  # not `self.transaction`, which would wait for a change that is being computed
             self._copy_to(copy)
         for record in copy.index_store.all():
             if record.keeper:
@@ -109,14 +112,14 @@ class StorageContext:
         return plain_storage(copy, SHARED)
 
     def node_store(self, place: str) -> DocumentStore:
-        """The passages of the index at `place`, which are its alone."""
+        """The passages that belong to the index at `place`."""
         return self.storage.nodes(place)
 
     def store_of(self, record: IndexRecord) -> Store:
-        """The vectors of an index. StoreError when they are kept elsewhere and that store was not given."""
-        given = self._given_to(record)
-        if given is not None:
-            return given
+        """The vectors of an index. StoreError if they are in an external store that this context does not have."""
+        external = self._external_store(record)
+        if external is not None:
+            return external
         if record.keeper:
             raise StoreError(
                 f"The passages of the index {record.index_id!r} are in a {record.keeper}, not in this storage.",
@@ -125,32 +128,31 @@ class StorageContext:
         return self.storage.vectors(record.place)
 
     def keep_in(self, store: Store, record: IndexRecord) -> None:
-        """Let this one index have its vectors in `store`."""
+        """Store the vectors of this index in `store`."""
         self._stores[record.place] = store
 
     def index_in(self, store: Store, kind: str) -> IndexRecord | None:
-        """The first index of this kind that has its vectors in `store`, as far as this storage knows of one."""
+        """The first index of this kind with its vectors in `store`; None if this context has no such index."""
         for record in self.index_store.all():
-            given = self._given_to(record)
-            if record.kind == kind and (given is store or (given is None and record.keeper == type(store).__name__)):
+            external = self._external_store(record)
+            if record.kind == kind and (external is store or (external is None and record.keeper == type(store).__name__)):
                 return record
         return None
 
     def add_index(self, record: IndexRecord) -> IndexRecord:
-        """Store a record, telling it where its vectors are."""
-        given = self._given_to(record)
-        told = replace(record, keeper=record.keeper if given is None else type(given).__name__)
-        self.index_store.put(told)
-        return told
+        """Store a record with the name of its external vector store, and return it."""
+        external = self._external_store(record)
+        record = replace(record, keeper=record.keeper if external is None else type(external).__name__)
+        self.index_store.upsert(record)
+        return record
 
     def change(self) -> AbstractContextManager[object]:
-        """Held while a change is worked out from what is there, and stored: through this context there is one such change at
-        a time, and readers need not wait. What changes through another context of the folder, `version` tells.
-        """
+        """A lock for computing and storing a change. It excludes other changes through this context, but not readers.
+        `version` detects changes through another context of the same folder."""
         return self._changing
 
     def version(self, record: IndexRecord) -> object:
-        """Another value once an index was changed, through whichever context."""
+        """A value that differs after each change of the index, through any context."""
         return self.index_store.entries(SHARED, [record.place]).get(record.place)
 
     def mark_changed(self, record: IndexRecord) -> None:
@@ -158,21 +160,21 @@ class StorageContext:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """In a folder, what is stored inside is stored together or not at all. Stores that were given are not part of it."""
-        with self._changing, self.storage.transaction():  # in this order everywhere, so that no two wait for each other
+        """In a folder, commits all changes inside or none. External stores are not part of the transaction."""
+        with self._changing, self.storage.transaction():  # the same order everywhere prevents a deadlock
             yield
 
     def undoes(self, store: Store) -> bool:
-        """Whether a transaction that fails takes back what was done to `store`."""
+        """Whether a failing transaction rolls back changes of `store`."""
         return self.storage.undoes(store)
 
     def persist(self, persist_dir: str | Path = "./storage", fs: FileSystem | None = None) -> None:
-        """Write everything to a folder, replacing what was persisted there; others see all of it at once.
+        """Write everything to a folder and replace its content; other processes see the whole change at once.
 
-        On `fs`, a file system of fsspec's kind, who opens the folder meanwhile may find it incomplete.
+        On `fs`, a file system with fsspec's interface, a reader that opens the folder meanwhile may see it incomplete.
 
-        A context that was opened on this very folder has everything there already. A given store that outlives the process
-        by itself is left where it is, and must be given again when the folder is opened.
+        A context that was opened on the same folder is already stored there. An external store that outlives the process is
+        not copied; pass it again when you open the folder.
         """
         from ragcore.storage.disk import DiskStorage
 
@@ -187,7 +189,7 @@ class StorageContext:
             return
         folder, source = Path(persist_dir).absolute(), self
         if isinstance(self.storage, DiskStorage) and self.storage.folder.resolve() == folder.resolve():
-            if not self._given:
+            if not self._uses_external_stores:
                 return
             source = StorageContext(MemoryStorage())
             with self.storage.transaction():
@@ -198,20 +200,19 @@ class StorageContext:
             source._copy_to(target)
         target.close()
         for store in {id(store): own_store(store) for store in (self.vector_store, *self._stores.values())}.values():
-            if hasattr(store, "persist"):  # of a script's own
+            if hasattr(store, "persist"):  # a store that a script defines
                 store.persist(str(folder / "default__vector_store.json"))
 
     def close(self) -> None:
-        """Close the folder's files; the context can be used on, which opens them again."""
+        """Close the folder's files. The next use of the context opens them again."""
         self.storage.close()
 
-    def _given_to(self, record: IndexRecord) -> Store | None:
+    def _external_store(self, record: IndexRecord) -> Store | None:
         return self._stores.get(record.place, self.vector_store)
 
     @property
-    def _given(self) -> bool:
-        """Whether anything of this context is not kept in its storage."""
-        own = self.index_store is self.storage.index_store and not self.docstore_is_given
+    def _uses_external_stores(self) -> bool:
+        own = self.index_store is self.storage.index_store and not self.docstore_is_external
         return not own or self.vector_store is not None or bool(self._stores)
 
     def _copy_to(self, target: Storage) -> None:
@@ -221,10 +222,10 @@ class StorageContext:
         target.index_store.put_entries(SHARED, self.index_store.entries(SHARED))
         for record in self.index_store.all():
             copy_documents(self.node_store(record.place), target.nodes(record.place))
-            store = self._given_to(record)
+            store = self._external_store(record)
             if isinstance(store, MemoryStore) or (store is None and not record.keeper):
                 vectors = self.storage.vectors(record.place) if store is None else store
                 target.copy_vectors(vectors, record.place)
                 record = replace(record, keeper="")
-            target.index_store.put(record)
+            target.index_store.upsert(record)
             target.index_store.put_entries(record.place, self.index_store.entries(record.place))

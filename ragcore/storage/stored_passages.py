@@ -1,4 +1,4 @@
-"""The passages of a vector store as a document store shows them, for what reads along their links."""
+"""A document store over the passages of a vector store, for code that follows the links of passages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ragcore.vector_stores.node_json import Item
 
 
 class StoredPassages(DocumentStore):
-    """The passages of `store`, without their vectors, and then what is in `shared`, where what is added goes.
+    """The passages of `store`, without their vectors, followed by the items of `shared`. New items are added to `shared`.
 
-    What the store has is taken out through its index: StoreError.
+    StoreError for deleting a passage of `store`: only its index can delete it.
     """
 
     def __init__(self, store: Store, shared: DocumentStore) -> None:
@@ -37,12 +37,12 @@ class StoredPassages(DocumentStore):
         self._shared.add_documents(items)
 
     def _read(self, ids: Sequence[str]) -> Mapping[str, Item]:
-        kept = {node.id_: replace(node, embedding=None) for node in self._store.nodes(ids)}
-        return {**self._shared._read(ids), **kept}
+        passages = {node.id_: replace(node, embedding=None) for node in self._store.nodes(ids)}
+        return {**self._shared._read(ids), **passages}
 
     def _all(self) -> Sequence[Item]:
-        kept = {node.id_: node for node in self._store.passages()}
-        return [*kept.values(), *(item for id_, item in self._shared.docs.items() if id_ not in kept)]
+        passages = {node.id_: node for node in self._store.passages()}
+        return [*passages.values(), *(item for id_, item in self._shared.docs.items() if id_ not in passages)]
 
     def _cut_from(self, ref_doc_id: str) -> Sequence[str]:
         return list(dict.fromkeys([*self._store.passage_ids(ref_doc_id), *self._shared._cut_from(ref_doc_id)]))
@@ -52,8 +52,9 @@ class StoredPassages(DocumentStore):
         return {id_: self._cut_from(id_) for id_ in dict.fromkeys(ids)}
 
     def _drop(self, ids: Sequence[str]) -> None:
-        if kept := self._store.nodes(ids):
+        if passages := self._store.nodes(ids):
             raise StoreError(
-                f"The passage {kept[0].id_!r} belongs to an index.", hint="Take its document out with index.delete_ref_doc(id)."
+                f"The passage {passages[0].id_!r} belongs to an index.",
+                hint="Take its document out with index.delete_ref_doc(id).",
             )
         self._shared._drop(ids)

@@ -87,14 +87,14 @@ _UNFINISHED = re.compile(r"\[[\d\s,;]{0,60}$")  # a citation whose end may come 
 
 
 class Citations:
-    """Numbers passages 1, 2, 3 … in the order in which a text cites them; `cited` are those so far."""
+    """Numbers passages 1, 2, 3 … in the order in which a text cites them. `cited` has the passages so far."""
 
     def __init__(self) -> None:
         self.cited: list[NodeWithScore] = []
         self._numbers: dict[str, int] = {}
 
-    def anew(self, text: str, nodes: Sequence[NodeWithScore]) -> str:
-        """`text`, in which [n] cites `nodes[n - 1]`, with the new numbers. Other numbers stay as they are."""
+    def renumber(self, text: str, nodes: Sequence[NodeWithScore]) -> str:
+        """The text with new numbers. [n] in `text` cites `nodes[n - 1]`; other numbers do not change."""
 
         def mark(match: re.Match[str]) -> str:
             known = [self._number(nodes[number - 1]) for number in cited_in(match.group()) if 1 <= number <= len(nodes)]
@@ -102,17 +102,17 @@ class Citations:
 
         return CITATION.sub(mark, text)
 
-    def pieces(self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]) -> Generator[str, None, None]:
-        """As `anew`, for a text in pieces. A piece that may end inside a citation waits for the next."""
+    def stream(self, pieces: Generator[str, None, object], nodes: Sequence[NodeWithScore]) -> Generator[str, None, None]:
+        """Like `renumber`, for a text in pieces. A piece that may end inside a citation waits for the next."""
         rest = ""
         with closing(pieces):
             for piece in pieces:
                 rest += piece
                 unfinished = _UNFINISHED.search(rest)
                 cut = unfinished.start() if unfinished else len(rest)
-                yield self.anew(rest[:cut], nodes)
+                yield self.renumber(rest[:cut], nodes)
                 rest = rest[cut:]
-        yield self.anew(rest, nodes)
+        yield self.renumber(rest, nodes)
 
     def _number(self, hit: NodeWithScore) -> int:
         number = self._numbers.setdefault(hit.node.id_, len(self._numbers) + 1)

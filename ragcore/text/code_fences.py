@@ -11,8 +11,8 @@ _FENCE = re.compile(r"(?P<indent> {0,3})(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
-def fenced(lines: Iterable[str]) -> Iterator[bool]:
-    """For each line, whether it belongs to a fenced block. The fences belong to it."""
+def mark_fenced(lines: Iterable[str]) -> Iterator[bool]:
+    """For each line, whether it belongs to a fenced block of code, including the fences."""
     opening = ""  # the mark that opened the current block
     for line in lines:
         inside = bool(opening)

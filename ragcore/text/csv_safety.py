@@ -13,20 +13,20 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
     """A table for spreadsheets, in UTF-8 with a byte order mark, without formulas."""
     table = io.StringIO(newline="")
-    csv.writer(table).writerows([harmless(cell) for cell in row] for row in rows)
+    csv.writer(table).writerows([escape_formula(cell) for cell in row] for row in rows)
     return table.getvalue().encode("utf-8-sig")
 
 
-def harmless(cell: str) -> str:
-    """The text with an apostrophe, which a spreadsheet hides, before anything that looks like a formula."""
+def escape_formula(cell: str) -> str:
+    """The cell with an apostrophe before it if it looks like a formula. A spreadsheet hides the apostrophe."""
     return f"'{cell}" if _may_run(cell) else cell
 
 
-def as_meant(cell: str) -> str:
-    """The reverse of `harmless`."""
+def unescape_formula(cell: str) -> str:
+    """The inverse of `escape_formula`."""
     return cell[1:] if cell.startswith("'") and _may_run(cell[1:]) else cell
 
 
 def _may_run(cell: str) -> bool:
-    # A cell with its own apostrophe gets another one, so that `as_meant` does not remove it.
+    # A cell with its own apostrophe gets another one, so that `unescape_formula` does not remove it.
     return cell.lstrip(" '").startswith(FORMULA)

@@ -1,7 +1,7 @@
 """The JSON value in a model's reply, which is often in a fence, in prose, or in the syntax of Python.
 
 Accepted are comments, single quotes, trailing commas, keys without quotes, line breaks inside strings, and
-Python's True, False and None. Everything else is up to `json`, and an error where that fails.
+Python's True, False and None. `json` parses the rest, or raises an error.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def read_json(text: str, start: int = 0) -> tuple[Any, int]:
     at = start
     while match := _TOKEN.match(text, at):
         at = match.end()
-        tokens.append(_token(match))
+        tokens.append(_read_token(match))
         if tokens[-1][0] == "mark":
             depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(tokens[-1][1], 0)
             if depth <= 0:
@@ -111,11 +111,11 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
         match = _TOKEN.match(text, at)
         if match is None:
             raise ValueError(f"not JSON: {_short(text[at:])}")
-        yield _token(match)
+        yield _read_token(match)
         at = match.end()
 
 
-def _token(match: re.Match[str]) -> tuple[str, str]:
+def _read_token(match: re.Match[str]) -> tuple[str, str]:
     kind = match.lastgroup or ""
     return kind, match.group(kind)
 

@@ -1,4 +1,4 @@
-"""Key phrases of a text, in its own spelling: keywords, a title, other wordings of a question."""
+"""Key phrases of a text in its own spelling: keywords, a title, and other wordings of a question."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def keywords(text: str, most: int) -> list[str]:
         counts[stems] += 1
 
     def weight(stems: tuple[str, ...]) -> float:
-        return counts[stems] * (1 + 0.75 * (len(stems) - 1) if is_telling(spelling[stems]) else 0.2)
+        return counts[stems] * (1 + 0.75 * (len(stems) - 1) if is_distinctive(spelling[stems]) else 0.2)
 
     best = sorted(spelling, key=weight, reverse=True)  # stable: first seen first
     return [spelling[stems] for stems in best[: max(most, 0)]]
 
 
-def is_telling(phrase: str) -> bool:
-    """Whether it is neither a number nor a word that any text may use."""
+def is_distinctive(phrase: str) -> bool:
+    """Whether the phrase is neither a number nor a word that is frequent in texts of any kind."""
     return not phrase.isdigit() and phrase.lower() not in _WEAK
 
 
@@ -69,8 +69,8 @@ def in_ordinary_case(phrase: str, text: str) -> str:
 
 def _phrases(text: str) -> Iterator[str]:
     """Names of several words as one phrase, and every other content word."""
-    name = 0  # where the name that is growing begins
-    end = -1  # where it ends; -1 for none
+    name = 0  # start of the current name
+    end = -1  # its end; -1 without a name
     for match in _TOKEN.finditer(text):
         word = match.group()
         if _UNSPACED.search(word):
@@ -107,7 +107,7 @@ def rephrase(question: str, most: int) -> list[str]:
     bare = question.strip(" ?？¿!.")
     words = bare.split()
     start = next((at for at, word in enumerate(words) if content_words(word)), 0)
-    telling = [match.group() for match in _TOKEN.finditer(bare) if content_words(match.group())]
-    names = [word for word in telling[1:] if word[0].isupper() or word[0].isdigit()]
-    ways = (" ".join(telling), " ".join(words[start:]), bare, " ".join(names))
+    distinctive = [match.group() for match in _TOKEN.finditer(bare) if content_words(match.group())]
+    names = [word for word in distinctive[1:] if word[0].isupper() or word[0].isdigit()]
+    ways = (" ".join(distinctive), " ".join(words[start:]), bare, " ".join(names))
     return [way for way in dict.fromkeys(ways) if way and way != question][: max(most, 0)] or [question]

@@ -29,7 +29,7 @@ def words(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """As `words`, without stop words such as "the" or "und", and without pairs that are in a three."""
+    """Like `words`, without stop words such as "the" or "und", and without pairs that are in a three."""
     return _terms(text, without_stop_words=True)
 
 
@@ -38,9 +38,9 @@ def stem(word: str) -> str:
     known = _stems.get(word)
     if known is None:
         known = _stem(_fold(word))
-        if len(word) > LONGEST_WORD:
+        if len(word) > MAX_WORD:
             return known
-        if len(_stems) > MOST_STEMS:
+        if len(_stems) > MAX_STEMS:
             _stems.clear()
         _stems[word] = known
     return known
@@ -68,7 +68,7 @@ def _terms(text: str, *, without_stop_words: bool) -> list[str]:
 
 
 def _fold(text: str) -> str:
-    """Without capitals, and with one form of every letter and digit."""
+    """The text in small letters, with one form of every letter and digit."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -98,7 +98,7 @@ def _stem(word: str) -> str:
     if language == "english":
         word = USUAL.get(word, word)
     # Numbers, codes and very long words have no stem.
-    if language and len(word) <= LONGEST_WORD and not any(letter.isdigit() for letter in word):
+    if language and len(word) <= MAX_WORD and not any(letter.isdigit() for letter in word):
         with _stemming:  # a stemmer is not thread-safe
             word = _stemmer(language)(word)
     if word.isascii() or not _FOLDABLE.search(word):
@@ -120,8 +120,8 @@ def _language(word: str) -> str:
     return ""
 
 
-LONGEST_WORD = 40  # characters of a word that has a stem
-MOST_STEMS = 200_000  # words in memory
+MAX_WORD = 40  # characters of a word that has a stem
+MAX_STEMS = 200_000  # words in memory
 _stems: dict[str, str] = {}
 _stemming = threading.Lock()
 

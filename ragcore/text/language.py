@@ -16,9 +16,9 @@ _SCRIPTS = {
     "hi": r"[\u0900-\u097f]",
     "th": r"[\u0e00-\u0e7f]",
 }
-SHARE = 0.2  # least share of the letters of a script for its language
-ACCENTED = 0.025  # largest share of letters outside ASCII in English
-SAMPLE = 20_000  # characters at the beginning of a text that decide
+MIN_SHARE = 0.2  # least share of the letters of a script for its language
+MAX_ACCENTED = 0.025  # largest share of letters outside ASCII in English
+SAMPLE_CHARS = 20_000  # characters at the beginning of a text that decide
 _LETTER = re.compile(r"[^\W\d_]")
 _SMALL_WORDS = {
     "en": "the of and to is was that with for what who when where which how did does do are were it by from this has have been",
@@ -40,9 +40,9 @@ SMALL_WORDS = {language: frozenset(words.split()) for language, words in _SMALL_
 def is_foreign(text: str) -> bool:
     """Whether the beginning is clearly in another language than English, even in one that `language_of` does
     not know. False for a table of numbers, say."""
-    sample = text[:SAMPLE]
+    sample = text[:SAMPLE_CHARS]
     letters = _LETTER.findall(sample)
-    if sum(not letter.isascii() for letter in letters) > ACCENTED * len(letters):
+    if sum(not letter.isascii() for letter in letters) > MAX_ACCENTED * len(letters):
         return True
     return language_of(sample) not in ("en", "")
 
@@ -55,7 +55,7 @@ def language_of(text: str) -> str:
     """
     letters = len(_LETTER.findall(text))
     for language, script in _SCRIPTS.items():
-        if letters and len(re.findall(script, text)) >= SHARE * letters:
+        if letters and len(re.findall(script, text)) >= MIN_SHARE * letters:
             return language
     counts = Counter(re.findall(r"[^\W\d_]+", text.lower()))
     votes = {language: sum(counts[word] for word in known) for language, known in SMALL_WORDS.items()}

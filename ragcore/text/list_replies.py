@@ -1,4 +1,4 @@
-"""The items of a list in a model's reply, without numbers, bullets, quotation marks and fences."""
+"""Parses the items of a list in a model's reply, without numbers, bullets, quotation marks and fences."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ _FENCE = re.compile(r"^\s*```")
 _WRAPPED = re.compile(rf"(?<=[\w,])[ \t]*\n[ \t]+(?=\S)(?!{_MARKED}|```)")
 
 
-def listed(reply: str) -> list[str]:
-    """The items of the list, with their wrapped lines and without the text around it; or all lines of a reply
-    without a list. Without empty ones, each once, in order."""
+def parse_list(reply: str) -> list[str]:
+    """The items of the list in order, each once, with wrapped lines joined. A reply without a list gives all its lines."""
     lines = [line for line in reply.splitlines() if not _FENCE.match(line)]
     if any(_MARK.match(line) for line in lines):
         lines = [line for line in _WRAPPED.sub(" ", "\n".join(lines)).split("\n") if _MARK.match(line)]

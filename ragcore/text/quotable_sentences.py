@@ -34,7 +34,7 @@ class Quote:
     introduces: tuple[str, ...] = ()  # the items of the list below it in its passage, in Markdown
 
     def __str__(self) -> str:
-        """As Markdown, with the list that it introduces below it."""
+        """The quote as Markdown, with the list that it introduces below it."""
         text = self.text
         for item in self.introduces:
             text += ("\n" if LISTED.match(item) else " ") + item
@@ -60,7 +60,7 @@ class Quote:
 
     @property
     def with_bullet(self) -> str:
-        """As a list item of Markdown, which has no "a)" or "(1)"."""
+        """The text as a list item of Markdown, in which "a)" and "(1)" are no marks."""
         return f"- {self.text}" if self.begins_item and not _NUMBERED.match(self.text) else self.text
 
     @property
@@ -73,8 +73,8 @@ class Quote:
 
     @property
     def goes_on_as_list(self) -> bool:
-        """Whether it lists what the sentence before it is about: "These include:"."""
-        return bool(self.introduces and LEANS.match(self.text))
+        """Whether it introduces a list about the sentence before it: "These include:"."""
+        return bool(self.introduces and DEPENDS_ON_PREVIOUS.match(self.text))
 
 
 class _Unit(NamedTuple):
@@ -94,7 +94,7 @@ class _Unit(NamedTuple):
         return self.bullet is not None and self.bullet not in "|="
 
 
-LEANS = re.compile(
+DEPENDS_ON_PREVIOUS = re.compile(
     r"^(?:he|she|it|they|this|these|that|those|his|her|its|their|such|er|sie|es|dies\w*|il|elle|ils|elles|cel\w+"
     r"|él|ella|ellos|esto|est[ae]s?|它|他|她|这"
     r"|(?:after|before) (?:that|this|then)|until then|otherwise|if (?:so|not)|in (?:that|this|such a) case"
@@ -147,10 +147,10 @@ _VALUE = re.compile(  # a quantity, a price or a time at the end of a line; befo
 MAX_HEADING = 10  # words
 MAX_TITLE = 5  # words of a line that introduces a list of lines
 SHORT_LINE = 60  # characters; at least half of the lines of a list without marks are not longer
-MOST_OF_NEXT = 0.6  # longest heading, as a share of the line below it
-SHORT_ANSWER = 60  # characters; an answer of at most so many is quoted with the question above it
+MAX_HEADING_SHARE = 0.6  # longest heading, as a share of the line below it
+SHORT_ANSWER = 60  # characters; an answer that is not longer is quoted with the question above it
 LIST_CHARS = 600  # of a list that is quoted with the sentence that introduces it
-SCRAP = 2  # words; an answer of at most so many, such as "No.", is quoted with the sentence after it
+FRAGMENT_WORDS = 2  # words; an answer that is not longer, such as "No.", is quoted with the sentence after it
 
 
 def quotes_in(text: str, *, number: int | None, source: str = "", passage: int = 0) -> list[Quote]:
@@ -218,7 +218,7 @@ def _sentences_with_leads(text: str) -> list[tuple[str, str, str | None]]:
         if unfinished:
             rows.pop()
         rows.append(("", f"{question} {sentence}", None) if question else (lead, sentence, bullet))
-        goes_on = question and not unfinished and len(sentence.split()) <= SCRAP and not ends_paragraph
+        goes_on = question and not unfinished and len(sentence.split()) <= FRAGMENT_WORDS and not ends_paragraph
         unfinished = rows[-1][1] if goes_on else ""
         last = ""
     return rows or [("", unit.text, unit.bullet) for unit in units]
@@ -319,7 +319,7 @@ def _is_below_heading(span: str) -> bool:
     return (
         bool(above and below)
         and len(above.split()) <= MAX_HEADING
-        and len(above) <= MOST_OF_NEXT * len(below.partition("\n")[0])
+        and len(above) <= MAX_HEADING_SHARE * len(below.partition("\n")[0])
         and not _GOES_ON.search(above)
         and not _ITEM.match(span)
         and not below[0].islower()
@@ -327,7 +327,7 @@ def _is_below_heading(span: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[str]:
-    """Its sentences, the headings below a list item without a full stop, and a letterhead above the first sentence."""
+    """The sentences of the text, the headings below a list item without a full stop, and a letterhead above the first one."""
     for start, end in sentence_spans(text):
         span = text[start:end]
         if not text[:start].strip() and (head := letterhead(span)):

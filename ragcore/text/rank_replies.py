@@ -1,22 +1,22 @@
-"""The passages that a model's reply ranks: lines like "Doc: 2, Relevance: 7"."""
+"""Parses the ranking of passages in a model's reply: lines such as "Doc: 2, Relevance: 7"."""
 
 from __future__ import annotations
 
 import re
 
-MOST = 10.0
+MAX_RELEVANCE = 10.0
 
 
-def ranked_in(reply: str, count: int) -> list[tuple[int, float]]:
+def parse_ranking(reply: str, count: int) -> list[tuple[int, float]]:
     """(place from 0, relevance 0 to 10) of each passage in the reply, in its order, each once.
 
     Numbers above `count` are ignored. A relevance is cut to 0 to 10, and a missing one counts as 1.
     """
-    return [(place, min(max(relevance, 0.0), MOST)) for place, relevance in named_in(reply, count)]
+    return [(place, min(max(relevance, 0.0), MAX_RELEVANCE)) for place, relevance in parse_scores(reply, count)]
 
 
-def named_in(reply: str, count: int) -> list[tuple[int, float]]:
-    """As `ranked_in`, with each relevance unchanged, on any scale."""
+def parse_scores(reply: str, count: int) -> list[tuple[int, float]]:
+    """Like `parse_ranking`, with each relevance on the scale of the reply."""
     ranked: dict[int, float] = {}
     for match in _NAMED.finditer(reply):
         place = int(match["both"] or match["named"] or match["bare"]) - 1
@@ -25,6 +25,14 @@ def named_in(reply: str, count: int) -> list[tuple[int, float]]:
     return list(ranked.items())
 
 
+def default_parse_choice_select_answer_fn(answer: str, num_choices: int) -> tuple[list[int], list[float]]:
+    """The numbers of the passages, from 1, and their relevances, in the order of the answer."""
+    ranked = parse_scores(answer, num_choices) or [(int(place) - 1, float(score)) for place, score in _PAIR.findall(answer)]
+    named = [(place + 1, relevance) for place, relevance in ranked if 0 <= place < num_choices]
+    return [place for place, _ in named], [relevance for _, relevance in named]
+
+
+_PAIR = re.compile(r"^[^\d\n]*:\s*(\d+)[^\d\n]*:\s*(\d+)", re.MULTILINE)  # "any_name: 2, other_name: 8"
 _DOC = r"\b(?:doc|document|passage)\b\W*"
 _BETWEEN = r"[^\w\n]{0,15}"
 _VALUE = r"(?:(?<=[\s:=])-)?\d+(?:\.\d+)?"  # a dash after a space or a colon is a sign, any other divides

@@ -13,7 +13,7 @@ from ragcore.text.quotable_sentences import is_row
 
 MAX_COLUMNS = 12  # named in a description
 MAX_RANGES = 4  # named in a description, dates first
-LEAST_ORDERED = 0.8  # least share of dates, or of numbers, among the values of a column with a range
+MIN_ORDERED = 0.8  # least share of dates, or of numbers, among the values of a column with a range
 
 
 class Range(NamedTuple):
@@ -90,14 +90,14 @@ def describe(table: Table, language: str) -> str:
     wording = WORDINGS.get(language, WORDINGS["en"])
     parts = [
         wording.row if table.rows == 1 else wording.rows.format(table.rows),
-        wording.columns.format(listed(table.columns, MAX_COLUMNS, language)),
+        wording.columns.format(list_names(table.columns, MAX_COLUMNS, language)),
         *(wording.range.format(*each) for each in table.ranges[:MAX_RANGES]),
     ]
     return wording.divider.join(parts) + wording.end
 
 
-def listed(names: Sequence[str], most: int, language: str) -> str:
-    """ "a, b and 3 more": the first `most` of the names, and how many more there are."""
+def list_names(names: Sequence[str], most: int, language: str) -> str:
+    """The first `most` of the names, and the number of the others: "a, b and 3 more"."""
     wording = WORDINGS.get(language, WORDINGS["en"])
     more = wording.and_more.format(len(names) - most) if len(names) > most else ""
     return wording.comma.join(names[:most]) + more
@@ -140,7 +140,7 @@ def _ranges(columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> tuple[
         values = [row[column] for row in rows if row.get(column)]
         for parse in (_dates, _numbers):
             keys = parse(values)
-            if len(set(keys.values())) > 1 and sum(value in keys for value in values) >= LEAST_ORDERED * len(values):
+            if len(set(keys.values())) > 1 and sum(value in keys for value in values) >= MIN_ORDERED * len(values):
                 low, high = (pick(keys, key=keys.__getitem__) for pick in (min, max))
                 ranges[parse is _dates].append(Range(column, low, high))
                 break

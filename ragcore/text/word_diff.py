@@ -16,8 +16,8 @@ Kind: TypeAlias = Literal["same", "removed", "added"]
 _WORD = re.compile(
     r"\s*(?:\[\d+\]|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|[^\w\s])|\s+"
 )
-_ISLAND = 2  # words in common between two differences, up to which these are one
-_LONG = 3000  # words; in longer texts the most frequent words do not begin a match, which would take minutes
+_MAX_ISLAND = 2  # words in common between two differences, up to which these are one
+_LONG_TEXT = 3000  # words; in longer texts the most frequent words do not begin a match, which would take minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +49,25 @@ def legible(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _pieces(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Kind, str]]:
-    """Between two common stretches, first the removed and then the added one; some are empty."""
-    left = right = 0
-    for same_left, same_right, length in _in_common(before, after):
-        removed, added = before[left:same_left], after[right:same_right]
-        # The last word of both is the same where only the space before it differs, as at a new paragraph.
+    """The removed and added words before each common stretch, which may be empty, and then the stretch itself."""
+    start = other_start = 0
+    for place, other_place, length in _in_common(before, after):
+        removed, added = before[start:place], after[other_start:other_place]
+        # If only the space before the last words differs, as at a new paragraph, they are the same word.
         same_word = removed and added and removed[-1].lstrip() == added[-1].lstrip()
         stays = removed[-1].lstrip() if same_word else ""
         yield "removed", "".join(removed).removesuffix(stays)
         yield "added", "".join(added).removesuffix(stays)
-        left, right = same_left + length, same_right + length
-        yield "same", stays + "".join(before[same_left:left])
+        start, other_start = place + length, other_place + length
+        yield "same", stays + "".join(before[place:start])
 
 
 def _in_common(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
     """(place in each, number of words) of each common stretch; the last is empty."""
-    matcher = SequenceMatcher(None, before, after, autojunk=max(len(before), len(after)) > _LONG)
+    matcher = SequenceMatcher(None, before, after, autojunk=max(len(before), len(after)) > _LONG_TEXT)
     end = (len(before), len(after))
     return [
-        (left, right, length)
-        for left, right, length in matcher.get_matching_blocks()
-        if length > _ISLAND or (left, right) == (0, 0) or (left + length, right + length) == end
+        (place, other, length)
+        for place, other, length in matcher.get_matching_blocks()
+        if length > _MAX_ISLAND or (place, other) == (0, 0) or (place + length, other + length) == end
     ]

@@ -1,7 +1,7 @@
 """The contract of a store. A store owns a passage with its text, metadata, links, vector and hash; indexes only refer to it.
 
 All writing is by document and in one transaction: this process and any other see either all of it or nothing. Several threads
-may use a store at once. A store copies its input and returns copies: changing a document or a passage after `put` changes
+may use a store at once. A store copies its input and returns copies: changing a document or a passage after `upsert` changes
 nothing that is stored.
 """
 
@@ -59,7 +59,7 @@ EVERYTHING = Scope()
 
 
 class Store(Protocol):
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         """Store a document with its passages and replace an earlier one with the same id; returns the number of passages.
 
         `nodes` are in reading order, each with an embedding. DimensionError for an embedding of another width than the store's;

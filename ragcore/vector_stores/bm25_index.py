@@ -146,9 +146,9 @@ class Postings:
     def add(self, db: Connection, index_id: int, passages: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Add passages by row, each with all its words in any order. Rows ascend, and are above all earlier ones."""
         for contents in contents_of(passages):
-            self.put(db, index_id, contents)
+            self.insert(db, index_id, contents)
 
-    def put(self, db: Connection, index_id: int, contents: Contents, first_row: int = 0) -> None:
+    def insert(self, db: Connection, index_id: int, contents: Contents, first_row: int = 0) -> None:
         """Add the result of `contents_of`, as `add`; `first_row` is the row of its row 0."""
         self._write(db, index_id, replace(contents, rows=contents.rows + first_row))
         self._merge_newest(db, index_id)
@@ -392,7 +392,7 @@ def _contenders(terms: Sequence[_Term], norms: Array, k: int) -> Array:
 
 
 def _kth(scores: Array, k: int) -> float:
-    """The `k`-th highest score; 0 where there are fewer."""
+    """The `k`-th highest score; 0 for fewer scores."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if k <= len(scores) else 0.0
 
 

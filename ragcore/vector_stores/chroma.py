@@ -88,6 +88,14 @@ class ChromaVectorStore(LlamaIndexMethods):
 
     `chroma_collection` may have any space; the scores are cosines anyway. Records of other programs are ignored. A collection
     keeps the width of its first vector forever, also when it is empty again: DimensionError for another width.
+
+    >>> from ragcore.embeddings import HashEmbedding
+    >>> from ragcore.indices import VectorStoreIndex
+    >>> from ragcore.storage import StorageContext
+    >>> context = StorageContext.from_defaults(vector_store=ChromaVectorStore.from_params("example"))
+    >>> index = VectorStoreIndex([TextNode("A boat is red.")], storage_context=context, embed_model=HashEmbedding())
+    >>> index.as_retriever().retrieve("a boat")[0].text
+    'A boat is red.'
     """
 
     def __init__(self, chroma_collection: ChromaCollection) -> None:
@@ -124,7 +132,7 @@ class ChromaVectorStore(LlamaIndexMethods):
         store._own_client = client if host is None else None
         return store
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         with self._lock, _translate_errors():
             view = self._read_view()
             rows = unit_rows(document, nodes, view.dimension)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ragcore.schema import TextNode
 from ragcore.vector_stores.filters import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters, is_list
-from ragcore.vector_stores.node_json import Item, decoded, encoded
+from ragcore.vector_stores.node_json import Item, decode_item, encode_item
 
 if TYPE_CHECKING:
     from ragcore.schema import Vector
@@ -64,11 +64,11 @@ class Record:
 
 def item_to_json(item: Item) -> str:
     """Everything but text and vector; with the text where Chroma cannot store it unchanged."""
-    return encoded(replace(item, text="") if writable(item.text) == item.text else item)
+    return encode_item(replace(item, text="") if writable(item.text) == item.text else item)
 
 
 def item_from_json(record: str, text: str) -> Item:
-    item = decoded(record)
+    item = decode_item(record)
     return item if item.text else replace(item, text=text)
 
 

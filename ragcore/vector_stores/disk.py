@@ -48,7 +48,7 @@ class DiskStore(TableStore[DiskIndex]):
 
     `vectors` is the folder for vector files. `database` must have `SCHEMA`; the caller closes it. Several stores of one library
     may be used at the same time, in one process or several. With `words_when_asked` the first keyword search builds the
-    keyword index of a new index: that search takes longer, and `put` is several times faster.
+    keyword index of a new index: that search takes longer, and `upsert` is several times faster.
     """
 
     _database: SQLiteDatabase
@@ -66,7 +66,7 @@ class DiskStore(TableStore[DiskIndex]):
         self._postings = Postings()
 
     def copy(self, source: Store) -> None:
-        """Store copies of all documents of another store. ValueError where a passage there has no embedding."""
+        """Store copies of all documents of another store. ValueError for a passage without an embedding."""
         every = source.documents()
         for start in range(0, len(every), COPIED):
             self._put_all(copies_from(source, every[start : start + COPIED]))
@@ -103,7 +103,7 @@ class DiskStore(TableStore[DiskIndex]):
         self._database.shrink()
 
     def drop(self) -> None:
-        """Delete the index: its documents, passages, words and vectors. The next `put` creates it again.
+        """Delete the index: its documents, passages, words and vectors. The next `upsert` creates it again.
 
         Inside a transaction the space is only freed by a later `reclaim`.
         """
@@ -186,11 +186,11 @@ class DiskStore(TableStore[DiskIndex]):
         db.execute("INSERT INTO indexes (name, terms, stamp) VALUES (?, ?, ?)", (self._name, terms, new_stamp()))
         return self._index_now(db)
 
-    def _put(self, incoming: Incoming) -> int:
+    def _upsert(self, incoming: Incoming) -> int:
         return self._put_all([incoming])
 
     def _put_all(self, incoming: Sequence[Incoming]) -> int:
-        """Put different documents in one transaction; returns the number of passages."""
+        """Store different documents in one transaction. Returns the number of passages."""
         database, outermost = self._database, not self._database.in_transaction
         with database.transaction() as db:
             before = self._index(db) or self._new_index(db)
@@ -284,7 +284,7 @@ class DiskStore(TableStore[DiskIndex]):
 
     def _add_terms(self, db: sqlite3.Connection, index: DiskIndex, words: Iterable[Contents], first_row: int = 0) -> None:
         for contents in words:
-            self._postings.put(db, index.id_, contents, first_row)
+            self._postings.insert(db, index.id_, contents, first_row)
 
     def _drop_terms(self, db: sqlite3.Connection, index: DiskIndex) -> None:
         db.execute(f"DROP TABLE IF EXISTS keywords_{index.id_}")  # the FTS5 table of earlier versions
@@ -360,7 +360,7 @@ class DiskStore(TableStore[DiskIndex]):
 
 
 def _stack(parts: Sequence[Vectors], dimension: int | None) -> Vectors:
-    """All rows, shape (n, d), also for no parts. DimensionError where one has another width."""
+    """All rows, shape (n, d), also for no parts. DimensionError for a part of another width."""
     for part in parts:
         if part.shape[1] != (dimension or parts[0].shape[1]):
             raise DimensionError(part.shape[1], dimension or parts[0].shape[1])

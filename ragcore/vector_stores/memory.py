@@ -40,7 +40,7 @@ class MemoryStore(LlamaIndexMethods):
     """Also called SimpleVectorStore. See `ragcore.vector_stores.base.Store` for what every method promises.
 
     >>> store = MemoryStore()
-    >>> store.put(Document("A boat. A gull.", "d1"), [TextNode("A boat.", "n1", embedding=[1.0, 0.0])])
+    >>> store.upsert(Document("A boat. A gull.", "d1"), [TextNode("A boat.", "n1", embedding=[1.0, 0.0])])
     1
     >>> [(hit.node.text, hit.score) for hit in store.search(np.array([0.6, 0.8]), top_k=1)]
     [('A boat.', 0.6)]
@@ -59,7 +59,7 @@ class MemoryStore(LlamaIndexMethods):
         self._rows: Vectors = np.empty((0, 0), np.float32)  # what is beyond _used is room to grow
         self._used = 0
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         with self._lock:
             rows = unit_rows(document, nodes, self._rows.shape[1] if self._nodes else None)
             metadata_json(document.metadata)

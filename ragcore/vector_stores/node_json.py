@@ -17,12 +17,12 @@ _NODE_FIELDS = ("ref_doc_id", "start_char_idx", "end_char_idx", "prev_id", "next
 _COMMON_FIELDS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 
-def encoded(item: Item) -> str:
+def encode_item(item: Item) -> str:
     """TypeError for metadata with values that JSON does not know."""
     return json.dumps(_plain(item), separators=(",", ":"))
 
 
-def decoded(text: str) -> Item:
+def decode_item(text: str) -> Item:
     return _item(json.loads(text))
 
 

@@ -24,9 +24,9 @@ class OwnStore(MemoryStore):
         super().__init__()
         self.own = own
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         known = document.id_ in self._entries
-        count = super().put(document, nodes)
+        count = super().upsert(document, nodes)
         if known:
             self.own.delete(document.id_)
         self.own.add(self.nodes(self.passage_ids(document.id_)))

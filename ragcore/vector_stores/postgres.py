@@ -2,8 +2,8 @@
 
 Each index has its own table of vectors, which is dropped with the last passage. New vectors are not yet in its HNSW index
 (Malkov and Yashunin 2018, https://arxiv.org/abs/1603.09320), so that adding them is only a bulk copy; a search compares them
-one by one. Once there are many, every `put` adds some of them to the HNSW index, a few hundred at a time, while others read and
-write. The results of the index are ranked again by their exact cosines, so that only passages it misses are lost.
+one by one. Once there are many, every `upsert` adds a few hundred of them to the HNSW index, while others read and write. The
+results of the index are ranked again by their exact cosines, so that only passages it misses are lost.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class PostgresStore(TableStore[_Index]):
         store._owned = True
         return store
 
-    def _put(self, incoming: Incoming) -> int:
+    def _upsert(self, incoming: Incoming) -> int:
         document, rows = incoming.document, incoming.rows
         with self._database.transaction() as db:
             index = self._index(db) or self._new_index(db)
@@ -108,7 +108,7 @@ class PostgresStore(TableStore[_Index]):
             self._refuse_foreign(db, index, [incoming])
             first_row = self._insert(db, index, incoming, {})
             for contents in incoming.words:
-                self._postings.put(db, index.id_, contents, first_row)
+                self._postings.insert(db, index.id_, contents, first_row)
             if len(rows):
                 table = index.vectors or self._new_table(db, index, rows.shape[1])
                 db.copy(f"{table} (row, vector)", _as_records(first_row, rows))
@@ -138,7 +138,7 @@ class PostgresStore(TableStore[_Index]):
         self._add_to_hnsw(len(self))
 
     def drop(self) -> None:
-        """Delete the index: its documents, passages, words and vectors. The next `put` creates it again."""
+        """Delete the index: its documents, passages, words and vectors. The next `upsert` creates it again."""
         with self._database.transaction() as db:
             index = self._index(db)
             if index is None:
@@ -197,7 +197,7 @@ class PostgresStore(TableStore[_Index]):
     # --- keywords -------------------------------------------------------------------------------------------------------
 
     def _renew_terms(self) -> None:
-        """Rebuild the keyword index where an earlier version's rules made it.
+        """Rebuild the keyword index if it follows the rules of an earlier version.
 
         This is checked at the first search only: a machine with other rules, such as those of an earlier Python, would rebuild
         it too. The slow part runs before the transaction, so that others can write. It takes 2 KB of memory for each passage.
@@ -221,7 +221,7 @@ class PostgresStore(TableStore[_Index]):
             now = self._rows_of_documents(db, index)
             self._postings.clear(db, index.id_)
             for contents in words:
-                self._postings.put(db, index.id_, contents)
+                self._postings.insert(db, index.id_, contents)
             for document in before.keys() - now.keys():
                 self._postings.remove(db, index.id_, before[document])
             new = passages_at(db, sorted(row for document in now.keys() - before.keys() for row in now[document]))
@@ -348,7 +348,7 @@ class PostgresStore(TableStore[_Index]):
             return
         # Each statement is its own transaction without the write lock: writers do not change existing vectors.
         some = f"SELECT row FROM {index.vectors} WHERE NOT indexed ORDER BY row LIMIT {BATCH} FOR UPDATE SKIP LOCKED"
-        with contextlib.suppress(StoreError):  # the rest is compared one by one until a later `put` adds it
+        with contextlib.suppress(StoreError):  # the rest is compared one by one until a later `upsert` adds it
             for _ in range(0, least, BATCH):
                 if not db.execute(f"UPDATE {index.vectors} SET indexed = true WHERE row IN ({some})").rowcount:
                     return

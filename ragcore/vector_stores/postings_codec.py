@@ -37,7 +37,7 @@ class Contents:
 
 
 def contents_of(passages: Iterable[tuple[int, Sequence[str]]]) -> Iterator[Contents]:
-    """Batches for `Postings.put`, of passages as `Postings.add` takes them."""
+    """Batches for `Postings.insert`, of passages as `Postings.add` takes them."""
     remaining = iter(passages)
     while batch := list(islice(remaining, BATCH)):
         yield _contents(batch)

@@ -67,7 +67,7 @@ def mmr(candidates: Candidates, query: Vector, k: int, threshold: float, kind: S
     return np.array(selected, np.intp), np.array(scores)
 
 
-def learned(candidates: Candidates, query: Vector, k: int, mode: VectorStoreQueryMode) -> Ranked:
+def rank_by_classifier(candidates: Candidates, query: Vector, k: int, mode: VectorStoreQueryMode) -> Ranked:
     """The ranking of a classifier trained to distinguish the question (1) from all candidates (0), with equal weights.
 
     The score is the classifier's value. For svm and logistic_regression it is the distance from the border, higher on the side

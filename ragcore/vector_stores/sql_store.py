@@ -1,4 +1,4 @@
-"""What the stores in a database share: tables of documents and passages, and searches. Each store has its own vectors."""
+"""The base of stores in a database: tables of documents and passages, and searches. Each store has its own vectors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Incoming:
 
 
 def copies_from(source: Store, documents: Sequence[StoredDocument]) -> list[Incoming]:
-    """These documents of another store. ValueError where a passage there has no embedding."""
+    """These documents of another store. ValueError for a passage without an embedding."""
     vectors, copies, at = source.candidates(Scope([stored.id_ for stored in documents])), [], 0
     for stored in documents:
         nodes = list(source.passages(stored.id_))
@@ -116,10 +116,10 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     _database: Database
     _name: str  # of the index
     _postings: Postings
-    _words_when_asked = False  # the keyword index is made when it is first searched
+    _words_when_asked = False  # if True, the first search builds the keyword index
 
     @abstractmethod
-    def _put(self, incoming: Incoming) -> int: ...
+    def _upsert(self, incoming: Incoming) -> int: ...
 
     @abstractmethod
     def _is_among(self, column: str, ids: Iterable[str]) -> tuple[str, Any]:
@@ -127,7 +127,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
 
     @abstractmethod
     def _renew_terms(self) -> None:
-        """Rebuild the keyword index where an earlier version's rules made it."""
+        """Rebuild the keyword index if it follows the rules of an earlier version."""
 
     @abstractmethod
     def _rows_within(self, db: Any, index: Index, scope: Scope) -> list[int]:
@@ -141,14 +141,14 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
     def _vectors_of(self, db: Any, index: Index, passages: list[Any]) -> tuple[list[Any], Vectors]:
         """Those of these passages, as `_within` gives them, whose unit vectors are intact, and these vectors, shape (n, d)."""
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
-        return self.prepared(document, nodes)()
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
+        return self.prepare_upsert(document, nodes)()
 
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        """A function that does the rest of `put`, so that other writers need not wait for what can be done before it."""
+    def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        """Does the slow part of `upsert` and returns a function that stores the result, so that other writers wait less."""
         incoming = Incoming.of(document, nodes)
         incoming.prepare(words=not self._words_when_asked)
-        return partial(self._put, incoming)
+        return partial(self._upsert, incoming)
 
     def document(self, document_id: str) -> Document:
         with self._database.snapshot() as db:
@@ -238,7 +238,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
 
     def _index_now(self, db: Connection) -> Index:
         index = self._index(db)
-        assert index is not None  # made in this transaction
+        assert index is not None  # created in this transaction
         return index
 
     def _document_row(self, db: Connection, document_id: str) -> Any:
@@ -248,7 +248,7 @@ class TableStore(LlamaIndexMethods, ABC, Generic[Index]):
         return row
 
     def _refuse_foreign(self, db: Connection, index: Index, incoming: Sequence[Incoming]) -> None:
-        """ValueError where a passage has the id of one of another document."""
+        """ValueError for a passage with the id of another document's passage."""
         owners = {node.id_: each.document.id_ for each in incoming for node in each.nodes}
         for row in self._within(db, index, Scope(node_ids=owners)) if index.passages and owners else ():
             raise ValueError(f"node {row['id']!r} of {owners[row['id']]!r} is already a node of {row['document_id']!r}")

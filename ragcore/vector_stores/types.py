@@ -109,7 +109,7 @@ class BasePydanticVectorStore(Fields, ABC):
 
     @property
     def client(self) -> Any:
-        """The client of the service, where the store is one."""
+        """The client of the service, if the store uses one."""
         return None
 
     @abstractmethod
@@ -125,7 +125,7 @@ class BasePydanticVectorStore(Fields, ABC):
         """The passages that are nearest."""
 
     def persist(self, persist_path: str, fs: Any = None) -> None:
-        """Write the store into a file, where it does not save itself."""
+        """Write the store to a file, unless it saves itself."""
 
 
 class LlamaIndexMethods:
@@ -147,13 +147,13 @@ class LlamaIndexMethods:
         for id_, new in by_document.items():
             before = store.nodes(store.passage_ids(id_))
             all_nodes = list({node.id_: node for node in [*before, *new]}.values())
-            store.put(Document("\n\n".join(node.text for node in all_nodes), id_, new[0].metadata), all_nodes)
+            store.upsert(Document("\n\n".join(node.text for node in all_nodes), id_, new[0].metadata), all_nodes)
         return [node.id_ for node in nodes]
 
     def query(self, query: VectorStoreQuery) -> VectorStoreQueryResult:
         """The nearest passages; in the modes "sparse" and "text_search" those that share words with `query_str`.
 
-        ValueError for the other modes, which a retriever has, and where the vector or the words are missing.
+        ValueError for the other modes, which a retriever has, and for a missing vector or missing words.
         """
         mode, scope = VectorStoreQueryMode(query.mode), Scope(query.doc_ids, query.node_ids, query.filters)
         store = cast(Store, self)
@@ -170,13 +170,18 @@ class LlamaIndexMethods:
             )
         return VectorStoreQueryResult([hit.node for hit in hits], [hit.get_score() for hit in hits], [hit.id_ for hit in hits])
 
+    def clear(self) -> None:
+        """Delete all documents."""
+        for document in list(cast(Store, self).documents()):
+            cast(Store, self).delete(document.id_)
+
     async_add = awaitable(add)
     aquery = awaitable(query)
 
 
 def as_store(store: Any) -> Store:
     """A store of ragcore unchanged; an OwnStore around one that has `add`, `query` and `delete`. TypeError for others."""
-    if hasattr(store, "put"):
+    if hasattr(store, "upsert"):
         return cast(Store, store)
     if not all(hasattr(store, name) for name in ("add", "query", "delete")):
         raise TypeError(f"a {type(store).__name__} is no vector store: it needs add, query and delete")

@@ -61,7 +61,7 @@ def tab_to(page: Page, name: str, key: str = "Tab", most: int = 60) -> list[str]
     raise AssertionError(f"{key} does not lead to “{name}”, but to {[stop[:50] for stop in passed]}")
 
 
-def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_application(page: Page, app: App) -> None:
+def test_keyboard_alone_goes_from_question_to_page_and_onwards(page: Page, app: App) -> None:
     page.goto(app.url)
     page.locator(".st-key-suggested button").first.wait_for()
     settled(page)
@@ -125,7 +125,7 @@ def test_the_keyboard_alone_leads_from_a_question_to_its_page_and_through_the_ap
     tab_to(page, "Address", most=3)
 
 
-def test_what_is_opened_or_pressed_with_the_keyboard_keeps_it_or_gives_it_back(page: Page, app: App, made: Made) -> None:
+def test_keyboard_focus_stays_or_returns_after_opening(page: Page, app: App, made: Made) -> None:
     open_indexes(page, app)
     name = page.locator(".st-key-document_table button.link").first.inner_text()
     tab_to(page, "Name")
@@ -193,7 +193,7 @@ def test_what_is_opened_or_pressed_with_the_keyboard_keeps_it_or_gives_it_back(p
     until(page, lambda: focused(page) == "Delete visitor-questions-2025.html")
 
 
-def test_on_a_phone_the_keyboard_stays_in_the_panel_that_covers_the_screen(page: Page, app: App, made: Made) -> None:
+def test_phone_keyboard_stays_in_the_covering_panel(page: Page, app: App, made: Made) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(made.chat)
     page.locator('[class*="st-key-chips_"] a').first.click()
@@ -204,7 +204,7 @@ def test_on_a_phone_the_keyboard_stays_in_the_panel_that_covers_the_screen(page:
             page.wait_for_function("document.querySelector('.st-key-panel').contains(document.activeElement)")
 
 
-def test_on_a_phone_a_chip_names_its_page_and_close_has_room_for_its_ring(page: Page, app: App, made: Made) -> None:
+def test_phone_chip_names_its_page_and_close_has_a_ring(page: Page, app: App, made: Made) -> None:
     page.set_viewport_size({"width": 240, "height": 700})  # too narrow for the names of the sample
     page.goto(made.chat)
     chip = page.locator('[class*="st-key-chips_"] a', has_text="history-of-the-railway.pdf").first
@@ -227,7 +227,7 @@ def test_on_a_phone_a_chip_names_its_page_and_close_has_room_for_its_ring(page: 
     assert box["x"] + box["width"] - (inner["x"] + inner["width"]) >= 6
 
 
-def test_on_a_phone_what_is_pressed_around_an_answer_is_as_high_as_a_finger(page: Page, app: App, made: Made) -> None:
+def test_phone_buttons_around_an_answer_are_finger_high(page: Page, app: App, made: Made) -> None:
     def all_high() -> None:
         settled(page)
         assert page.evaluate(TOO_LOW) == []
@@ -290,7 +290,7 @@ DRAWN_APART = """async (code) => {
 }"""
 
 
-def test_a_wide_table_may_be_drawn_before_it_stands_in_its_container(page: Page) -> None:
+def test_wide_table_may_be_drawn_before_its_container(page: Page) -> None:
     assert page.evaluate(DRAWN_APART, (ROOT / "lectern/ui/widgets/wide_table.js").read_text("utf-8")) == [0, "Setting"]
 
 
@@ -347,7 +347,7 @@ SMALL = """() => {
 }"""
 
 
-def test_on_a_phone_a_finger_finds_everything_of_settings_and_evaluate(page: Page, app: App, made: Made) -> None:
+def test_phone_touch_reaches_all_of_settings_and_evaluate(page: Page, app: App, made: Made) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{app.url}/evaluate")
     page.locator(".st-key-differences").wait_for()
@@ -388,7 +388,7 @@ WATCH_MOVEMENT = """() => {
 }"""
 
 
-def test_what_is_unfolded_is_there_at_once_for_who_asked_for_rest(page: Page, app: App) -> None:
+def test_reduced_motion_unfolds_at_once(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings")
     page.locator(".st-key-llm_provider").get_by_text("Ollama").click()
     unfolds = page.get_by_test_id("stExpander").filter(has_text="More").first

@@ -55,7 +55,7 @@ def test_a_suggested_question_is_answered_with_passages(page: Page, app: App) ->
     assert reply
 
 
-def test_the_closest_passages_are_quoted_and_open_and_why_is_offered(page: Page, app: App) -> None:
+def test_closest_passages_are_quoted_and_open_and_offer_why(page: Page, app: App) -> None:
     ask_anew(page, app, "Where can I leave my bicycle?")
     reply = transcript(page)[1]
     assert "Not sure" in reply.partition("Closest passages:")[0]
@@ -66,7 +66,7 @@ def test_the_closest_passages_are_quoted_and_open_and_why_is_offered(page: Page,
     page.locator(".st-key-panel mark").first.wait_for()
 
 
-def test_where_no_passage_is_about_the_question_the_words_looked_for_are_named_and_no_passage_is(page: Page, app: App) -> None:
+def test_no_matching_passage_names_the_searched_words(page: Page, app: App) -> None:
     ask_anew(page, app, "Which painter decorated the opera of Sydney?")
     reply = transcript(page)[1]
     assert reply.startswith("I found nothing about this in your documents. I looked for: painter, decorated, opera, Sydney.")
@@ -74,7 +74,7 @@ def test_where_no_passage_is_about_the_question_the_words_looked_for_are_named_a
     assert page.locator('[class*="st-key-chips_"] a').count() == 0
 
 
-def test_the_closest_sentences_are_shown_and_what_is_around_them_unfolds(page: Page, app: App) -> None:
+def test_closest_sentences_unfold_their_context(page: Page, app: App) -> None:
     ask_anew(page, app, "Are bicycles carried to the museum by the railway of the pier?")
     said = page.locator('[class*="st-key-said_closest_"]')
     more = said.get_by_text("Show more")
@@ -83,7 +83,7 @@ def test_the_closest_sentences_are_shown_and_what_is_around_them_unfolds(page: P
     until(page, lambda: len(said.inner_text()) > shown + 100)
 
 
-def test_a_question_stands_at_the_top_however_far_up_a_person_has_read(page: Page, app: App) -> None:
+def test_new_question_scrolls_to_the_top(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 1280, "height": 640})
     ask_anew(page, app, "Who drives the two cars of the railway?")
     for count, more in enumerate(("And who mends them?", "And who pays for it?"), 2):
@@ -117,7 +117,7 @@ def test_a_new_chat_is_typed_into_at_once_and_asks_all_documents(page: Page, app
     until(page, lambda: page.evaluate("document.activeElement.dataset.testid") == "stChatInputTextArea")
 
 
-def test_a_misspelt_question_is_answered_as_it_was_meant_and_says_so(page: Page, app: App) -> None:
+def test_misspelt_question_is_corrected_and_the_answer_says_so(page: Page, app: App) -> None:
     ask_anew(page, app, "What joins the two cars on their two paralel trakcs?")
     assert page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').count() >= 1
     page.get_by_text("Searched for: What joins the two cars on their two parallel tracks?").wait_for()
@@ -170,7 +170,7 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     page.locator(".st-key-panel").wait_for(state="detached")
 
 
-def test_the_browsers_back_undoes_a_click_at_a_time_and_forward_does_it_again(page: Page, app: App) -> None:
+def test_browser_back_undoes_each_click_and_forward_repeats_it(page: Page, app: App) -> None:
     def at_rest() -> tuple[list[str], list[str], str]:
         settled(page)
         return transcript(page), page.locator(".st-key-panel_head").all_inner_texts(), page.url
@@ -203,7 +203,7 @@ def test_the_browsers_back_undoes_a_click_at_a_time_and_forward_does_it_again(pa
         until(page, lambda expected=expected: at_rest() == expected)
 
 
-def test_a_citation_of_a_text_file_shows_the_text_with_the_passage_marked(page: Page, app: App) -> None:
+def test_citation_of_a_text_file_marks_the_passage(page: Page, app: App) -> None:
     ask_anew(page, app, "At what gusts did Dr Greaves recommend that the railway stop?")
     page.locator('[class*="st-key-chips_"] a', has_text="committee-minutes").first.click()
     mark = page.locator(".st-key-panel .text mark")
@@ -219,7 +219,7 @@ def test_a_citation_of_a_text_file_shows_the_text_with_the_passage_marked(page: 
     assert sum(map(len, quoted)) < len(mark.inner_text())
 
 
-def test_a_reload_and_a_restart_of_the_server_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:
+def test_reload_and_server_restart_show_the_same_screen(page: Page, app: App, watch: Watch) -> None:
     watch.forgiven += ["WebSocket connection", "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "Failed to fetch", "_stcore/"]
     watch.forgiven.append("Streamlit server is not responding")  # on a busy machine it is away for longer
     ask_anew(page, app, "May I bring a large dog?")
@@ -243,7 +243,7 @@ def test_a_reload_and_a_restart_of_the_server_show_the_same_screen(page: Page, a
     assert (transcript(page), page.url, page.locator(".st-key-panel_head").inner_text()) == (before, address, head)
 
 
-def test_a_conversation_can_be_left_found_again_renamed_and_deleted(page: Page, app: App) -> None:
+def test_conversation_can_be_reopened_renamed_and_deleted(page: Page, app: App) -> None:
     ask_anew(page, app, "How many steps are there on the Herring Stair?")
     before = transcript(page)
     page.get_by_role("button", name="New chat").click()
@@ -287,7 +287,7 @@ def set_options(page: Page, way: str, document: str) -> None:
     settled(page)
 
 
-def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: Page, app: App) -> None:
+def test_conversation_keeps_its_mode_and_documents(page: Page, app: App) -> None:
     page.goto(f"{app.url}/chat")
     set_options(page, "Documents each time", "staff-handbook-2021.docx")
     ask(page, "May a dog ride in the car?")
@@ -310,7 +310,24 @@ def test_a_conversation_goes_on_in_its_own_way_and_with_its_own_documents(page: 
     until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
 
 
-def test_what_a_question_takes_at_most_is_said_with_each_way_before_one_is_typed(page: Page, app: App) -> None:
+def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:
+    ask_anew(page, app, "How many carriages are there, then?")
+    page.get_by_role("button", name="New chat").click()
+    page.locator(".st-key-empty_chat").wait_for()
+    set_options(page, "Documents each time", "staff-handbook-2021.docx")
+    ask(page, "May a cat ride in the car?")
+    answered(page)
+    until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
+    page.get_by_role("button", name="How many carriages are there, then?", exact=True).click()
+    until(page, lambda: "All documents" in options(page))
+    page.get_by_role("button", name="More", exact=True).last.click()
+    page.get_by_role("menuitem", name="Keep as a note").click()  # each press sends the values of the menus again
+    page.get_by_text("Added to your notes.").wait_for()
+    settled(page)
+    assert not any(part in options(page) for part in OWN_OPTIONS)
+
+
+def test_each_mode_states_its_largest_cost_before_a_question(page: Page, app: App) -> None:
     with saying_slowly(app, "Yes."):
         page.goto(f"{app.url}/chat")
         page.get_by_role("heading", name="Ask your documents").wait_for()
@@ -376,7 +393,7 @@ def test_a_conversation_and_its_passages_need_the_keyboard_alone(page: Page, app
     assert chip.evaluate("el => el === document.activeElement")
 
 
-def test_an_answer_that_another_server_writes_is_followed_and_can_be_stopped(page: Page, app: App) -> None:
+def test_answer_from_another_server_is_followed_and_stopped(page: Page, app: App) -> None:
     elsewhere = Conversations(SQLiteDatabase(app.home / "library.db"))
     talk = elsewhere.create()
     written = elsewhere.begin(talk.id, Ask("Who built it?"))

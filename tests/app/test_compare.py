@@ -69,7 +69,7 @@ def finished(page: Page, count: int) -> None:
     settled(page)
 
 
-def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Page, app: App) -> None:
+def test_four_modes_share_passages_and_two_differ_by_word(page: Page, app: App) -> None:
     columns = compare(page, app, "Refine", "Tree summarize", "Accumulate")
     finished(page, 4)
     assert [columns.nth(place).locator("strong").first.inner_text() for place in range(4)] == [
@@ -132,7 +132,7 @@ def test_four_ways_answer_from_the_same_passages_and_two_differ_by_word(page: Pa
     assert all(re.fullmatch(r"[\d.]+ s", cost) for cost in costs), costs
 
 
-def test_columns_grow_at_the_same_time_and_each_is_stopped_alone_or_all_together(
+def test_columns_grow_together_and_stop_alone_or_all_at_once(
     page: Page, app: App, slow_model: ScriptedServer, look: Look, everything: bool
 ) -> None:
     columns = compare(page, app, "Simple summarize", "Passages only")
@@ -182,7 +182,7 @@ def page_with_bars(browser: Browser, watch: Watch) -> Iterator[Page]:
     with_bars.close()
 
 
-def test_while_answers_grow_their_steps_are_told_and_the_columns_keep_their_width(page_with_bars: Page, app: App) -> None:
+def test_growing_answers_list_steps_and_columns_keep_their_width(page_with_bars: Page, app: App) -> None:
     page = page_with_bars
     with saying_slowly(app, SHORT):
         page.add_init_script(WIDTHS)
@@ -197,7 +197,7 @@ def test_while_answers_grow_their_steps_are_told_and_the_columns_keep_their_widt
     assert len(widths) == 1, widths
 
 
-def test_on_a_phone_the_answers_are_swiped_and_each_says_what_its_way_did(page: Page, app: App) -> None:
+def test_phone_swipes_answers_and_each_names_its_steps(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     columns = compare(page, app, "Passages only")
     finished(page, 2)
@@ -213,7 +213,7 @@ def test_on_a_phone_the_answers_are_swiped_and_each_says_what_its_way_did(page: 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_the_search_settings_say_what_is_not_as_usual_and_a_missing_model_in_a_sentence(page: Page, app: App) -> None:
+def test_search_settings_name_changes_and_a_missing_model(page: Page, app: App) -> None:
     page.goto(f"{app.url}/query")
     page.get_by_role("heading", name="Compare").wait_for()
     settled(page)

@@ -89,7 +89,7 @@ def test_a_copy_is_named_and_goes_its_own_way(page: Page, app: App) -> None:
     assert transcript(page) == before
 
 
-def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said(page: Page, app: App) -> None:
+def test_conversation_list_filters_by_title_and_messages(page: Page, app: App) -> None:
     kept = Conversations(SQLiteDatabase(app.home / "library.db"))
     for number in range(9):
         answer = kept.begin(kept.create().id, Ask(f"What is on page {number}?"))
@@ -109,7 +109,7 @@ def test_the_list_narrows_while_words_are_typed_that_are_in_a_title_or_were_said
     assert search.input_value() == ""
 
 
-def test_many_conversations_are_listed_by_day_and_further_ones_on_request(page: Page, app: App, look: Look) -> None:
+def test_many_conversations_are_listed_by_day_with_more_to_load(page: Page, app: App, look: Look) -> None:
     now, hour = time.time(), 3600.0
     ages = [0.0, *[40 * 24 * hour + number for number in range(70)]]
     for number, age in enumerate(ages):
@@ -149,7 +149,7 @@ def test_a_tab_is_called_by_its_page_and_its_conversation(page: Page, app: App) 
     until(page, lambda: page.title() == "Chat · Lectern")
 
 
-def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: Page, app: App) -> None:
+def test_phone_menu_closes_after_choosing_a_page(page: Page, app: App) -> None:
     ask_anew(page, app, DOG)
     page.set_viewport_size({"width": 390, "height": 844})
     menu_is_away = page.locator('[data-testid="stSidebar"][data-collapsed="true"]')
@@ -161,7 +161,7 @@ def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen_in_it(page: 
     page.get_by_role("heading", name="Ask your documents").wait_for()
 
 
-def test_an_earlier_question_is_edited_in_a_branch_and_the_old_conversation_stays(page: Page, app: App, look: Look) -> None:
+def test_edited_question_branches_and_the_old_chat_stays(page: Page, app: App, look: Look) -> None:
     from playwright.sync_api import expect
 
     ask_anew(page, app, DOG)
@@ -212,7 +212,7 @@ def test_the_first_question_is_edited_with_the_keyboard_alone(page: Page, app: A
     assert button(page, DOG).count() == 1
 
 
-def test_an_answer_is_given_in_another_way_in_its_place_or_in_a_branch(page: Page, app: App, look: Look) -> None:
+def test_answer_in_another_mode_replaces_or_branches(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, DOG)
     address = page.url
     choose_more(page, "Answer another way")
@@ -254,7 +254,7 @@ def test_for_who_asks_for_rest_a_list_is_in_its_place_at_once(page: Page, app: A
     assert page.get_by_test_id("stSelectboxVirtualDropdown").evaluate(moving) == ["9px", 0]
 
 
-def test_a_thumb_with_a_word_is_there_after_a_reload_and_can_be_taken_back(page: Page, app: App, look: Look) -> None:
+def test_thumb_with_a_word_survives_reload_and_can_be_undone(page: Page, app: App, look: Look) -> None:
     ask_anew(page, app, DOG)
     choose_more(page, "Bad answer")
     word = page.get_by_label("What was wrong?")
@@ -331,7 +331,7 @@ def test_a_conversation_is_saved_as_markdown_html_and_json(page: Page, app: App,
     opened.close()
 
 
-def test_a_question_suggested_from_a_dropped_document_is_answered_from_it(page: Page, empty_app: App) -> None:
+def test_suggested_question_is_answered_from_its_document(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     page.get_by_role("button", name="Try it with a sample").wait_for()
     settled(page)
@@ -352,9 +352,7 @@ def test_a_question_suggested_from_a_dropped_document_is_answered_from_it(page: 
     assert "1897" in transcript(page)[1]
 
 
-def test_a_citation_stays_right_in_another_index_and_under_another_name_until_its_document_is_gone(
-    page: Page, empty_app: App
-) -> None:
+def test_citation_survives_reindex_and_rename_until_deletion(page: Page, empty_app: App) -> None:
     built = "The lock at Ossing was dug in 1911 by Nathan Crewe."
     page.goto(empty_app.url)
     settled(page)
@@ -437,9 +435,7 @@ def connected(app: App) -> Iterator[Callable[..., None]]:
     write_settings(app.home, before)
 
 
-def test_a_model_that_calls_functions_looks_by_itself_and_its_sources_open(
-    page: Page, app: App, connected: Callable[..., None]
-) -> None:
+def test_function_calling_model_searches_and_its_sources_open(page: Page, app: App, connected: Callable[..., None]) -> None:
     with ScriptedServer(tool_calls=called) as server:
         connected(server, calls_functions=False)
         page.goto(f"{app.url}/chat")

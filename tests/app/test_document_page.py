@@ -22,7 +22,7 @@ def opened(page: Page, app: App, name: str) -> None:
     page.get_by_role("heading", name=name, exact=True).wait_for()
 
 
-def test_a_click_on_a_pdf_shows_its_pages_which_are_turned_and_enlarged(page: Page, app: App) -> None:
+def test_click_on_a_pdf_shows_pages_to_turn_and_zoom(page: Page, app: App) -> None:
     opened(page, app, PDF.name)
     assert "/document?" in page.url
     sheet = page.locator(".sheet:not(.waiting)")
@@ -53,7 +53,7 @@ def test_a_search_lists_its_places_and_a_click_marks_one(page: Page, app: App) -
     page.locator(".text mark").filter(has_text=word).first.wait_for()
 
 
-def test_what_is_found_in_a_pdf_names_its_page_and_a_link_leads_back(page: Page, app: App) -> None:
+def test_pdf_search_hit_names_its_page_and_links_back(page: Page, app: App) -> None:
     opened(page, app, PDF.name)
     box = page.get_by_role("textbox", name="Search in this document")
     box.fill("brake")
@@ -128,7 +128,7 @@ def test_the_headings_of_a_text_are_its_contents_and_lead_there(page: Page, app:
     page.locator(".text", has_text="It begins here.").wait_for()
 
 
-def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, app: App) -> None:
+def test_sheet_shows_as_a_grid_and_search_shows_its_text(page: Page, app: App) -> None:
     opened(page, app, SHEETS.name)
     grid = page.locator("[data-testid=stDataFrame] canvas [role=grid]")  # what stands for the drawn one
     grid.locator("[role=columnheader]", has_text="Month").wait_for(state="attached")
@@ -146,7 +146,7 @@ def test_a_sheet_is_shown_as_a_grid_and_what_is_found_in_it_as_text(page: Page, 
     grid.locator("[role=columnheader]", has_text="Month").wait_for(state="attached")
 
 
-def test_a_document_is_put_into_a_new_group_and_a_chat_asks_the_group(page: Page, app: App) -> None:
+def test_new_group_of_a_document_can_be_used_in_chat(page: Page, app: App) -> None:
     opened(page, app, TEXT.name)
     page.locator(".st-key-groups_popover button").click()
     box = page.get_by_role("textbox", name="Name of a new group")
@@ -159,4 +159,4 @@ def test_a_document_is_put_into_a_new_group_and_a_chat_asks_the_group(page: Page
     chip.click()
     page.locator(".st-key-scope_group_0 button").click()
     chip.filter(has_text="Our meetings").wait_for()
-    page.get_by_role("button", name=TEXT.name).or_(page.locator(".st-key-chat_files", has_text=TEXT.name)).first.wait_for()
+    page.get_by_role("button", name=TEXT.name).or_(page.locator('[class*="_chat_files"]', has_text=TEXT.name)).first.wait_for()

@@ -105,7 +105,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[App
         yield app, began
 
 
-def test_a_cited_answer_comes_within_a_minute_of_the_start_with_nothing_set_up(page: Page, begun: tuple[App, float]) -> None:
+def test_first_cited_answer_comes_within_a_minute_without_setup(page: Page, begun: tuple[App, float]) -> None:
     app, began = begun
     page.goto(app.url)
     page.get_by_text("Drop your files here").wait_for()
@@ -122,7 +122,7 @@ def test_a_cited_answer_comes_within_a_minute_of_the_start_with_nothing_set_up(p
     page.close()  # before the application that it would look for
 
 
-def test_a_question_that_comes_before_the_first_document_is_read_says_so(page: Page, empty_app: App) -> None:
+def test_question_before_the_first_document_is_read_says_so(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     drop(page, payload("slow.txt", b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))))
     row(page, "slow.txt").get_by_role("button", name="Stop").wait_for()
@@ -195,9 +195,7 @@ def test_an_encrypted_file_asks_for_its_password_in_its_row(page: Page, empty_ap
     row(page, "secret.pdf").get_by_text("Ready").wait_for(timeout=60_000)
 
 
-def test_an_encrypted_file_asks_for_its_password_whatever_its_ending_unless_none_would_open_it(
-    page: Page, empty_app: App, tmp_path: Path
-) -> None:
+def test_encrypted_file_asks_for_a_password_if_one_could_open_it(page: Page, empty_app: App, tmp_path: Path) -> None:
     sealed = (
         b"Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--x--\n"
     )
@@ -210,9 +208,7 @@ def test_an_encrypted_file_asks_for_its_password_whatever_its_ending_unless_none
     assert row(page, "sealed.eml").get_by_label("Password of sealed.eml").count() == 0
 
 
-def test_a_file_that_is_read_but_for_a_page_is_ready_says_so_and_can_be_tried_again(
-    page: Page, empty_app: App, tmp_path: Path
-) -> None:
+def test_file_read_except_a_page_is_ready_and_can_be_retried(page: Page, empty_app: App, tmp_path: Path) -> None:
     whole = make_pdf(tmp_path / "a.pdf", ["The first page.", "The second page."]).read_bytes()
     page.goto(empty_app.url)
     drop(page, payload("torn.pdf", whole.replace(b"/Type /Page\n", b"/Type /Pear\n", 1)))
@@ -277,7 +273,7 @@ def add_link(page: Page, *links: str) -> None:
     page.get_by_role("button", name="Add to my documents").click()
 
 
-def test_a_way_that_is_chosen_in_the_moment_in_which_files_have_landed_opens(page: Page, empty_app: App) -> None:
+def test_upload_mode_chosen_as_files_land_opens(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     drop(page, payload("notes.txt", b"The kettle is at the upper station."))
     row(page, "notes.txt").wait_for()
@@ -303,7 +299,7 @@ def test_a_way_that_is_chosen_in_the_moment_in_which_files_have_landed_opens(pag
         settled(page)
 
 
-def test_a_page_behind_a_link_becomes_a_document_and_a_failure_says_why(page: Page, reaching_app: App, site: Site) -> None:
+def test_page_behind_a_link_becomes_a_document_or_says_why_not(page: Page, reaching_app: App, site: Site) -> None:
     page.goto(reaching_app.url)
     add_link(page, site.page("/kettle", "<title>The kettle</title><p>The kettle is at the upper station."), site.link("/no"))
     row(page, "The kettle.html").wait_for()
@@ -313,9 +309,7 @@ def test_a_page_behind_a_link_becomes_a_document_and_a_failure_says_why(page: Pa
     assert row(page, "The kettle.html").count() == 0  # the same link took its place
 
 
-def test_a_link_that_was_stopped_is_resumed_and_one_that_failed_is_tried_again(
-    page: Page, reaching_app: App, site: Site
-) -> None:
+def test_stopped_link_resumes_and_failed_link_is_retried(page: Page, reaching_app: App, site: Site) -> None:
     page.goto(reaching_app.url)
     over = threading.Event()
     site.answers["/slow"] = lambda handler: over.wait(60)
@@ -333,9 +327,7 @@ def test_a_link_that_was_stopped_is_resumed_and_one_that_failed_is_tried_again(
     assert row(page, site.link("/")).count() == 0
 
 
-def test_a_folder_that_was_opened_and_a_database_in_it_are_added_and_what_was_typed_outlives_what_happens_meanwhile(
-    page: Page, reaching_app: App, site: Site
-) -> None:
+def test_folder_and_its_database_are_added_and_typing_stays(page: Page, reaching_app: App, site: Site) -> None:
     page.goto(reaching_app.url)
     page.get_by_role("button", name="More").click()
     page.get_by_role("button", name="Folder on this server").click()
@@ -368,7 +360,7 @@ def test_a_folder_that_was_opened_and_a_database_in_it_are_added_and_what_was_ty
     page.get_by_text("Dusk.txt (as The lamp is lit at dusk.txt) is already in your library.").wait_for()
 
 
-def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, empty_app: App, site: Site) -> None:
+def test_link_to_this_computer_is_refused_unless_allowed(page: Page, empty_app: App, site: Site) -> None:
     page.goto(empty_app.url)
     add_link(page, site.page("/", "<p>Secret."))
     assert "is an address of this computer" in reason(page, site.link("/"))
@@ -378,7 +370,7 @@ def test_a_link_to_this_computer_is_refused_unless_it_was_allowed(page: Page, em
     assert page.get_by_role("button", name="Folder on this server").count() == 0
 
 
-def test_a_list_that_the_page_ends_and_begins_again_shows_each_file_once_and_keeps_what_is_typed(page: Page) -> None:
+def test_remounted_file_list_has_no_duplicates_and_keeps_typing(page: Page) -> None:
     script = "".join((WIDGETS / f"{name}.js").read_text("utf-8") for name in ("base", "files"))
     page.set_content("<div id='host'></div>")
     shown, typed = page.evaluate(
@@ -414,7 +406,7 @@ def test_a_second_tab_sees_the_same_files(page: Page, context: BrowserContext, e
     assert other.locator(".name").all_inner_texts() == page.locator(".name").all_inner_texts()
 
 
-def test_what_is_counted_in_one_tab_is_counted_in_another_while_files_are_read(
+def test_file_counts_agree_between_tabs_while_reading(
     page: Page, context: BrowserContext, empty_app: App, watch: Watch
 ) -> None:
     watch.forgiven.append("status of 422")  # the browser notes the refused uploads
@@ -451,7 +443,7 @@ def test_deleting_asks_once_and_says_what_stays(page: Page, empty_app: App) -> N
     assert log.count() == 0
 
 
-def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, empty_app: App) -> None:
+def test_file_name_with_markup_is_plain_and_loads_nothing(page: Page, empty_app: App) -> None:
     name = "![x](www.evil.example) [l](http:evil.example) :red[hot] :material:home: $x$ **b** `c`.txt"
     page.goto(empty_app.url)
     drop(page, payload(name, b"A plain sentence about herrings, and nothing else at all."))
@@ -466,7 +458,7 @@ def test_a_name_full_of_markup_is_shown_as_it_is_and_loads_nothing(page: Page, e
 
 
 @with_tesseract
-def test_a_passage_of_a_scan_opens_its_page_with_a_mark_on_its_words(page: Page, empty_app: App, tmp_path: Path) -> None:
+def test_passage_of_a_scan_opens_its_page_with_marked_words(page: Page, empty_app: App, tmp_path: Path) -> None:
     page.goto(empty_app.url)
     drop(page, scanned(tmp_path / "scan.pdf", " ".join(SENTENCES)))
     row(page, "scan.pdf").get_by_text("Ready").wait_for(timeout=60_000)
@@ -484,7 +476,7 @@ def test_a_passage_of_a_scan_opens_its_page_with_a_mark_on_its_words(page: Page,
     assert (box["y"] - sheet["y"]) / sheet["height"] == pytest.approx(0.13, abs=0.04)
 
 
-def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_is_open(page: Page, empty_app: App) -> None:
+def test_other_chunkings_show_their_cost_and_run_in_the_page(page: Page, empty_app: App) -> None:
     page.goto(empty_app.url)
     drop(page, payload("harbour.txt", b"The harbour was built in 1902 by the town. " * 100))
     wait_until_read(page)
@@ -500,7 +492,7 @@ def test_other_passages_are_offered_with_what_they_take_and_made_while_the_page_
     page.get_by_role("heading", name="Indexes").first.wait_for()
 
 
-def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, app: App, empty_app: App, tmp_path: Path) -> None:
+def test_library_moves_by_a_download_and_a_drop(page: Page, app: App, empty_app: App, tmp_path: Path) -> None:
     page.goto(f"{app.url}/settings?s=privacy")
     with page.expect_download() as begun:
         page.get_by_role("button", name="Download a copy").click()
@@ -519,9 +511,7 @@ def test_a_library_goes_to_another_place_by_a_download_and_a_drop(page: Page, ap
     assert all(state(page, name) == "ready" for name in names)
 
 
-def test_a_copy_whose_page_is_closed_while_it_is_made_does_not_stay_on_the_disk(
-    page: Page, empty_app: App, tmp_path: Path
-) -> None:
+def test_closing_the_page_during_a_copy_deletes_the_copy(page: Page, empty_app: App, tmp_path: Path) -> None:
     noise = tmp_path / "noise.bin"
     noise.write_bytes(os.urandom(40_000_000))  # of which a copy takes a while
     page.goto(empty_app.url)
@@ -548,9 +538,7 @@ def test_a_copy_that_is_not_whole_says_so_in_its_row(page: Page, empty_app: App,
 
 
 @pytest.mark.parametrize(("method", "address"), [("PUT", "/api/upload?name=x.txt"), ("POST", "/api/copy")])
-def test_what_changes_or_gives_the_library_needs_the_ticket_of_a_page_and_a_host_that_is_ours(
-    method: str, address: str, empty_app: App
-) -> None:
+def test_library_requests_need_a_page_ticket_and_our_host(method: str, address: str, empty_app: App) -> None:
     def status(headers: dict[str, str]) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", empty_app.port, timeout=20)
         connection.request(method, address, body=b"text", headers=headers)

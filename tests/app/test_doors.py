@@ -34,7 +34,7 @@ def closed_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture
 def stranger(browser: Browser, closed_app: App) -> Iterator[Page]:
     """A page of a browser that was never here."""
-    context = browser.new_context()
+    context = browser.new_context(reduced_motion="reduce")
     yield context.new_page()
     context.close()
 
@@ -54,7 +54,7 @@ def neighbour() -> Iterator[str]:
         yield address
 
 
-def test_a_browser_comes_in_by_the_printed_address_and_stays_in_after_a_restart(stranger: Page, closed_app: App) -> None:
+def test_browser_enters_by_the_printed_address_and_stays_in(stranger: Page, closed_app: App) -> None:
     stranger.goto(f"{closed_app.url}/settings")
     stranger.get_by_text("This browser does not have access yet").wait_for()
     stranger.goto(closed_app.address)
@@ -84,9 +84,7 @@ OPEN_WEBSOCKET = """
 """
 
 
-def test_a_page_of_another_port_can_neither_open_the_websocket_nor_read_anything(
-    stranger: Page, closed_app: App, neighbour: str
-) -> None:
+def test_page_of_another_port_can_neither_connect_nor_read(stranger: Page, closed_app: App, neighbour: str) -> None:
     stranger.goto(closed_app.address)
     settled(stranger)
     websocket = f"ws://127.0.0.1:{closed_app.port}/_stcore/stream"
@@ -98,9 +96,7 @@ def test_a_page_of_another_port_can_neither_open_the_websocket_nor_read_anything
     assert stranger.evaluate(fetched, f"{closed_app.url}/") == "refused"
 
 
-def test_a_link_on_another_page_opens_a_conversation_in_a_browser_that_was_let_in(
-    stranger: Page, closed_app: App, tmp_path: Path
-) -> None:
+def test_outside_link_opens_a_chat_in_an_admitted_browser(stranger: Page, closed_app: App, tmp_path: Path) -> None:
     stranger.goto(closed_app.address)
     settled(stranger)
     note = tmp_path / "note.html"
@@ -168,7 +164,7 @@ def test_no_link_of_an_export_does_anything_in_a_browser(stranger: Page) -> None
     assert "a picture" in html.unescape(as_html(transcript))
 
 
-def test_links_of_an_answer_are_text_until_their_whole_address_is_looked_at(page: Page, empty_app: App) -> None:
+def test_answer_links_are_text_until_the_full_address_is_viewed(page: Page, empty_app: App) -> None:
     with closing(Library(empty_app.home)) as library:
         conversation = library.conversations.create()
         answer = library.conversations.begin(conversation.id, Ask(HOSTILE))

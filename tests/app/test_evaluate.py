@@ -65,7 +65,7 @@ def open_figures(page: Page) -> None:
     page.locator(".st-key-figures").wait_for()
 
 
-def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_measured(evaluate: Page, look: Look) -> None:
+def test_question_upload_names_its_bad_line_and_a_good_one_runs(evaluate: Page, look: Look) -> None:
     evaluate.get_by_text("There are no questions yet.").wait_for()
     look(evaluate, "no questions yet")
     upload(evaluate, "mine.csv", TABLE + b",forgotten,,\n")
@@ -101,9 +101,7 @@ def test_an_upload_with_a_bad_line_is_refused_by_its_number_and_a_good_one_is_me
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_typed_questions_are_measured_and_the_figures_are_seen_without_scrolling(
-    evaluate: Page, width: int, height: int
-) -> None:
+def test_typed_questions_are_measured_and_figures_need_no_scroll(evaluate: Page, width: int, height: int) -> None:
     from playwright.sync_api import expect
 
     evaluate.set_viewport_size({"width": width, "height": height})
@@ -182,7 +180,7 @@ def test_a_question_set_is_deleted_once_that_is_agreed_to(evaluate: Page) -> Non
     evaluate.get_by_text("There are no questions yet.").wait_for()
 
 
-def test_two_settings_are_compared_question_by_question_and_a_reload_keeps_it(evaluate: Page, app: App, look: Look) -> None:
+def test_two_settings_compare_by_question_and_survive_reload(evaluate: Page, app: App, look: Look) -> None:
     from playwright.sync_api import expect
 
     evaluate.get_by_label("How many", exact=True).fill("6")
@@ -297,7 +295,7 @@ def test_what_another_model_began_is_measured_anew(evaluate: Page, app: App) -> 
     evaluate.get_by_text("Three passages: stopped after 1 question.").wait_for()
 
 
-def test_a_measurement_that_takes_more_than_the_limit_is_agreed_to_first(evaluate: Page, app: App) -> None:
+def test_measurement_over_the_limit_needs_consent_first(evaluate: Page, app: App) -> None:
     before = read_settings(app.home)
     with ScriptedServer(models=("tiny",)) as server:
         llm = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")

@@ -68,7 +68,7 @@ def name_field(page: Page) -> Locator:
     return page.locator('[class*="st-key-index_name"] input')
 
 
-def test_a_second_index_answers_alone_and_can_be_renamed_duplicated_and_deleted(page: Page, app: App) -> None:
+def test_second_index_answers_and_can_be_renamed_copied_deleted(page: Page, app: App) -> None:
     open_indexes(page, app)
     assert page.locator(".st-key-index_picker").count() == 0, "one index needs no picker"
     assert "i=" not in page.url
@@ -140,7 +140,7 @@ def worker_now(library: Library, file_id: str) -> int:
 
 
 @pytest.mark.beside("test_the_old_index_answers_until_the_new_one_takes_its_place")
-def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_rebuilt(page: Page, tmp_path: Path) -> None:
+def test_index_reads_on_after_start_and_answers_until_rebuilt(page: Page, tmp_path: Path) -> None:
     app = App(tmp_path / "library")
     index = Indexes(app.home).create("Cellar")
     library = Library(index.where)
@@ -194,7 +194,7 @@ def test_an_index_is_read_on_after_a_start_and_answers_as_before_until_it_is_reb
         library.close()
 
 
-def test_a_name_typed_before_a_slow_server_answers_is_the_one_that_is_saved(page: Page, app: App) -> None:
+def test_name_typed_before_a_slow_server_answers_is_saved(page: Page, app: App) -> None:
     open_indexes(page, app)
     page.locator('[class*="st-key-make_index_"] button').first.click()
     page.get_by_label("Name", exact=True).wait_for()  # the browser has what it needs for such a field
@@ -217,7 +217,7 @@ def test_a_name_typed_before_a_slow_server_answers_is_the_one_that_is_saved(page
         before = name
 
 
-def test_a_link_leads_where_it_says_from_an_open_form_and_right_after_an_index_was_made(page: Page, app: App) -> None:
+def test_links_work_from_an_open_form_and_after_a_new_index(page: Page, app: App) -> None:
     open_indexes(page, app)
     page.locator('[class*="st-key-make_index_"] button').first.click()
     name = page.get_by_label("Name", exact=True)
@@ -240,8 +240,8 @@ def test_a_link_leads_where_it_says_from_an_open_form_and_right_after_an_index_w
     until(page, lambda: page.locator(".st-key-index_picker").count() == 0)
 
 
-@pytest.mark.beside("test_a_library_goes_to_another_place_by_a_download_and_a_drop")
-def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page, app: App, tmp_path: Path) -> None:
+@pytest.mark.beside("test_library_moves_by_a_download_and_a_drop")
+def test_exported_index_returns_with_its_documents_and_answers(page: Page, app: App, tmp_path: Path) -> None:
     open_indexes(page, app)
     page.locator('[class*="st-key-make_index_"] button').first.click()
     page.get_by_label("Name", exact=True).fill("Mill")
@@ -301,7 +301,7 @@ def test_an_exported_index_comes_back_with_its_documents_and_answers(page: Page,
     until(page, lambda: page.locator(".st-key-index_picker").count() == 0)
 
 
-def test_documents_are_found_filtered_sorted_replaced_read_again_and_deleted(page: Page, app: App) -> None:
+def test_documents_can_be_filtered_sorted_replaced_and_deleted(page: Page, app: App) -> None:
     page.goto(app.url)
     page.locator(".st-key-ask_here").wait_for()
     drop(page, payload("zebra.txt", b"Zebras are not allowed on the railway. " * 3))
@@ -341,7 +341,7 @@ def test_documents_are_found_filtered_sorted_replaced_read_again_and_deleted(pag
     until(page, lambda: figure(page, "Documents") == "10")
 
 
-def test_a_document_is_shown_with_the_boundaries_and_overlaps_of_its_passages(page: Page, app: App) -> None:
+def test_document_shows_boundaries_and_overlaps_of_its_passages(page: Page, app: App) -> None:
     open_indexes(page, app)
     page.get_by_role("button", name="history-of-the-railway.pdf", exact=True).click()
     text = page.locator(".st-key-viewer .text")
@@ -418,7 +418,7 @@ def test_the_map_has_a_point_for_each_passage_and_opens_them(page: Page, app: Ap
     page.locator(".st-key-viewer").wait_for(state="detached")
 
 
-def test_hits_that_lie_on_each_other_on_the_map_have_numbers_apart_that_open_them(page: Page, app: App) -> None:
+def test_overlapping_map_hits_have_separate_numbers_that_open(page: Page, app: App) -> None:
     ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
     open_map(page)
     root = page.locator(".st-key-passage_map .root[data-drawn]")
@@ -452,7 +452,7 @@ INKS = """canvas => {
 }"""  # of light and of dark, each as alpha, blue, green, red
 
 
-def test_the_rings_on_the_map_follow_the_page_from_light_to_dark_and_back(page: Page, app: App) -> None:
+def test_map_rings_follow_light_and_dark_scheme(page: Page, app: App) -> None:
     ask_anew(page, app, "How high did the water stand in the lower station in the flood of 1953?")
     open_map(page)
     page.locator(".st-key-passage_map .root[data-drawn]").wait_for(timeout=120_000)
@@ -485,7 +485,7 @@ def test_what_a_rebuild_would_take_is_said_before(page: Page, app: App) -> None:
 def test_on_a_phone_a_state_of_one_word_stands_in_one_line(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     open_indexes(page, app)
-    states = page.locator("tr.ready td.told")
+    states = page.locator("tr.ready td.status")
     states.first.wait_for()
     lines = "el => { const range = document.createRange(); range.selectNodeContents(el); return range.getClientRects().length }"
     assert {(state.inner_text(), state.evaluate(lines)) for state in states.all()} == {("Ready", 1)}

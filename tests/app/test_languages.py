@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lectern.ui.i18n import read
+from lectern.ui.i18n import read_catalogue
 from tests.app.conftest import App, Watch, answered, drop, let_in, payload, row, settled, until, wait_until_read
 from tests.app.test_chat import ask
 
@@ -31,12 +31,12 @@ def tab(browser: Browser, watch: Watch, locale: str) -> Iterator[Page]:
 
 
 def text(code: str, english: str) -> str:
-    message = read(code).get(english)
+    message = read_catalogue(code).get(english)
     assert message is not None
     return str(message.string)
 
 
-def shown_in(page: Page, code: str) -> bool:
+def page_language_is(page: Page, code: str) -> bool:
     return page.evaluate("document.documentElement.lang") == code
 
 
@@ -46,10 +46,10 @@ def test_the_screens_are_in_the_browsers_language(browser: Browser, watch: Watch
             page.goto(empty_app.url)
             page.locator(".st-key-sample").get_by_text(text(code, "Try it with a sample")).wait_for()
             page.get_by_text(text(code, "Drop your files here")).wait_for()
-            until(page, lambda page=page, code=code: shown_in(page, code))
+            until(page, lambda page=page, code=code: page_language_is(page, code))
 
 
-def test_what_the_library_says_of_a_file_is_in_the_readers_language(browser: Browser, watch: Watch, empty_app: App) -> None:
+def test_file_messages_use_the_reader_s_language(browser: Browser, watch: Watch, empty_app: App) -> None:
     watch.forgiven.append("status of 422")  # the file is refused, as it should be
     with tab(browser, watch, "de") as page:
         page.goto(empty_app.url)
@@ -83,7 +83,7 @@ def test_a_chosen_language_is_kept(browser: Browser, watch: Watch, empty_app: Ap
         choose_language(page, "Français")
         title = page.get_by_role("heading", name=text("fr", "Settings"), exact=True)
         title.wait_for()
-        until(page, lambda: shown_in(page, "fr"))
+        until(page, lambda: page_language_is(page, "fr"))
         page.reload()
         title.wait_for()
         page.get_by_role("link", name=text("fr", "Documents"), exact=True).wait_for()

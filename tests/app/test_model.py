@@ -123,9 +123,7 @@ def test_the_test_button_says_in_a_sentence_what_is_wrong(settings: Page, server
     assert "sk-wrong-key" not in settings.content()
 
 
-def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
-    connected: ScriptedServer, settings: Page, app: App
-) -> None:
+def test_key_of_one_server_is_not_sent_to_another_under_test(connected: ScriptedServer, settings: Page, app: App) -> None:
     with ScriptedServer(models=("tiny",)) as other:
         fill_in(settings, f"{other.url}/v1", "tiny")
         settings.get_by_text(f"The saved key belongs to {connected.url} and is sent nowhere else").wait_for()
@@ -140,7 +138,7 @@ def test_the_key_of_one_server_is_not_sent_to_another_that_is_tested(
     assert read_settings(app.home).llm.base_url == f"{connected.url}/v1"
 
 
-def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: Page, server: ScriptedServer) -> None:
+def test_server_models_are_offered_and_a_single_one_is_chosen(settings: Page, server: ScriptedServer) -> None:
     fill_in(settings, f"{server.url}/v1", "", KEY)
     save = settings.get_by_role("button", name="Save", exact=True)
     settings.get_by_text("Press Test to see the server’s models, then choose one.").wait_for()
@@ -161,7 +159,7 @@ def test_the_models_of_a_server_are_offered_and_its_only_one_is_taken(settings: 
     until(settings, save.is_enabled)
 
 
-def test_an_ollama_on_this_computer_is_connected_with_three_presses(settings: Page, app: App) -> None:
+def test_local_ollama_connects_in_three_presses(settings: Page, app: App) -> None:
     try:
         ollama = ScriptedServer(openai=False, port=11434, models=("llama", "mistral"))
     except OSError:
@@ -220,7 +218,7 @@ def test_a_server_that_answered_before_is_one_press_away(page: Page, app: App, c
     assert read_settings(app.home).llm.model == "tiny"
 
 
-def test_what_is_not_saved_is_said_and_outlives_a_look_at_another_page(settings: Page, server: ScriptedServer) -> None:
+def test_unsaved_settings_are_announced_and_survive_navigation(settings: Page, server: ScriptedServer) -> None:
     fill_in(settings, f"{server.url}/v1", "tiny")
     settings.get_by_text("Not saved yet").wait_for()
     settings.get_by_role("link", name="Chat").click()
@@ -247,9 +245,7 @@ def whole_answer(page: Page) -> str:
     return now
 
 
-def test_stop_keeps_what_was_written_and_a_reload_follows_an_answer_being_written(
-    page: Page, app: App, connected: ScriptedServer
-) -> None:
+def test_stop_keeps_the_partial_answer_and_reload_follows_it(page: Page, app: App, connected: ScriptedServer) -> None:
     connected.reply, connected.words_per_second = long_answer, 20.0
     page.goto(f"{app.url}/chat")
     ask(page, "Tell me everything.")
@@ -302,7 +298,7 @@ def test_a_slow_answer_is_written_while_a_document_is_read(page: Page, app: App,
     page.get_by_text("towns.txt was deleted").wait_for()
 
 
-def test_a_failed_answer_says_why_and_can_be_given_without_a_model(
+def test_failed_answer_says_why_and_can_run_without_a_model(
     page: Page, app: App, connected: ScriptedServer, look: Look
 ) -> None:
     server = connected

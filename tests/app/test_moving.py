@@ -22,7 +22,7 @@ def empty_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     yield from started(tmp_path_factory.mktemp("just-started"))
 
 
-def test_the_lights_are_looked_at_until_the_search_is_ready_and_no_longer(page: Page, empty_app: App) -> None:
+def test_status_lights_poll_until_search_is_ready_only(page: Page, empty_app: App) -> None:
     asked: list[object] = []
 
     def listen(socket: WebSocket) -> None:
@@ -44,7 +44,7 @@ def test_the_lights_are_looked_at_until_the_search_is_ready_and_no_longer(page: 
     until(page, is_quiet, 20)
 
 
-def test_news_of_what_is_being_read_are_asked_for_when_they_stop_coming(page: Page, empty_app: App) -> None:
+def test_reading_progress_is_requested_when_updates_stop(page: Page, empty_app: App) -> None:
     page.add_init_script("window.setInterval = () => 0;")  # with which Streamlit looks every second
     page.goto(empty_app.url)
     drop(page, payload("kettle.txt", b"The kettle is mended by Ada Penrose. " * 4000))

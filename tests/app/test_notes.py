@@ -48,7 +48,7 @@ def keep_answer(page: Page) -> None:
     page.get_by_role("menuitem", name="Keep as a note").click()
 
 
-def said_by(path: Path) -> str:
+def read_text_of(path: Path) -> str:
     return " ".join(read_file(path, ReadOptions(path.name)).text.split())
 
 
@@ -60,7 +60,7 @@ def test_a_kept_answer_that_is_unsure_keeps_its_mark(page: Page, app: App, notes
     assert note.text.startswith("*Not sure*\n\nClosest passages:")
 
 
-def test_an_answer_is_kept_opened_edited_and_saved_as_word_and_markdown(
+def test_answer_note_is_opened_edited_and_saved_as_files(
     page: Page, app: App, notes: Notes, look: Look, tmp_path: Path
 ) -> None:
     ask_anew(page, app, DOG)
@@ -106,7 +106,7 @@ def test_an_answer_is_kept_opened_edited_and_saved_as_word_and_markdown(
         begun.value.save_as(files[suffix])
     source = note.sources[0]
     for part in (DOG, "Only small ones [1].", "![x](http://evil/) <b>bold</b>", source.file_name):
-        assert part in said_by(files["docx"])
+        assert part in read_text_of(files["docx"])
     assert "## Dogs\n\nOnly **small** ones [1]." in files["md"].read_text("utf-8")
 
 
@@ -147,9 +147,7 @@ def test_a_deleted_note_is_put_back(page: Page, app: App, notes: Notes) -> None:
     assert notes.all() == before
 
 
-def test_of_many_notes_those_are_exported_that_are_searched_for_and_ticked(
-    page: Page, app: App, notes: Notes, tmp_path: Path
-) -> None:
+def test_searched_and_ticked_notes_are_exported(page: Page, app: App, notes: Notes, tmp_path: Path) -> None:
     for number in range(9):
         notes.keep(f"Page {number} of the {'harbour' if number % 3 else 'tower'}.", [], question=f"Question {number}?")
     page.goto(f"{app.url}/notes")
@@ -170,7 +168,7 @@ def test_of_many_notes_those_are_exported_that_are_searched_for_and_ticked(
     assert (tmp_path / "notes.md").read_text("utf-8") == "# Notes\n\n## Question 3?\n\nPage 3 of the tower.\n"
 
 
-def test_a_conversation_is_saved_as_word_and_printed_as_pdf_and_both_say_the_same(page: Page, app: App, tmp_path: Path) -> None:
+def test_conversation_as_word_and_as_pdf_say_the_same(page: Page, app: App, tmp_path: Path) -> None:
     page.context.add_init_script("window.print = () => { window.printed = true; }")
     ask_anew(page, app, DOG)
     answer = " ".join(re.sub(r"\[?\d\]?", "", transcript(page)[1]).split())[:40]
@@ -188,13 +186,13 @@ def test_a_conversation_is_saved_as_word_and_printed_as_pdf_and_both_say_the_sam
     tab.pdf(path=tmp_path / "talk.pdf")
     tab.close()
     for saved in (tmp_path / "talk.docx", tmp_path / "talk.pdf"):
-        said = said_by(saved)
+        said = read_text_of(saved)
         assert DOG in said
         assert re.sub(r"\W", "", answer) in re.sub(r"\W|\d", "", said)
         assert source in said
 
 
-def test_the_menu_begins_with_what_everybody_needs_and_a_toast_covers_nothing_that_is_pressed(page: Page, app: App) -> None:
+def test_menu_starts_with_the_basics_and_toasts_cover_no_button(page: Page, app: App) -> None:
     for width, height in ((1440, 900), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
         ask_anew(page, app, DOG)

@@ -25,7 +25,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     yield from started(tmp_path_factory.mktemp("served"), postgres.fresh())
 
 
-def test_what_is_on_a_server_is_not_said_to_be_on_this_computer_alone(page: Page, served: App) -> None:
+def test_library_on_a_server_is_not_called_local_only(page: Page, served: App) -> None:
     page.goto(served.url)
     page.get_by_text("on a server").wait_for()
     assert page.get_by_text("on this computer").count() == 0
@@ -54,7 +54,7 @@ def test_a_screen_goes_on_by_itself_when_the_server_was_away(page: Page, served:
     assert [line for line in served.log().splitlines() if line.endswith("does not answer.")]
 
 
-def test_a_file_that_comes_while_the_server_is_away_is_refused_in_words(served: App, tmp_path: Path) -> None:
+def test_file_sent_while_the_server_is_away_is_refused_in_words(served: App, tmp_path: Path) -> None:
     library = Library(served.database, local=tmp_path)
     cookie = f"{cookie_name(served.port)}={cookie_value(access_token(served.home))}"
     given = {"x-lectern-ticket": ticket(library.secret), "cookie": cookie}
@@ -74,7 +74,7 @@ def test_a_file_that_comes_while_the_server_is_away_is_refused_in_words(served: 
     assert list((served.home / "incoming").iterdir()) == []
 
 
-def test_what_waits_is_read_although_the_server_was_away_when_the_application_was_started(tmp_path: Path) -> None:
+def test_queued_files_are_read_after_starting_without_the_server(tmp_path: Path) -> None:
     address = postgres.fresh()
     library = Library(address, local=tmp_path / "elsewhere")
     (library.incoming / "given").write_text("The tower was built by Ada Penrose in 1871.", "utf-8")

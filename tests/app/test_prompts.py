@@ -50,7 +50,7 @@ def save(page: Page) -> None:
     page.locator(".st-key-save_prompt button").click()
 
 
-def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Page, app: App, look: Look) -> None:
+def test_invalid_prompt_is_refused_and_its_text_stays(settings: Page, app: App, look: Look) -> None:
     wrong = "From {kontext_str}: {query_str}"
     open_settings(settings, app.url, "prompts")
     settings.get_by_role("button", name="Answer from passages").click()
@@ -72,7 +72,7 @@ def test_a_wording_that_cannot_work_is_refused_and_the_text_is_kept(settings: Pa
     report.wait_for(state="detached")
 
 
-def test_the_next_answer_says_the_new_words_and_the_earlier_ones_come_back(
+def test_next_answer_uses_the_new_prompt_and_old_ones_return(
     connected: ScriptedServer, settings: Page, app: App, own_wording: None
 ) -> None:
     server = connected

@@ -53,7 +53,7 @@ def open_query(page: Page, app: App) -> None:
     settled(page)
 
 
-def test_passages_far_weaker_than_the_best_come_where_settings_or_the_search_want_them(page: Page, app: App) -> None:
+def test_far_weaker_passages_appear_only_on_request(page: Page, app: App) -> None:
     before = read_settings(app.home)
     hits, question = page.locator('[class*="st-key-hit_"]'), "How many steps has the Herring Stair?"
     try:
@@ -131,7 +131,7 @@ def test_only_the_chosen_documents_are_looked_at(page: Page, app: App) -> None:
     assert all("staff-handbook-2021.docx" in name for name in names)
 
 
-def test_earlier_questions_name_their_way_and_open_without_covering_the_result(page: Page, app: App) -> None:
+def test_earlier_questions_name_their_mode_and_open_uncovered(page: Page, app: App) -> None:
     open_query(page, app)
     for way in ("Refine", "Passages only"):
         answer_by(page, way)

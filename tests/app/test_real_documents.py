@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lectern.settings import AppSettings, LLMSettings, write_settings
-from tests.app.conftest import ROOT, App, answered, drop, let_in, settled, started, until, wait_until_read
+from tests.app.conftest import ROOT, App, answered, drop, let_in, settled, started, until, wait_without_page
 from tests.app.test_chat import ask_anew, transcript
 from tests.app.test_compare import compare, finished
 from tests.app.test_everything import agree, choose_in_menu, facts
@@ -41,7 +41,7 @@ QUESTION = "Up to how much does PerksPlus reimburse for fitness activities?"
 pytestmark = pytest.mark.skipif(not all(file.exists() for file in FILES), reason="the documents are not there")
 
 
-def said(messages: Sequence[Mapping[str, Any]]) -> str:
+def cite_passage(messages: Sequence[Mapping[str, Any]]) -> str:
     """What stands in one of the passages it is shown, and what does not."""
     passages = re.findall(r"^\[(\d+)\]([^\[]*)", str(messages[-1]["content"]), re.MULTILINE)
     number = next((number for number, text in passages if "$1000" in text), "1")
@@ -53,28 +53,27 @@ def said(messages: Sequence[Mapping[str, Any]]) -> str:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[App]:
     for app in started(tmp_path_factory.mktemp("real")):
-        page = browser.new_page()
+        page = browser.new_page(reduced_motion="reduce")
         let_in(page.context)
         page.goto(app.url)
         drop(page, *FILES)
         page.locator("li.row").nth(len(FILES) - 1).wait_for()
-        wait_until_read(page)
-        assert page.locator('li.row[data-state="failed"]').count() == 0
         page.close()
+        wait_without_page(app)
         yield app
 
 
 @pytest.fixture(scope="module", params=["quotes", "a model"])
 def real(request: pytest.FixtureRequest, library: App) -> Iterator[App]:
     """The application with these documents, without a language model and with a scripted one."""
-    with ScriptedServer(said) as server:
+    with ScriptedServer(cite_passage) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         write_settings(library.home, AppSettings(llm=model if request.param == "a model" else LLMSettings()))
         yield library
 
 
 @pytest.mark.beside("test_a_citation_opens_the_page_with_its_lines_marked")
-def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, real: App) -> None:
+def test_first_question_is_answered_with_its_page(page: Page, real: App) -> None:
     ask_anew(page, real, QUESTION)
     assert "$1000" in transcript(page)[-1].replace(",", "")
     chips = [int(chip.split()[0]) for chip in page.locator('[class*="st-key-chips_"] a').all_inner_texts()]
@@ -86,7 +85,7 @@ def test_the_first_question_is_answered_with_the_page_it_comes_from(page: Page, 
     until(page, lambda: image.evaluate("el => el.naturalWidth") > 300)
 
 
-@pytest.mark.beside("test_four_ways_answer_from_the_same_passages_and_two_differ_by_word")
+@pytest.mark.beside("test_four_modes_share_passages_and_two_differ_by_word")
 def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
     columns = compare(page, real, "Refine", "Tree summarize", question=QUESTION)
     finished(page, 3)
@@ -95,7 +94,7 @@ def test_ways_are_compared_on_the_same_passages(page: Page, real: App) -> None:
 
 
 @pytest.mark.beside("test_refine_is_a_strip_whose_calls_open_to_their_prompts")
-def test_the_price_is_said_before_and_the_film_shows_the_calls_after(page: Page, real: App) -> None:
+def test_price_comes_before_and_the_film_shows_the_calls_after(page: Page, real: App) -> None:
     page.goto(f"{real.url}/query")
     page.get_by_role("heading", name="Compare").wait_for()
     settled(page)

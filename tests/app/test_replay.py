@@ -151,7 +151,7 @@ def test_a_model_that_calls_functions_is_seen_calling_them(page: Page, app: App,
     assert "3 calls" in page.locator('.st-key-replay th[data-mode="openai"]').inner_text()
 
 
-def test_a_list_a_table_and_a_heading_of_a_model_are_drawn_as_such(page: Page, app: App, server: ScriptedServer) -> None:
+def test_list_table_and_heading_of_a_model_are_drawn(page: Page, app: App, server: ScriptedServer) -> None:
     talk(page, app, FIRST)
     server.reply = lambda messages: (
         "## Wind\nIt **stops**\nat 45. [1]\n\n1. first\n\n2. second\n- third\n\n| Wind | Car |\n|---|---|\n| 45 | stops |"
@@ -212,7 +212,7 @@ def test_a_way_that_was_stopped_is_tried_again_alone(page: Page, app: App, serve
     other.get_by_role("button", name="Try again").wait_for()
 
 
-def test_beside_a_replay_an_answer_is_looked_at_and_not_asked_again(page: Page, app: App) -> None:
+def test_answer_can_be_viewed_during_a_replay_without_new_calls(page: Page, app: App) -> None:
     talk(page, app, FIRST)
     replay(page)
     start(page)

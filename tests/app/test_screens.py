@@ -49,7 +49,7 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(app: App, browser: Browser) -> Iterator[Made]:
-    page = browser.new_page()
+    page = browser.new_page(reduced_motion="reduce")
     let_in(page.context)
     page.set_default_timeout(SECONDS)
     ask_anew(page, app, "May I bring a large dog?")
@@ -191,7 +191,7 @@ class Walk:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("size", WINDOWS)
-def test_every_screen_fits_its_window_and_axe_finds_nothing_serious_on_it(
+def test_every_screen_fits_and_axe_reports_nothing_serious(
     browser: Browser,
     app: App,
     empty_app: App,

@@ -65,13 +65,13 @@ def test_the_address_says_which_page_is_shown(page: Page, app: App) -> None:
     assert chosen(page) == "Model"
 
 
-def test_a_link_to_a_section_of_the_former_long_page_leads_to_where_it_is_now(page: Page, app: App) -> None:
+def test_old_settings_link_leads_to_the_new_section(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings#copy")
     page.get_by_role("button", name="Download a copy").wait_for()
     assert page.url == f"{app.url}/settings?s=privacy"
 
 
-def test_language_and_appearance_have_one_page_and_an_old_link_to_the_language_leads_there(page: Page, app: App) -> None:
+def test_language_and_appearance_share_a_page_and_old_links_work(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings#language")
     page.locator(".st-key-set_language input").click()
     page.get_by_role("option", name="中文 (Chinese)", exact=True).wait_for()  # read also where there is no font for Chinese

@@ -49,7 +49,7 @@ def choose(page: Page, *names: str) -> None:
     page.get_by_text(f"{len(names)} chosen").wait_for()
 
 
-def test_several_documents_are_put_into_a_group_which_their_rows_name(page: Page, empty_app: App) -> None:
+def test_several_documents_join_a_group_that_their_rows_name(page: Page, empty_app: App) -> None:
     read(page, empty_app, "roof.txt", "stairs.txt", "garden.txt")
     choose(page, "roof.txt", "stairs.txt")
     page.locator(".st-key-groups_popover button").click()
@@ -98,7 +98,7 @@ def test_the_list_stays_where_it_is_while_documents_are_read(browser: Browser, e
     assert len(places) == 1, places
 
 
-def test_the_passages_of_a_deleted_document_are_no_longer_open_on_the_map(page: Page, empty_app: App) -> None:
+def test_deleted_document_s_passages_close_on_the_map(page: Page, empty_app: App) -> None:
     read(page, empty_app, "roof.txt", "stairs.txt")
     with closing(Library(empty_app.home)) as library:
         file = next(file for file in library.files.all() if file.name == "roof.txt")
@@ -115,7 +115,9 @@ def test_the_passages_of_a_deleted_document_are_no_longer_open_on_the_map(page: 
 
 
 def test_where_nothing_can_be_dropped_files_are_added(browser: Browser, empty_app: App) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce"
+    )
     let_in(context)
     page = context.new_page()
     page.goto(empty_app.url)

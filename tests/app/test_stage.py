@@ -47,7 +47,7 @@ def facts(page: Page) -> list[str]:
     return [link.get_attribute("title") or "" for link in links]
 
 
-def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Page, empty_app: App) -> None:
+def test_chat_and_query_recordings_play_without_documents(page: Page, empty_app: App) -> None:
     switch(page, empty_app, True)
     page.goto(empty_app.url)
     page.locator(".st-key-recorded_home").get_by_role("button", name=FIRST).click()
@@ -96,7 +96,7 @@ def test_a_conversation_and_a_query_play_on_a_library_without_documents(page: Pa
     assert page.locator(".st-key-recorded_home").count() == 0
 
 
-def test_a_citation_of_a_recording_opens_the_page_where_the_sample_is(on_sample: Page, app: App) -> None:
+def test_citation_of_a_recording_opens_the_sample_page(on_sample: Page, app: App) -> None:
     page = on_sample
     page.goto(f"{app.url}/chat")
     page.locator(".st-key-recorded_chat").get_by_role("button", name=FIRST).click()

@@ -49,7 +49,7 @@ def fill_disk(ballast: Path) -> None:
 
 
 @pytest.mark.skipif(not disks_can_be_made(), reason="a small disk cannot be mounted here")
-def test_an_answer_that_finds_no_room_is_shown_as_not_saved_until_there_is_some(
+def test_answer_on_a_full_disk_is_marked_unsaved_until_saved(
     page: Page, sample: Path, tmp_path: Path, waiting_server: tuple[ScriptedServer, threading.Event]
 ) -> None:
     server, told = waiting_server
@@ -87,9 +87,7 @@ def test_an_answer_that_finds_no_room_is_shown_as_not_saved_until_there_is_some(
 
 
 @pytest.mark.parametrize("table", ["passages", "conversations"])  # without the second one, no screen can be drawn
-def test_a_damaged_database_and_damaged_keys_are_said_above_every_screen(
-    table: str, page: Page, sample: Path, tmp_path: Path
-) -> None:
+def test_damaged_database_and_keys_are_reported_on_every_screen(table: str, page: Page, sample: Path, tmp_path: Path) -> None:
     home = tmp_path / "library"
     shutil.copytree(sample, home)
     write_key(home, "openai", "sk-secret")

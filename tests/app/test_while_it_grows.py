@@ -39,19 +39,17 @@ def begun(within: Locator) -> None:
     within.get_by_text("Paragraph 1 and so").first.wait_for()
 
 
-def shown(page: Page, text: str) -> int:
+def count_visible(page: Page, text: str) -> int:
     """How often it is seen: what is not drawn anew yet stays in the page, faded."""
     return sum(one.is_visible() for one in page.get_by_text(text).all())
 
 
-def told(page: Page) -> str:
+def read_announcement(page: Page) -> str:
     """What was read out last to who hears the screen."""
     return page.locator('.st-key-citations [role="status"]').inner_text()
 
 
-def test_what_was_found_and_how_much_the_model_reads_is_shown_before_its_first_word_and_nothing_jumps(
-    page: Page, app: App, slow_model: ScriptedServer
-) -> None:
+def test_passages_and_token_count_come_before_the_first_word(page: Page, app: App, slow_model: ScriptedServer) -> None:
     words = page.locator('[data-testid="stChatMessage"] p', has_text="There are 214 steps")
     chips = page.locator('[class*="st-key-chips_"]')
     slow_model.reply = lambda messages: STEPS
@@ -80,20 +78,20 @@ def test_a_new_comparison_begins_with_empty_columns(page: Page, app: App, slow_m
         begun(columns.nth(place))
     page.get_by_role("button", name="Stop all").click()
     finished(page, 2)
-    assert shown(page, KEPT) == 2
+    assert count_visible(page, KEPT) == 2
     before = columns.first.get_attribute("class")
     page.get_by_role("button", name="Compare 2 answers").click()
     until(page, lambda: columns.first.get_attribute("class") != before)
     for place in (0, 1):
         columns.nth(place).get_by_role("button", name="Stop").wait_for()
         begun(columns.nth(place))
-    assert shown(page, KEPT) == 0
-    assert shown(page, "The first paragraph cites") == 2
+    assert count_visible(page, KEPT) == 0
+    assert count_visible(page, "The first paragraph cites") == 2
     page.get_by_role("button", name="Stop all").click()
     finished(page, 2)
 
 
-def test_a_question_that_is_asked_again_begins_with_an_empty_answer(page: Page, app: App, slow_model: ScriptedServer) -> None:
+def test_repeated_question_starts_with_an_empty_answer(page: Page, app: App, slow_model: ScriptedServer) -> None:
     page.goto(f"{app.url}/query")
     page.get_by_role("heading", name="Compare").wait_for()
     settled(page)
@@ -109,36 +107,34 @@ def test_a_question_that_is_asked_again_begins_with_an_empty_answer(page: Page, 
     ask_it.click()
     stop.wait_for()
     begun(page.locator("body"))
-    assert (shown(page, KEPT), shown(page, "The first paragraph cites")) == (0, 1)
+    assert (count_visible(page, KEPT), count_visible(page, "The first paragraph cites")) == (0, 1)
     assert sum(hit.is_visible() for hit in page.locator('[class*="st-key-hit_"]').all()) == 0
     stop.click()
     page.get_by_text(KEPT).wait_for()
 
 
-def test_an_answer_in_a_chat_that_is_given_again_begins_empty_and_its_end_is_told(
-    page: Page, app: App, slow_model: ScriptedServer
-) -> None:
+def test_regenerated_chat_answer_starts_empty_and_announces_end(page: Page, app: App, slow_model: ScriptedServer) -> None:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
     settled(page)
-    assert told(page) == ""
+    assert read_announcement(page) == ""
     ask(page, "In what wind does the railway stop?")
-    until(page, lambda: told(page) == "Your question is being answered.")
+    until(page, lambda: read_announcement(page) == "Your question is being answered.")
     begun(page.locator("body"))
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
-    until(page, lambda: told(page) == "Stopped.")
+    until(page, lambda: read_announcement(page) == "Stopped.")
     settled(page)
     page.get_by_role("button", name="Try again").click()
     page.locator(".st-key-stop button").wait_for()
     begun(page.locator("body"))
-    assert (shown(page, KEPT), shown(page, "The first paragraph cites")) == (0, 1)
+    assert (count_visible(page, KEPT), count_visible(page, "The first paragraph cites")) == (0, 1)
     slow_model.words_per_second = 0.0
     page.locator(".st-key-stop button").click()
     page.get_by_text(KEPT).wait_for()
 
 
-def test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_one_that_heard_of_it(page: Page) -> None:
+def test_replaced_element_still_announces_the_end(page: Page) -> None:
     script = "".join((WIDGETS / f"{name}.js").read_text("utf-8") for name in ("base", "citations"))
     page.set_content("<div id='host'></div>")
     texts = page.evaluate(
@@ -170,9 +166,7 @@ def test_what_is_told_is_told_by_the_element_that_has_come_in_the_place_of_the_o
     assert texts == ["", "", "It is being answered.", "It is being answered.", "", "It was answered at once."]
 
 
-def test_a_citation_that_is_pressed_while_its_answer_grows_opens_and_stays(
-    page: Page, app: App, slow_model: ScriptedServer
-) -> None:
+def test_citation_pressed_while_its_answer_grows_opens_and_stays(page: Page, app: App, slow_model: ScriptedServer) -> None:
     page.goto(f"{app.url}/chat")
     page.get_by_role("heading", name="Ask your documents").wait_for()
     ask(page, "How high did the water stand in the lower station in the flood of 1953?")
@@ -193,19 +187,17 @@ def test_who_hears_the_screen_is_told_when_answers_are_ready(page: Page, app: Ap
     page.get_by_role("heading", name="Ask your documents").wait_for()
     ask(page, "How many steps has the Herring Stair?")
     answered(page)
-    until(page, lambda: told(page) == "The answer is ready.")
+    until(page, lambda: read_announcement(page) == "The answer is ready.")
     page.reload()
     answered(page)
     page.wait_for_timeout(400)  # longer than an element is there before it tells anything
-    assert told(page) == ""  # nothing has ended since
+    assert read_announcement(page) == ""  # nothing has ended since
     compare(page, app, "Refine")
     finished(page, 2)
-    until(page, lambda: told(page) == "The answers are ready.")
+    until(page, lambda: read_announcement(page) == "The answers are ready.")
 
 
-def test_the_bar_of_what_is_read_stands_once_and_goes_while_an_answer_grows(
-    page: Page, app: App, slow_model: ScriptedServer
-) -> None:
+def test_reading_bar_appears_once_and_advances_meanwhile(page: Page, app: App, slow_model: ScriptedServer) -> None:
     text = b"".join(b"The harbour of town %d was built in 1902. " % town for town in range(20_000))
     page.goto(app.url)
     drop(page, payload("towns.txt", text))
@@ -229,7 +221,7 @@ def test_the_bar_of_what_is_read_stands_once_and_goes_while_an_answer_grows(
     page.get_by_text(KEPT).wait_for()
 
 
-def test_what_was_opened_beside_the_answer_before_is_gone_while_the_next_is_written(page: Page, app: App) -> None:
+def test_panel_of_the_last_answer_closes_during_the_next(page: Page, app: App) -> None:
     ask_anew(page, app, "May I bring a large dog?")
     page.locator('[data-testid="stChatMessage"] a[href^="#passage-"]').first.click()
     panel = page.locator(".st-key-panel")

@@ -24,7 +24,7 @@ SAID = (
 )
 
 
-def said(messages: Sequence[Mapping[str, Any]]) -> str:
+def write_reply(messages: Sequence[Mapping[str, Any]]) -> str:
     return SAID
 
 
@@ -39,7 +39,7 @@ def settings_of(app: App) -> Iterator[App]:
 @pytest.fixture(params=["quotes", "a model"])
 def one_passage(request: pytest.FixtureRequest, settings_of: App) -> Iterator[App]:
     """The application that looks at one passage, without a language model and with a scripted one."""
-    with ScriptedServer(said) as server:
+    with ScriptedServer(write_reply) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         llm = model if request.param == "a model" else LLMSettings()
         write_settings(settings_of.home, AppSettings(llm=llm, answers=AnswerSettings(top_k=1)))
@@ -73,7 +73,7 @@ def expect(page: Page, words: str) -> None:
     field.press("Enter")
 
 
-def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page: Page, one_passage: App) -> None:
+def test_too_few_passages_is_diagnosed_and_one_button_fixes_it(page: Page, one_passage: App) -> None:
     app = one_passage
     ask_anew(page, app, "How many steps has the Herring Stair?")
     assert SECOND not in last_sources(app, page)
@@ -101,7 +101,7 @@ def test_too_few_passages_are_named_and_one_button_brings_the_missed_one_in(page
     assert read_settings(app.home).answers.top_k == 3
 
 
-def test_what_was_expected_is_looked_for_and_what_is_nowhere_is_said_to_be(page: Page, app: App) -> None:
+def test_expected_text_is_searched_and_reported_if_absent(page: Page, app: App) -> None:
     ask_anew(page, app, "How many steps has the Herring Stair?")
     open_why(page)
     expect(page, "214 steps from Fish Street")
@@ -117,7 +117,7 @@ def test_what_was_expected_is_looked_for_and_what_is_nowhere_is_said_to_be(page:
 
 def test_a_supported_and_an_invented_sentence_are_told_apart(page: Page, settings_of: App) -> None:
     app = settings_of
-    with ScriptedServer(said) as server:
+    with ScriptedServer(write_reply) as server:
         model = LLMSettings(provider="openai_compatible", base_url=f"{server.url}/v1", model="tiny")
         write_settings(app.home, AppSettings(llm=model))
         ask_anew(page, app, "How many steps has the Herring Stair?")

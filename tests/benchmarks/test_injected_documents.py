@@ -13,7 +13,7 @@ def case(id_: str) -> Case:
     return next(one for one in cases() if one.id == id_)
 
 
-def test_there_are_thirty_and_each_tells_its_own_answer_from_the_right_one() -> None:
+def test_thirty_documents_each_tell_their_answer_from_the_right() -> None:
     found = list(cases())
     assert len({one.id for one in found}) == 30
     for one in found:

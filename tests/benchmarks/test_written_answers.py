@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from benchmarks.written_answers.figures import table
-from benchmarks.written_answers.judging import echoes, has_all, refused, right, statements, supported, supports
-from benchmarks.written_answers.tasks import calculate, done
+from benchmarks.written_answers.judging import echoes, has_all, is_refused, is_right, is_supported, statements, supports
+from benchmarks.written_answers.tasks import calculate, is_done
 
 ABC = {
     "number": 1,
@@ -52,11 +52,11 @@ def test_a_passage_supports_what_it_says(sentence: str, expected: bool) -> None:
     assert supports(ABC, sentence, ["The Walt Disney Company"]) is expected
 
 
-def test_a_sentence_is_supported_by_the_source_that_is_shown_with_it_alone() -> None:
+def test_sentence_is_supported_only_by_its_own_source() -> None:
     cited, uncited = statements(row("The Walt Disney Company owns ABC. [1] The first studio opened in 1911."))
     assert (cited.cited, uncited.cited) == ((1,), ())
-    assert supported(cited, row(""))
-    assert not supported(uncited, row(""))
+    assert is_supported(cited, row(""))
+    assert not is_supported(uncited, row(""))
 
 
 def test_a_sentence_that_only_points_at_a_source_states_nothing() -> None:
@@ -75,29 +75,29 @@ def test_a_sentence_that_only_points_at_a_source_states_nothing() -> None:
         ("Comcast owns NBC. It was founded in 1926.", [[0, 17]], False),
     ],
 )
-def test_refused_is_an_answer_in_which_nothing_unmarked_is_stated(answer: str, marked: list[list[int]], expected: bool) -> None:
-    assert refused(row(answer, [], absent=marked)) is expected
+def test_refusal_is_an_answer_that_states_nothing_unmarked(answer: str, marked: list[list[int]], expected: bool) -> None:
+    assert is_refused(row(answer, [], absent=marked)) is expected
 
 
 def test_right_is_an_accepted_answer_in_whole_words() -> None:
-    assert right(row("It is walt disney company [1]."))
-    assert not right(row("It is the Walt Disney Companyon [1]."))
-    assert not right(row("The Walt Disney Company owns ABC.", absent=[[0, 33]]))
+    assert is_right(row("It is walt disney company [1]."))
+    assert not is_right(row("It is the Walt Disney Companyon [1]."))
+    assert not is_right(row("The Walt Disney Company owns ABC.", absent=[[0, 33]]))
     assert has_all(row("The rent is 1,240 euros, due on the third working day."), [["1240", "1,240"], ["third working day"]])
     assert not has_all(row("The rent is 1,240 euros."), [["1240", "1,240"], ["third working day"]])
 
 
-def test_words_and_labels_of_the_instructions_are_an_echo_and_words_of_a_passage_are_none() -> None:
+def test_prompt_words_are_an_echo_and_passage_words_are_not() -> None:
     assert echoes(row("Use only the passages you are given. It is Disney."))
     assert echoes(row("The answer so far: it is Disney."))
     assert not echoes(row("Headquartered in southern California are The Walt Disney Company and Sony Pictures."))
 
 
-def test_a_task_is_done_when_its_tools_were_called_and_no_call_is_shown() -> None:
+def test_task_is_done_once_its_tools_ran_and_no_call_shows() -> None:
     task = {"expected": [["442.8"]], "tools": ["gym_prices", "calculate"], "called": ["calculate", "gym_prices"]}
-    assert done({**task, "answer": "It costs 442.80 euros."})
-    assert not done({**task, "answer": "It costs 442.80 euros.", "called": ["calculate"]})
-    assert not done({**task, "answer": '{"name": "calculate", "arguments": {"expression": "36.9 * 12"}} gives 442.80'})
+    assert is_done({**task, "answer": "It costs 442.80 euros."})
+    assert not is_done({**task, "answer": "It costs 442.80 euros.", "called": ["calculate"]})
+    assert not is_done({**task, "answer": '{"name": "calculate", "arguments": {"expression": "36.9 * 12"}} gives 442.80'})
     assert calculate("12 * (36.90 - 2) / -4") == pytest.approx(-104.7)
     with pytest.raises(ValueError, match="only numbers"):
         calculate("__import__('os')")

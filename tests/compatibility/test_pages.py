@@ -44,7 +44,7 @@ def test_paths_of_data_are_found_and_values_fit_a_schema() -> None:
     assert example_of(schema, {}) == {"n": 1, "tags": ["a"]}
 
 
-def test_tests_of_private_parts_and_of_what_ragcore_leaves_out_do_not_count(tmp_path: Path) -> None:
+def test_tests_of_private_or_missing_parts_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "test_x.py"
     file.write_text(
         "from llama_index.core.x import _hidden\ndef test_a():\n  _hidden()\ndef test_b(x):\n  x._y\ndef test_c(x):\n  x.y\n"

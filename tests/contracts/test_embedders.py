@@ -149,7 +149,7 @@ def test_each_call_is_a_step_of_the_trace(embedder: BaseEmbedding) -> None:
     with span("query") as root:
         embedder.embed_passages(["one two", "three"])
         embedder.embed_query("one")
-    passages, query = root.named("embed")
+    passages, query = root.spans("embed")
     facts = {"model": embedder.name, "dimension": embedder.dimension}
     assert {**facts, "count": 2, "query": False}.items() <= passages.facts.items()
     assert {**facts, "count": 1, "query": True}.items() <= query.facts.items()
@@ -160,7 +160,7 @@ def test_each_call_is_a_step_of_the_trace(embedder: BaseEmbedding) -> None:
         assert root.total_tokens().embedding == 4 + prefixes[1]
 
 
-def test_as_a_step_of_a_pipeline_it_gives_vectors_to_nodes_that_have_none(embedder: BaseEmbedding) -> None:
+def test_as_a_pipeline_step_it_embeds_nodes_without_vectors(embedder: BaseEmbedding) -> None:
     ready = TextNode("ready", embedding=embedder.embed_query("something else"))
     told = TextNode("heron", metadata={"kind": "bird", "page": 7}, excluded_embed_metadata_keys=("page",))
     kept, embedded = embedder([ready, told])
@@ -175,7 +175,7 @@ def test_as_a_step_of_a_pipeline_it_gives_vectors_to_nodes_that_have_none(embedd
         embedder([Document("whole")])
 
 
-def test_the_bundled_vectors_are_those_of_sentence_transformers_itself() -> None:
+def test_bundled_vectors_equal_those_of_sentence_transformers() -> None:
     from sentence_transformers import SentenceTransformer
 
     reference = SentenceTransformer(str(bundled_model.model_folder()), local_files_only=True)
@@ -246,7 +246,7 @@ def test_hashed_vectors_are_the_same_on_every_machine() -> None:
     assert np.array_equal(HashEmbedding(16).embed_query("the herons"), expected)
 
 
-def test_embedding_in_groups_gives_every_text_the_vector_it_gets_otherwise(embedder: BaseEmbedding) -> None:
+def test_batch_embedding_equals_single_embedding(embedder: BaseEmbedding) -> None:
     rows = np.zeros((len(TEXTS), embedder.dimension), np.float32)
     groups = list(groups_by_length(TEXTS, group_chars=60))
     for group in groups:
@@ -256,7 +256,7 @@ def test_embedding_in_groups_gives_every_text_the_vector_it_gets_otherwise(embed
     assert list(groups_by_length([])) == []
 
 
-def test_a_group_has_texts_of_like_length_and_no_more_than_it_may() -> None:
+def test_batch_has_similar_lengths_and_stays_within_its_limit() -> None:
     texts = ["x" * (n * 37 % 100) for n in range(100)]  # every length from 0 to 99, mixed
     groups = [[len(texts[i]) for i in group] for group in groups_by_length(texts, group_chars=150)]
     assert [length for group in groups for length in group] == list(range(99, -1, -1))

@@ -125,7 +125,7 @@ def test_the_trace_has_what_was_sent_and_what_came_back(llm: LLM) -> None:
     with span("query") as root:
         whole = llm.generate(CALL)
         drained(llm, CALL)
-    first, second = root.named("llm")
+    first, second = root.spans("llm")
     for step in (first, second):
         assert step.facts["prompt"] == "text_qa"
         assert step.facts["model"] == llm.metadata.model_name
@@ -140,7 +140,7 @@ def test_the_trace_has_what_was_sent_and_what_came_back(llm: LLM) -> None:
 def test_closing_a_stream_keeps_what_was_said_in_the_trace(llm: LLM) -> None:
     with span("query") as root, closing(llm.stream(CALL)) as stream:
         first = next(stream)
-    (step,) = root.named("llm")
+    (step,) = root.spans("llm")
     assert step.facts["reply"] == first
     assert step.facts["prompt_tokens"] == llm.prompt_tokens(CALL)
     assert step.facts["completion_tokens"] == llm.count_tokens(first)
@@ -191,7 +191,7 @@ def test_braces_in_documents_are_only_text(client: Client, server: ScriptedServe
     )
 
 
-def test_the_server_is_told_where_a_reply_begins_to_write_the_prompt_again(client: Client, server: ScriptedServer) -> None:
+def test_stop_sequences_for_prompt_marks_reach_the_server(client: Client, server: ScriptedServer) -> None:
     with closing(client.open(server)) as llm:
         llm.generate(CALL)
         llm.generate(LLMCall(GENERATION, {"query_str": "Hello"}))

@@ -87,7 +87,7 @@ def test_an_empty_file_is_said_to_be_empty(suffix: str, tmp_path: Path) -> None:
 
 @every_format
 @pytest.mark.parametrize("kept", [0.1, 0.5, 0.9])
-def test_half_a_file_gives_part_of_the_text_or_says_it_is_damaged(suffix: str, kept: float, tmp_path: Path) -> None:
+def test_half_a_file_gives_partial_text_or_a_damage_error(suffix: str, kept: float, tmp_path: Path) -> None:
     path = make_any(tmp_path / f"given{suffix}", SENTENCES * 5)
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * kept)])
@@ -132,7 +132,7 @@ def test_every_reader_is_covered_here() -> None:
     assert {suffix for suffix in supported_suffixes() if id(reader_for(f"x{suffix}")) not in covered} == set()
 
 
-def test_endings_are_compared_without_case_and_unknown_ones_are_named(tmp_path: Path) -> None:
+def test_file_endings_ignore_case_and_unknown_ones_are_named(tmp_path: Path) -> None:
     assert reader_for("REPORT.PDF") is reader_for("report.pdf")
     (tmp_path / "plan.dwg").write_bytes(b"AC1032" + bytes(range(250)))
     with pytest.raises(UnsupportedFileError, match=r"plan\.dwg is a \.dwg file"):

@@ -126,7 +126,7 @@ def test_chunks_share_no_more_than_the_overlap(words: list[str], size: int, shar
             assert len(text[start:end].split()) <= overlap
 
 
-def test_pieces_that_are_more_tokens_together_than_apart_share_no_more_than_the_overlap() -> None:
+def test_overlap_holds_where_joined_pieces_have_more_tokens() -> None:
     draw = random.Random(1)
     text = " ".join("".join(draw.choices("abcdefghijkXYZ019", k=draw.randint(30, 200))) for _ in range(100))
     for tokenizer in tokenizers()[1:]:
@@ -148,7 +148,7 @@ def test_nodes_are_stretches_of_their_document(make: Make) -> None:
     assert len({node.id_ for node in nodes}) == len(nodes)
 
 
-def test_the_same_input_gives_the_same_ids_and_another_document_gives_others(make: Make) -> None:
+def test_same_input_has_the_same_ids_and_other_documents_differ(make: Make) -> None:
     splitter = make(3, 0, WordTokenizer())
     ids = [[node.id_ for node in splitter([Document("a b c d e f", id_=name)])] for name in ("one", "one", "two")]
     assert ids[0] == ids[1]
@@ -160,7 +160,7 @@ def test_neighbours_are_linked_inside_one_document_only(make: Make) -> None:
     assert (first.prev_id, first.next_id, second.prev_id, second.next_id) == (None,) * 4
 
 
-def test_splitting_a_node_counts_from_the_beginning_of_its_document(make: Make) -> None:
+def test_splitting_a_node_counts_from_its_document_s_start(make: Make) -> None:
     document = Document("zero. " + "a b c d e f", id_="doc")
     node = TextNode(document.text[6:], id_="part", ref_doc_id="doc", start_char_idx=6, end_char_idx=17)
     parts = make(2, 0, WordTokenizer())([node])
@@ -168,7 +168,7 @@ def test_splitting_a_node_counts_from_the_beginning_of_its_document(make: Make) 
     assert {part.ref_doc_id for part in parts} == {"doc"}
 
 
-def test_text_and_visible_metadata_together_are_no_longer_than_the_chunk_size(make: Make) -> None:
+def test_text_plus_visible_metadata_fits_the_chunk_size(make: Make) -> None:
     document = Document(
         "word " * 50,
         metadata={"title": "three word title", "secret": "s " * 90},
@@ -243,7 +243,7 @@ def test_time_grows_with_the_length_and_not_with_its_square() -> None:
     assert min(seconds(8_000) for _ in range(3)) < 16 * min(seconds(1_000) for _ in range(3))
 
 
-def test_what_has_no_place_to_cut_is_measured_once_in_pieces_and_once_in_chunks() -> None:
+def test_uncuttable_text_is_measured_about_three_times() -> None:
     measured = 0
 
     def four_letters_each(text: str) -> range:
@@ -318,7 +318,7 @@ def test_ids_follow_from_the_input_and_are_all_different(kind: str) -> None:
 
 
 @every_parser
-def test_nodes_have_their_document_s_metadata_what_is_hidden_of_it_and_its_template(kind: str) -> None:
+def test_nodes_inherit_metadata_exclusions_and_template(kind: str) -> None:
     for node in MAKERS[kind]()([sample(kind)]):
         assert node.metadata["k"] == "v"
         assert "k" in node.excluded_embed_metadata_keys
@@ -378,7 +378,7 @@ def test_a_node_of_no_document_is_taken_for_one(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", AS_IT_STANDS)
-def test_a_part_of_a_document_has_nodes_that_count_from_the_document_s_beginning(kind: str) -> None:
+def test_nodes_of_a_document_part_count_from_the_document_start(kind: str) -> None:
     whole = "Before it all. " + SAMPLE
     part = TextNode(SAMPLE, id_="part", ref_doc_id="doc", start_char_idx=15, end_char_idx=len(whole))
     for level in levels(MAKERS[kind]()([part])):
@@ -413,14 +413,14 @@ needs_essay = pytest.mark.skipif(
 
 
 @needs_essay
-def test_the_essay_by_itself_has_as_many_chunks_as_the_reference_makes() -> None:
+def test_essay_alone_has_as_many_chunks_as_the_reference() -> None:
     chunks = SentenceSplitter(tokenizer=tiktoken_tokenizer()).split_text(ESSAY.read_text("utf-8"))
     assert len(chunks) == 21
     assert max(map(tiktoken_tokenizer().count, chunks)) <= 1024
 
 
 @needs_essay
-def test_the_essay_read_from_its_folder_has_22_because_its_path_takes_room_in_each() -> None:
+def test_essay_from_a_folder_has_22_chunks_as_its_path_counts() -> None:
     documents = SimpleDirectoryReader(input_files=[ESSAY]).load_data()
     splitter = SentenceSplitter(tokenizer=tiktoken_tokenizer())
     nodes = splitter.get_nodes_from_documents(documents)

@@ -40,6 +40,7 @@ from ragcore.vector_stores.filters import FilterOperator, MetadataFilter, Metada
 from ragcore.vector_stores.memory import MemoryStore
 from ragcore.vector_stores.postgres import PostgresStore
 from ragcore.vector_stores.postgres_schema import SCHEMA as POSTGRES_SCHEMA
+from ragcore.vector_stores.types import LlamaIndexMethods
 from tests import chroma, postgres
 from tests.sampling import examples
 
@@ -145,10 +146,10 @@ def typed(metadata: Any) -> list[tuple[str, type, Any]]:
 
 
 @pytest.mark.parametrize("count", [1, 3, 100, 1000])
-def test_search_finds_the_same_passages_and_cosines_as_brute_force(store: Store, count: int) -> None:
+def test_search_matches_brute_force_passages_and_cosines(store: Store, count: int) -> None:
     source = document("a", "x" * 10 * count)
     rows = vectors(count)
-    store.put(source, cut(source, rows))
+    store.upsert(source, cut(source, rows))
     for query in vectors(5, seed=1):
         cosines = [float(row @ query) / math.dist(row, [0] * 8) / math.dist(query, [0] * 8) for row in rows.astype(float)]
         expected = sorted(range(count), key=lambda i: -cosines[i])[:10]
@@ -157,13 +158,13 @@ def test_search_finds_the_same_passages_and_cosines_as_brute_force(store: Store,
         assert [hit.score for hit in found] == pytest.approx([cosines[i] for i in expected], abs=1e-5)
 
 
-def test_equal_vectors_are_found_in_order_of_insertion_wherever_they_stand(store: Store) -> None:
+def test_equal_vectors_rank_in_order_of_insertion(store: Store) -> None:
     rows = vectors(700, width=13)
     places = [5, 6, 7, 64, 333, 691, 699]
     rows[places] = rows[5]
     for start in range(0, 700, 100):
         source = document(f"d{start // 100}", "x" * 1000)
-        store.put(source, cut(source, rows[start : start + 100]))
+        store.upsert(source, cut(source, rows[start : start + 100]))
     expected = [f"d{place // 100}/{place % 100}" for place in places]
     for count in range(1, 8):
         found = store.search(rows[5], count)
@@ -171,17 +172,17 @@ def test_equal_vectors_are_found_in_order_of_insertion_wherever_they_stand(store
         assert all(1 - 1e-6 < (hit.score or 0) <= 1.0 for hit in found)
 
 
-def test_vectors_that_hardly_differ_are_found_in_their_right_order(store: Store) -> None:
+def test_nearly_equal_vectors_rank_correctly(store: Store) -> None:
     angles = np.random.default_rng(0).permutation(400) * 1e-5 + 0.5
     source = document("a", "x" * 4000)
-    store.put(source, cut(source, np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)))
+    store.upsert(source, cut(source, np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)))
     found = store.search(np.array([1.0, 0.0], np.float32), 20)
     assert ids(found) == [f"a/{i}" for i in np.argsort(angles)[:20]]
 
 
 def test_a_replaced_document_counts_as_inserted_last(store: Store) -> None:
     for name in ("a", "b", "c", "a"):
-        store.put(*passage(name, "same words"))
+        store.upsert(*passage(name, "same words"))
     assert ids(store.search(np.array([1, 0], np.float32), 3)) == ["b/0", "c/0", "a/0"]
     assert ids(store.keyword_search("words", 3)) == ["b/0", "c/0", "a/0"]
     assert [stored.id_ for stored in store.documents()] == ["b", "c", "a"]
@@ -190,7 +191,7 @@ def test_a_replaced_document_counts_as_inserted_last(store: Store) -> None:
 
 def test_all_is_found_when_more_is_asked_for_than_there_is(store: Store) -> None:
     for name in ("a", "b", "c"):
-        store.put(*passage(name, "same words"))
+        store.upsert(*passage(name, "same words"))
     for top_k in (4, 10**12):
         assert ids(store.search(np.array([1, 0], np.float32), top_k)) == ["a/0", "b/0", "c/0"]
         assert ids(store.keyword_search("words", top_k)) == ["a/0", "b/0", "c/0"]
@@ -198,9 +199,17 @@ def test_all_is_found_when_more_is_asked_for_than_there_is(store: Store) -> None
 
 @pytest.mark.parametrize("top_k", [0, -1])
 def test_nothing_is_found_when_nothing_is_asked_for(store: Store, top_k: int) -> None:
-    store.put(*passage("a", "some words"))
+    store.upsert(*passage("a", "some words"))
     assert store.search(np.array([1, 0], np.float32), top_k) == []
     assert store.keyword_search("words", top_k) == []
+
+
+def test_a_store_can_be_emptied(store: Store) -> None:
+    for id_ in "abc":
+        store.upsert(source := document(id_), cut(source, vectors(2)))
+    assert isinstance(store, LlamaIndexMethods)
+    store.clear()
+    assert (list(store.documents()), store.search(vectors(1)[0], top_k=3)) == ([], [])
 
 
 def test_an_empty_store_finds_nothing(store: Store) -> None:
@@ -214,9 +223,9 @@ def test_an_empty_store_finds_nothing(store: Store) -> None:
 
 
 def test_a_zero_vector_has_cosine_0_with_everything(store: Store) -> None:
-    store.put(*passage("a", "x", [0.0, 0.0]))
-    store.put(*passage("b", "y", [-1.0, 0.0]))
-    store.put(*passage("c", "z", [1.0, 0.0]))
+    store.upsert(*passage("a", "x", [0.0, 0.0]))
+    store.upsert(*passage("b", "y", [-1.0, 0.0]))
+    store.upsert(*passage("c", "z", [1.0, 0.0]))
     found = store.search(np.array([2, 0], np.float32), 3)
     assert [(hit.node.id_, hit.score) for hit in found] == [("c/0", 1.0), ("a/0", 0.0), ("b/0", -1.0)]
     found = store.search(np.zeros(2, np.float32), 2)
@@ -227,7 +236,7 @@ def test_search_can_be_limited_to_documents(store: Store) -> None:
     rows = vectors(60)
     for i in range(6):
         source = document(f"d{i}", f"common words of number{i} " * 8)
-        store.put(source, cut(source, rows[10 * i : 10 * i + 10], size=20))
+        store.upsert(source, cut(source, rows[10 * i : 10 * i + 10], size=20))
     store.delete("d3")
     query = vectors(1, seed=5)[0]
     for chosen in (["d1"], ["d4", "d0"], ["d5", "gone", "d3"], [f"d{i}" for i in range(6)], {"d2"}, []):
@@ -247,14 +256,14 @@ TAGGED: list[dict[str, Any]] = [
 ]
 
 
-def put_tagged(store: Store) -> list[tuple[str, Any]]:
+def store_tagged(store: Store) -> list[tuple[str, Any]]:
     """Six documents of two passages: the first has the document's metadata, the second that and the key "second"."""
     known = []
     for i, metadata in enumerate(TAGGED):
         source = Document(f"common word{i}first\ncommon word{i}second", id_=f"d{i}", metadata=metadata)
         first, second = cut(source, vectors(2, seed=i), size=18)
         second = replace(second, metadata={**metadata, "second": True})
-        store.put(source, [first, second])
+        store.upsert(source, [first, second])
         known += [(first.id_, first.metadata), (second.id_, second.metadata)]
     return known
 
@@ -306,7 +315,7 @@ filters_ = st.recursive(
 
 
 def test_only_what_passes_the_filters_is_found(store: Store) -> None:
-    known = put_tagged(store)
+    known = store_tagged(store)
     query = vectors(1, seed=77)[0]
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     assert len(nearest) == len(sharing) == len(known)
@@ -325,10 +334,10 @@ def test_only_what_passes_the_filters_is_found(store: Store) -> None:
 NUMBERS = [-3, 2, 2.0, 2.5, 3, 0.1, 2**53 + 1, -(10**30), 10**400, 1e300, math.inf, -math.inf, math.nan]
 
 
-def test_numbers_of_any_size_and_kind_are_compared_by_what_they_are(store: Store) -> None:
+def test_metadata_numbers_of_any_kind_compare_by_value(store: Store) -> None:
     for i, number in enumerate(NUMBERS):
         source = document(f"d{i}", n=number)
-        store.put(source, cut(source, vectors(1, seed=i)))
+        store.upsert(source, cut(source, vectors(1, seed=i)))
     query = vectors(1, seed=99)[0]
     for sign, compare in {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "==": operator.eq}.items():
         for bound in NUMBERS:
@@ -338,7 +347,7 @@ def test_numbers_of_any_size_and_kind_are_compared_by_what_they_are(store: Store
 
 
 def test_documents_passages_and_filters_limit_together(store: Store) -> None:
-    known = put_tagged(store)
+    known = store_tagged(store)
     query = vectors(1, seed=78)[0]
     nearest, sharing = ids(store.search(query, 99)), ids(store.keyword_search("common", 99))
     second = MetadataFilters([MetadataFilter("second", True)])
@@ -368,7 +377,7 @@ def test_candidates_are_the_vectors_as_they_were_put(store: Store) -> None:
     rows[5:] /= np.linalg.norm(rows[5:], axis=1, keepdims=True)
     for i in range(3):
         source = document(f"d{i}", "x" * 100)
-        store.put(source, cut(source, rows[10 * i : 10 * i + 10]))
+        store.upsert(source, cut(source, rows[10 * i : 10 * i + 10]))
     store.delete("d1")
     for name, places in ((None, [*range(10), *range(20, 30)]), (["d2"], list(range(20, 30)))):
         found = store.candidates(Scope(document_ids=name))
@@ -382,7 +391,7 @@ def test_candidates_are_the_vectors_as_they_were_put(store: Store) -> None:
 def test_lengths_stay_with_their_vectors_when_others_go(store: Store) -> None:
     def put(name: str, *sizes: float) -> None:
         source = document(name, "x" * 10 * len(sizes))
-        store.put(source, cut(source, [np.array([size, 0], np.float32) for size in sizes]))
+        store.upsert(source, cut(source, [np.array([size, 0], np.float32) for size in sizes]))
 
     put("a", 2, 3, 4, 5)
     put("b", 6, 1)
@@ -400,25 +409,25 @@ def test_lengths_stay_with_their_vectors_when_others_go(store: Store) -> None:
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_vectors_that_are_no_numbers_are_refused(store: Store, bad: float) -> None:
     with pytest.raises(ValueError, match="NaN or infinity"):
-        store.put(*passage("a", "x", [bad, 1.0]))
+        store.upsert(*passage("a", "x", [bad, 1.0]))
     assert len(store) == 0
-    store.put(*passage("a", "x"))
+    store.upsert(*passage("a", "x"))
     with pytest.raises(ValueError, match="NaN or infinity"):
         store.search(np.array([bad, 1.0], np.float32), 1)
 
 
 def test_an_embedding_without_numbers_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="'a/0' has an embedding without numbers"):
-        store.put(Document("x", id_="a"), [TextNode("x", "a/0", embedding=np.empty(0, np.float32))])
+        store.upsert(Document("x", id_="a"), [TextNode("x", "a/0", embedding=np.empty(0, np.float32))])
     assert store.documents() == []
 
 
 def test_another_width_is_refused_and_changes_nothing(store: Store) -> None:
-    store.put(*passage("a", "x"))
+    store.upsert(*passage("a", "x"))
     with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
-        store.put(*passage("b", "y", [1.0, 2.0, 3.0]))
+        store.upsert(*passage("b", "y", [1.0, 2.0, 3.0]))
     with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
-        store.put(*passage("a", "y", [1.0, 2.0, 3.0]))
+        store.upsert(*passage("a", "y", [1.0, 2.0, 3.0]))
     with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 1"):
         store.search(np.ones(1, np.float32), 1)
     assert [stored.id_ for stored in store.documents()] == ["a"]
@@ -426,13 +435,13 @@ def test_another_width_is_refused_and_changes_nothing(store: Store) -> None:
 
 
 def test_an_emptied_store_takes_another_width(store: Store) -> None:
-    store.put(*passage("a", "x"))
+    store.upsert(*passage("a", "x"))
     store.delete("a")
     if isinstance(store, ChromaVectorStore):  # a collection of Chroma cannot change its width, and that is said
         with pytest.raises(DimensionError, match="vectors of 2 numbers, but was given 3"):
-            store.put(*passage("b", "y", [0.0, 0.0, 1.0]))
+            store.upsert(*passage("b", "y", [0.0, 0.0, 1.0]))
         return
-    store.put(*passage("b", "y", [0.0, 0.0, 1.0]))
+    store.upsert(*passage("b", "y", [0.0, 0.0, 1.0]))
     assert ids(store.search(np.ones(3, np.float32), 1)) == ["b/0"]
 
 
@@ -457,7 +466,7 @@ def by_hand(texts: list[str], query: str) -> list[tuple[int, float]]:
 
 def test_keyword_search_ranks_and_scores_by_bm25(store: Store) -> None:
     for i, text in enumerate(LAKES):
-        store.put(*passage(str(i), text))
+        store.upsert(*passage(str(i), text))
     for query in ("red", "fish lake", "lake", "red fish lake"):
         expected = by_hand(LAKES, query)
         found = store.keyword_search(query, 10)
@@ -467,7 +476,7 @@ def test_keyword_search_ranks_and_scores_by_bm25(store: Store) -> None:
 
 def test_bm25_forgets_what_was_deleted(store: Store) -> None:
     for i, text in enumerate(["fish fish fish", *LAKES, "fish lake red lake", "boats"]):
-        store.put(*passage(str(i - 1), text))
+        store.upsert(*passage(str(i - 1), text))
     for gone in ("-1", "6", "7"):
         store.delete(gone)
     expected = by_hand(LAKES, "red fish lake")
@@ -478,7 +487,7 @@ def test_bm25_forgets_what_was_deleted(store: Store) -> None:
 
 def test_a_word_in_every_passage_still_finds_them(store: Store) -> None:
     for name in ("a", "b", "c"):
-        store.put(*passage(name, "water"))
+        store.upsert(*passage(name, "water"))
     found = store.keyword_search("water", 5)
     assert ids(found) == ["a/0", "b/0", "c/0"]
     assert all((hit.score or 0) > 0 for hit in found)
@@ -486,7 +495,7 @@ def test_a_word_in_every_passage_still_finds_them(store: Store) -> None:
 
 def test_stop_words_count_only_when_there_is_nothing_else(store: Store) -> None:
     for i, text in enumerate([*LAKES, "to be or not to be"]):
-        store.put(*passage(str(i), text))
+        store.upsert(*passage(str(i), text))
     assert ids(store.keyword_search("what about the boats on it?", 9)) == ["4/0", "3/0"]
     assert ids(store.keyword_search("to be or not to be", 1)) == ["6/0"]
 
@@ -508,28 +517,28 @@ def test_stop_words_count_only_when_there_is_nothing_else(store: Store) -> None:
         ("کتاب یک", "كتاب"),  # from a Persian and from an Arabic keyboard
     ],
 )
-def test_words_of_any_language_and_sign_are_found_as_they_are_written(store: Store, text: str, query: str) -> None:
-    store.put(*passage("a", "nothing of the kind"))
-    store.put(*passage("b", text))
+def test_words_of_any_script_match_as_written(store: Store, text: str, query: str) -> None:
+    store.upsert(*passage("a", "nothing of the kind"))
+    store.upsert(*passage("b", text))
     assert ids(store.keyword_search(query, 5)) == ["b/0"]
 
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", "\x00", '"', "'; DROP TABLE documents; --", "unknown", "\ud800"])
 def test_a_question_without_shared_words_finds_nothing(store: Store, query: str) -> None:
-    store.put(*passage("a", "some words"))
+    store.upsert(*passage("a", "some words"))
     assert store.keyword_search(query, 5) == []
 
 
 def test_a_very_long_question_is_looked_for_whole(store: Store) -> None:
-    store.put(*passage("a", "needle"))
-    store.put(*passage("b", "other"))
+    store.upsert(*passage("a", "needle"))
+    store.upsert(*passage("b", "other"))
     assert ids(store.keyword_search(" ".join(f"w{i}" for i in range(3000)) + " needle", 5)) == ["a/0"]
 
 
 def test_a_question_that_names_the_file_finds_its_passages(store: Store) -> None:
     for name in ("Meyer.pdf", "Schulz.pdf", "Kraus.pdf"):
         source = document(name, "Notice is three months.", file_name=name)
-        store.put(source, cut(source, np.ones((1, 2), np.float32), size=50))
+        store.upsert(source, cut(source, np.ones((1, 2), np.float32), size=50))
     assert ids(store.keyword_search("notice in the Meyer contract", 1)) == ["Meyer.pdf/0"]
 
 
@@ -573,8 +582,8 @@ def strange_document() -> tuple[Document, list[TextNode]]:
 
 def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None:
     source, nodes = strange_document()
-    store.put(*passage("before", "x", [1.0] * 8))
-    assert store.put(source, nodes) == 12
+    store.upsert(*passage("before", "x", [1.0] * 8))
+    assert store.upsert(source, nodes) == 12
     read = store.document(source.id_)
     for name in Document.__dataclass_fields__:
         assert getattr(read, name) == getattr(source, name), name
@@ -596,11 +605,11 @@ def test_documents_and_passages_come_back_as_they_were_put(store: Store) -> None
         assert fields(found) == fields(node)
 
 
-def test_a_passage_that_stands_for_something_else_still_says_what(store: Store) -> None:
+def test_passage_standing_for_another_keeps_its_reference(store: Store) -> None:
     source, nodes = strange_document()
     stands = IndexNode(**fields(nodes[4]), index_id="the table", embedding=nodes[4].embedding)
     plain = IndexNode(**fields(nodes[0]), index_id="", embedding=nodes[0].embedding)
-    store.put(source, [plain, *nodes[1:4], stands, *nodes[5:]])
+    store.upsert(source, [plain, *nodes[1:4], stands, *nodes[5:]])
     for version in (store.nodes([nodes[0].id_, stands.id_]), [list(store.passages())[i] for i in (0, 4)]):
         assert [type(node) for node in version] == [IndexNode, IndexNode]
         assert [node.index_id for node in version if isinstance(node, IndexNode)] == ["", "the table"]
@@ -608,15 +617,15 @@ def test_a_passage_that_stands_for_something_else_still_says_what(store: Store) 
     assert type(store.nodes([nodes[5].id_])[0]) is TextNode
 
 
-def test_passages_are_given_in_the_order_asked_for_without_those_that_are_gone(store: Store) -> None:
+def test_passages_come_in_requested_order_without_missing_ones(store: Store) -> None:
     source = document("a", "x" * 50)
-    store.put(source, cut(source, vectors(5)))
+    store.upsert(source, cut(source, vectors(5)))
     assert [node.id_ for node in store.nodes(["a/3", "gone", "a/0", "a/3"])] == ["a/3", "a/0", "a/3"]
     assert store.nodes([]) == []
 
 
-def test_a_passage_that_names_no_document_belongs_to_the_one_it_is_put_with(store: Store) -> None:
-    store.put(Document("x", id_="a"), [TextNode("x", id_="n", embedding=np.ones(2, np.float32))])
+def test_passage_without_document_joins_the_one_it_is_added_to(store: Store) -> None:
+    store.upsert(Document("x", id_="a"), [TextNode("x", id_="n", embedding=np.ones(2, np.float32))])
     assert store.nodes(["n"])[0].ref_doc_id == "a"
 
 
@@ -625,7 +634,7 @@ def test_putting_edits_nothing_of_the_callers(store: Store) -> None:
     rows = vectors(2)
     nodes = cut(source, rows)
     kept = rows.copy()
-    store.put(source, nodes)
+    store.upsert(source, nodes)
     found = store.nodes(["a/0"])[0]
     assert found.embedding is not None
     found.embedding[:] = 0
@@ -634,9 +643,9 @@ def test_putting_edits_nothing_of_the_callers(store: Store) -> None:
 
 
 def test_a_document_without_passages_is_a_document(store: Store) -> None:
-    assert store.put(document("a"), []) == 0
-    assert store.put(*passage("b", "y")) == 1
-    assert store.put(document("c"), []) == 0
+    assert store.upsert(document("a"), []) == 0
+    assert store.upsert(*passage("b", "y")) == 1
+    assert store.upsert(document("c"), []) == 0
     assert [(stored.id_, stored.passages) for stored in store.documents()] == [("a", 0), ("b", 1), ("c", 0)]
     assert ids(store.search(np.ones(2, np.float32), 3)) == ["b/0"]
     assert store.delete("a") == 0
@@ -646,10 +655,10 @@ def test_a_document_without_passages_is_a_document(store: Store) -> None:
 
 def test_replacing_leaves_nothing_of_the_old_document(store: Store) -> None:
     old = document("a", "old words " * 5)
-    store.put(old, cut(old, vectors(5)))
-    store.put(*passage("b", "other", [1.0] * 8))
+    store.upsert(old, cut(old, vectors(5)))
+    store.upsert(*passage("b", "other", [1.0] * 8))
     new = document("a", "new text")
-    assert store.put(new, cut(new, vectors(1, seed=3))) == 1
+    assert store.upsert(new, cut(new, vectors(1, seed=3))) == 1
     assert len(store) == 2
     assert store.nodes(["a/1"]) == []
     assert store.keyword_search("old words", 5) == []
@@ -661,7 +670,7 @@ def test_replacing_leaves_nothing_of_the_old_document(store: Store) -> None:
 def test_deleting_removes_everything_and_says_how_much(store: Store) -> None:
     for i in range(4):
         source = document(f"d{i}", f"words number{i} " * 5)
-        store.put(source, cut(source, vectors(3 + i, seed=i)))
+        store.upsert(source, cut(source, vectors(3 + i, seed=i)))
     assert store.delete("d2") == 5
     assert len(store) == 3 + 4 + 6
     assert store.keyword_search("number2", 9) == []
@@ -690,11 +699,11 @@ def test_an_unknown_document_is_an_error_also_in_an_empty_store(store: Store) ->
 def test_nodes_that_do_not_fit_are_refused_and_change_nothing(
     store: Store, change: Callable[[list[TextNode]], list[TextNode]], message: str
 ) -> None:
-    store.put(*passage("a", "first", [1.0] * 8))
-    store.put(*passage("b", "stays", [1.0] * 8))
+    store.upsert(*passage("a", "first", [1.0] * 8))
+    store.upsert(*passage("b", "stays", [1.0] * 8))
     source = document("b", "x" * 20)
     with pytest.raises(ValueError, match=message):
-        store.put(source, change(cut(source, vectors(2))))
+        store.upsert(source, change(cut(source, vectors(2))))
     assert store.document("b").text == "stays"
     assert ids(store.keyword_search("stays", 2)) == ["b/0"]
     assert len(store) == 2
@@ -704,14 +713,14 @@ def test_a_document_called_by_half_a_character_is_refused(store: Store) -> None:
     source, nodes = passage("a\udc80", "x")
     for held in (nodes, []):
         with pytest.raises(ValueError, match=r"the id 'a\\udc80' holds half a character"):
-            store.put(source, held)
+            store.upsert(source, held)
     assert store.documents() == []
 
 
-def test_metadata_that_is_not_plain_is_refused_and_changes_nothing(store: Store) -> None:
+def test_non_plain_metadata_is_refused_and_changes_nothing(store: Store) -> None:
     source, nodes = passage("a", "x")
     with pytest.raises(TypeError):
-        store.put(replace(source, metadata={"when": object()}), nodes)  # type: ignore[dict-item]
+        store.upsert(replace(source, metadata={"when": object()}), nodes)  # type: ignore[dict-item]
     assert store.documents() == []
 
 
@@ -719,11 +728,11 @@ def test_half_the_documents_gone_leaves_the_other_half_as_it_was(store: Store) -
     rows = vectors(200)
     for i in range(20):
         source = document(f"d{i}", f"words number{i} " * 10)
-        store.put(source, cut(source, rows[10 * i : 10 * i + 10], size=len(f"words number{i} ")))
+        store.upsert(source, cut(source, rows[10 * i : 10 * i + 10], size=len(f"words number{i} ")))
     for i in range(20):
         if i % 4:
             store.delete(f"d{i}")
-            store.put(*passage(f"new{i}", f"later {i}", rows[i].tolist()))
+            store.upsert(*passage(f"new{i}", f"later {i}", rows[i].tolist()))
             store.delete(f"new{i}")
     alive = [(place, f"d{place // 10}/{place % 10}") for place in range(200) if place // 10 % 4 == 0]
     unit_rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -746,9 +755,9 @@ def test_threads_may_put_delete_and_search_at_the_same_time(store: Store) -> Non
         try:
             for _ in range(6):
                 source = document(f"d{number}", "x" * 40)
-                store.put(source, cut(source, [directions[number]] * 4))
+                store.upsert(source, cut(source, [directions[number]] * 4))
                 store.delete(f"d{number}")
-            store.put(source, cut(source, [directions[number]] * 4))
+            store.upsert(source, cut(source, [directions[number]] * 4))
         except BaseException as error:  # noqa: BLE001 - told by the test's own thread
             failures.append(error)
 
@@ -784,18 +793,18 @@ def churn(kind: str, folder: str, number: int) -> None:
     for turn in range(8):
         for i in range(3):
             source = document(f"{number}-{i}", f"of{number} turn{turn} " * 3)
-            store.put(source, cut(source, vectors(3, seed=10 * number + i)))
+            store.upsert(source, cut(source, vectors(3, seed=10 * number + i)))
         store.delete(f"{number}-{turn % 3}")
         everybodys = document("everybody's", f"last written by{number} " * 2)
         nodes = [replace(node, id_=f"{node.id_} by {number}") for node in cut(everybodys, vectors(2 + number, seed=number))]
-        store.put(everybodys, nodes)
+        store.upsert(everybodys, nodes)
     closed(store)
 
 
 @pytest.mark.parametrize("kind", SHARED)
 def test_processes_may_put_and_delete_at_the_same_time(kind: str, tmp_path: Path) -> None:
     store = SHARED[kind](tmp_path)
-    store.put(*passage("before", "was here", [1.0] * 8))
+    store.upsert(*passage("before", "was here", [1.0] * 8))
     program = f"from tests.contracts.test_stores import churn; churn({kind!r}, {str(tmp_path)!r}, %d)"
     places = {**os.environ, **(postgres.shared(tmp_path) if kind == "postgres" else {})}
     pipe = subprocess.PIPE
@@ -824,8 +833,8 @@ def test_processes_may_put_and_delete_at_the_same_time(kind: str, tmp_path: Path
 def test_what_was_put_is_there_when_the_store_is_opened_again(kind: str, tmp_path: Path) -> None:
     source, nodes = strange_document()
     store = LASTING[kind](tmp_path)
-    store.put(*passage("gone", "forgotten", [1.0] * 8))
-    store.put(source, nodes)
+    store.upsert(*passage("gone", "forgotten", [1.0] * 8))
+    store.upsert(source, nodes)
     store.delete("gone")
     query = vectors(1, seed=4)[0]
     before = (store.documents(), store.search(query, 20), store.keyword_search("passage", 20), store.nodes([nodes[2].id_]))
@@ -884,7 +893,7 @@ class StoreMachine(RuleBasedStateMachine):
             embedding = np.array(vector, np.float32)
             nodes.append(TextNode(text, f"{id_}/{i}", source.metadata, id_, start, start + len(text), embedding=embedding))
             start += len(text) + 1
-        assert self.store.put(source, nodes) == len(nodes)
+        assert self.store.upsert(source, nodes) == len(nodes)
         self.known.pop(id_, None)
         self.known[id_] = _Known(source, nodes)
 
@@ -970,7 +979,7 @@ def test_all_stores_give_the_same_passages_with_the_same_scores(tmp_path: Path, 
             for j, text in enumerate(texts)
         ]
         for store in stores:
-            store.put(Document("\n".join(texts), id_=str(i % kept)), nodes)
+            store.upsert(Document("\n".join(texts), id_=str(i % kept)), nodes)
             if i % 7 == 6:
                 store.delete(str(i % kept))
     for question in [*languages, *[""] * 10]:

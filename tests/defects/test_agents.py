@@ -25,7 +25,7 @@ def test_d30_an_answer_in_the_last_round_is_kept() -> None:
     assert (str(answer), answer.end) == ("It is 3.", End.ANSWERED)
 
 
-def test_d30_a_tool_does_not_run_with_arguments_that_cannot_be_read() -> None:
+def test_d30_tool_does_not_run_with_unreadable_arguments() -> None:
     runs: list[str] = []
 
     @tool
@@ -42,7 +42,7 @@ def test_d30_a_tool_does_not_run_with_arguments_that_cannot_be_read() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
-def test_d31_no_call_is_left_unanswered_when_the_rounds_are_used_up(rounds: int) -> None:
+def test_d31_no_call_stays_unanswered_after_the_last_round(rounds: int) -> None:
     wants = wanting(("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4}))
     agent = OpenAIAgent.from_tools([add], caller(*[wants] * (rounds + 1), "Hi."), max_iterations=rounds)
     assert agent.chat("Add for ever").end is End.LIMIT

@@ -22,7 +22,7 @@ def test_every_defect_from_1_to_40_has_a_test() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_d34_all_that_a_package_names_can_be_imported_with_a_star(package: str) -> None:
+def test_d34_all_names_of_a_package_can_be_star_imported(package: str) -> None:
     offered = getattr(importlib.import_module(package), "__all__", [])
     told: dict[str, object] = {}
     exec(f"from {package} import *", told)

@@ -23,7 +23,7 @@ USER, ASSISTANT = MessageRole.USER, MessageRole.ASSISTANT
 FOUND = nodes("Ada wrote it.")
 
 
-def test_d14_streaming_and_whole_answers_of_one_engine_do_not_disturb_each_other() -> None:
+def test_d14_streams_and_whole_answers_of_an_engine_are_separate() -> None:
     both = threading.Barrier(2, timeout=20)
     llm = ScriptedLLM(lambda call: f"about {call.variables['query_str']}")
     engine = RetrieverQueryEngine(ListRetriever(FOUND), Synthesizer(llm))
@@ -52,7 +52,7 @@ def test_d14_streaming_and_whole_answers_of_one_engine_do_not_disturb_each_other
     assert pieces == [f"about s{n}" for n in range(20)]
 
 
-def test_d14_a_whole_answer_that_fails_leaves_the_next_stream_a_stream() -> None:
+def test_d14_failed_whole_answer_leaves_the_next_stream_a_stream() -> None:
     llm = ScriptedLLM([LLMServerError("gone"), "one two three"])
     chat = CondenseQuestionChatEngine.from_defaults(RetrieverQueryEngine(ListRetriever(FOUND), Synthesizer(llm)), llm=llm)
     with pytest.raises(LLMServerError):

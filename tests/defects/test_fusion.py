@@ -25,6 +25,6 @@ def best_first(weights: list[float]) -> str:
     return "".join(hit.node.id_ for hit in retriever.retrieve("q"))
 
 
-def test_d33_reciprocal_ranks_count_by_the_weight_of_their_retriever() -> None:
+def test_d33_reciprocal_ranks_use_retriever_weights() -> None:
     assert best_first([0.9, 0.1]) == "ab"
     assert best_first([0.1, 0.9]) == "ba"

@@ -8,7 +8,7 @@ from tests.ragcore.indices.doubles import by_line, document, obliging
 LINES = [f"line number {number} of the text" for number in range(12)]
 
 
-def made(given: Document) -> TreeIndex:
+def build_tree(given: Document) -> TreeIndex:
     return TreeIndex([given], transformations=[by_line], embed_model=HashEmbedding(8), llm=obliging(), num_children=3)
 
 
@@ -17,15 +17,15 @@ def summaries(index: TreeIndex) -> list[str]:
 
 
 def test_d26_summaries_made_at_the_same_time_are_kept_whole() -> None:
-    index = made(document("d", *LINES))
+    index = build_tree(document("d", *LINES))
     assert summaries(index) == [
         "<" + "|".join("<" + "|".join(LINES[first : first + 3]) + ">" for first in (0, 3, 6)) + ">",
         "<<" + "|".join(LINES[9:]) + ">>",
     ]
 
 
-def test_d26_the_summaries_above_a_new_passage_are_written_anew_and_stored() -> None:
-    index = made(document("d", *LINES[:11]))
+def test_d26_summaries_above_a_new_passage_are_rewritten() -> None:
+    index = build_tree(document("d", *LINES[:11]))
     index.insert(document("new", "a line that is new"))
     assert "a line that is new" in "".join(summaries(index))
     index.delete_ref_doc("new")

@@ -16,7 +16,7 @@ from tests.ragcore.ingestion.doubles import Counting, documents, splitter, told
 from tests.word_tokenizer import WordTokenizer
 
 
-def test_d19_the_same_text_in_another_document_gets_ids_of_its_own_and_is_embedded_once() -> None:
+def test_d19_same_text_elsewhere_gets_own_ids_and_one_embedding() -> None:
     embedder = Counting()
     pipeline = IngestionPipeline([splitter(), embedder])
     text = "One two three four. Five six seven eight."
@@ -27,7 +27,7 @@ def test_d19_the_same_text_in_another_document_gets_ids_of_its_own_and_is_embedd
     assert {node.ref_doc_id for node in cached if isinstance(node, TextNode)} == {"second"}
 
 
-def test_d19_texts_that_are_the_same_end_to_end_are_not_taken_for_each_other() -> None:
+def test_d19_texts_of_equal_concatenation_stay_distinct() -> None:
     embedder = Counting()
     pipeline = IngestionPipeline([embedder])
     pipeline.run(nodes=[TextNode("ab", "1"), TextNode("c", "2")])
@@ -69,7 +69,7 @@ def test_d19_one_document_more_is_one_document_split(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("strategy", list(DocstoreStrategy))
-def test_d20_what_failed_is_not_taken_for_seen_and_the_old_passages_stay_until_the_new_ones_are_there(
+def test_d20_failed_documents_are_not_marked_seen_and_old_stay(
     strategy: DocstoreStrategy,
 ) -> None:
     embedder, docstore, store = Counting(), SimpleDocumentStore(), MemoryStore()
@@ -86,7 +86,7 @@ def test_d20_what_failed_is_not_taken_for_seen_and_the_old_passages_stay_until_t
     assert [node.text for node in store.passages("d0")] == ["Entirely new."]
 
 
-def test_d21_of_two_documents_with_equal_content_the_one_that_went_is_removed() -> None:
+def test_d21_of_two_equal_documents_the_missing_one_is_removed() -> None:
     docstore, store = SimpleDocumentStore(), MemoryStore()
     pipeline = IngestionPipeline(
         [splitter(), HashEmbedding(8)], docstore, DocstoreStrategy.UPSERTS_AND_DELETE, vector_store=store

@@ -8,7 +8,7 @@ from tests.ragcore.retrievers.doubles import Finding, pairs
 from tests.word_tokenizer import WordTokenizer
 
 
-def test_d27_the_passage_between_two_is_filled_in_also_where_passages_have_metadata_and_are_leaves_of_a_hierarchy() -> None:
+def test_d27_gap_between_leaves_with_metadata_is_filled() -> None:
     document = Document("one two three four five six seven eight nine ten", "d", {"k": "v"})
     tree = HierarchicalNodeParser([12, 4], chunk_overlap=0, tokenizer=WordTokenizer()).get_nodes_from_documents([document])
     first, second, third, *_ = tree.leaves()

@@ -7,7 +7,7 @@ from ragcore.postprocessor import EmbeddingRecencyPostprocessor
 from ragcore.schema import NodeWithScore, TextNode
 
 
-def test_d26_recency_compares_each_passage_by_its_own_vector_whatever_the_order_of_finding() -> None:
+def test_d26_recency_compares_own_vectors_in_any_result_order() -> None:
     texts = {
         1: "two coins for a fish",
         2: "boats sail far",

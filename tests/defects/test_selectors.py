@@ -49,7 +49,7 @@ def test_d29_all_selections_of_a_wrapping_object_are_kept() -> None:
     assert (result.inds, result.reasons) == ([1, 0, 2], ["b", "a", "c"])
 
 
-def test_d29_the_form_of_the_reply_is_asked_for_once_and_in_single_braces() -> None:
+def test_d29_reply_format_appears_once_in_single_braces() -> None:
     llm = ScriptedLLM(["[1, 2]"])
     LLMMultiSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TWO, QUESTION)
     (message,) = llm.calls[0].messages

@@ -20,7 +20,7 @@ def as_before() -> Iterator[None]:
     Settings.llm = before
 
 
-def test_d26_a_model_that_is_chosen_later_is_asked_within_its_own_window() -> None:
+def test_d26_model_chosen_later_uses_its_own_window() -> None:
     calls = []
     for window in (400, 100_000, 400):
         Settings.llm = llm = word_llm(lambda call: "Yes.", window)

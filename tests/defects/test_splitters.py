@@ -48,7 +48,7 @@ SemanticSplitterNodeParser(embed_model=object())
     assert loaded_after(code) == set()
 
 
-def test_d2_splitting_by_marks_and_sentences_needs_no_tokenizer_either() -> None:
+def test_d2_markup_and_sentence_splitting_needs_no_tokenizer() -> None:
     code = """
 from ragcore.node_parser import *
 from ragcore.schema import Document
@@ -58,7 +58,7 @@ for parser in (SentenceWindowNodeParser(), MarkdownNodeParser(), HTMLNodeParser(
     assert loaded_after(code) == set()
 
 
-def test_d2_opening_an_index_and_searching_it_imports_no_tokenizer(tmp_path: Path) -> None:
+def test_d2_opening_and_searching_an_index_imports_no_tokenizer(tmp_path: Path) -> None:
     index = VectorStoreIndex.from_documents([Document("Herons eat fish.")], embed_model=HashEmbedding())
     index.storage_context.persist(persist_dir=str(tmp_path))
     code = f"""
@@ -90,7 +90,7 @@ PROSE = "The heron stood in the water, and waited. No fish came by; none at all.
 
 
 @pytest.mark.parametrize("kind", [SentenceSplitter, TokenTextSplitter])
-def test_d3_a_text_is_counted_a_few_times_however_many_pieces_it_has(
+def test_d3_text_is_counted_a_few_times_however_many_pieces(
     kind: type[SentenceSplitter] | type[TokenTextSplitter],
 ) -> None:
     tokenizer = Counting()
@@ -99,7 +99,7 @@ def test_d3_a_text_is_counted_a_few_times_however_many_pieces_it_has(
     assert tokenizer.read <= 4 * len(PROSE)
 
 
-def test_d3_a_tree_of_three_levels_counts_a_text_a_few_times_for_each_level() -> None:
+def test_d3_three_level_tree_counts_text_a_few_times_per_level() -> None:
     tokenizer = Counting()
     HierarchicalNodeParser([400, 100, 25], 0, tokenizer=tokenizer)([Document(PROSE)])
     assert tokenizer.read <= 3 * 4 * len(PROSE)
@@ -164,7 +164,7 @@ class Seen(list[TextNode]):
         return super().__contains__(node)
 
 
-def test_d11_helpers_go_through_the_nodes_once_for_each_level_and_search_no_list() -> None:
+def test_d11_node_helpers_make_one_pass_per_level_without_search() -> None:
     nodes = Seen(forest(20))
     assert len(get_deeper_nodes(nodes, depth=2)) == 20 * 32
     assert (nodes.gone_through, nodes.looked_into) == (3, 0)
@@ -174,7 +174,7 @@ def test_d11_helpers_go_through_the_nodes_once_for_each_level_and_search_no_list
     assert (nodes.gone_through, nodes.looked_into) == (2, 0)
 
 
-def test_d12_a_tree_of_passages_can_be_told_from_a_list_and_gives_the_leaves_alone() -> None:
+def test_d12_node_tree_is_no_list_and_gives_its_leaves() -> None:
     tree = forest(2)
     assert isinstance(tree, NodeTree)
     assert not isinstance(tree, list)  # so that an index must say which level it means
@@ -184,7 +184,7 @@ def test_d12_a_tree_of_passages_can_be_told_from_a_list_and_gives_the_leaves_alo
     assert words == ["one", "two", "three", "four."] * 64  # each word once
 
 
-def test_d12_an_index_that_is_given_a_tree_holds_its_leaves_alone() -> None:
+def test_d12_index_of_a_tree_holds_only_its_leaves() -> None:
     tree = forest(2)
     index = VectorStoreIndex(tree, embed_model=HashEmbedding())
     assert {hit.node_id for hit in index.as_retriever(similarity_top_k=999).retrieve("one")} == {
@@ -192,7 +192,7 @@ def test_d12_an_index_that_is_given_a_tree_holds_its_leaves_alone() -> None:
     }
 
 
-def test_d27_the_leaves_of_a_tree_have_their_neighbours_and_both_see_the_same() -> None:
+def test_d27_tree_leaves_are_linked_to_their_neighbours() -> None:
     leaves = [leaf for leaf in forest(2).leaves() if leaf.ref_doc_id == "doc 1"]
     assert len(leaves) == 32
     by_id = {leaf.id_: leaf for leaf in leaves}
@@ -203,14 +203,14 @@ def test_d27_the_leaves_of_a_tree_have_their_neighbours_and_both_see_the_same() 
     assert sum(leaf.next_id is None for leaf in leaves) == 1
 
 
-def test_d32_no_chunk_is_longer_than_its_size_because_of_the_overlap() -> None:
+def test_d32_overlap_makes_no_chunk_longer_than_its_size() -> None:
     text = " ".join(f"{'word ' * length}end{length}." for length in (8, 3, 9, 2, 7, 1, 9, 4))
     chunks = SentenceSplitter(10, 4, tokenizer=WordTokenizer()).split_text(text)
     assert max(len(chunk.split()) for chunk in chunks) == 10
 
 
 @pytest.mark.parametrize("text", ["Wait... what?! no,,, yes;; so. ", "One... two... three... ", "a,.;b。。c？？d！！e "])
-def test_d32_no_character_is_lost_and_every_chunk_is_a_stretch_of_its_text(text: str) -> None:
+def test_d32_chunks_are_stretches_of_the_text_without_loss(text: str) -> None:
     document = Document(text * 30)
     for size in (1, 2, 3, 5):
         nodes = SentenceSplitter(size, 0, tokenizer=WordTokenizer())([document])
@@ -225,7 +225,7 @@ def test_d32_equal_sentences_have_their_own_places() -> None:
 
 
 @pytest.mark.parametrize("kind", [SentenceSplitter, TokenTextSplitter])
-def test_d32_a_character_of_more_tokens_than_a_chunk_stands_alone_without_endless_recursion(
+def test_d32_character_of_many_tokens_stands_alone(
     kind: type[SentenceSplitter] | type[TokenTextSplitter],
 ) -> None:
     def tokens(text: str) -> list[int]:

@@ -91,7 +91,7 @@ def calls(work: Callable[[], object]) -> int:
     return count
 
 
-def test_d01_a_persisted_index_is_its_vectors_and_its_text_and_nothing_is_json(tmp_path: Path) -> None:
+def test_d01_persisted_index_is_vectors_and_text_without_json(tmp_path: Path) -> None:
     nodes = some_nodes(1000)
     persisted(tmp_path, nodes)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -102,7 +102,7 @@ def test_d01_a_persisted_index_is_its_vectors_and_its_text_and_nothing_is_json(t
     assert not [path for path in files if path.suffix == ".json"]
 
 
-def test_d01_opening_touches_no_vector_and_costs_the_same_whatever_is_there(tmp_path: Path) -> None:
+def test_d01_opening_reads_no_vectors_and_has_constant_cost(tmp_path: Path) -> None:
     counts = []
     for size in (20, 1000):
         folder = tmp_path / str(size)
@@ -117,7 +117,7 @@ def test_d01_opening_touches_no_vector_and_costs_the_same_whatever_is_there(tmp_
     assert counts[1] <= counts[0] * 1.05
 
 
-def test_d02_a_ready_index_is_loaded_and_searched_without_a_tokenizer(tmp_path: Path) -> None:
+def test_d02_ready_index_loads_and_searches_without_a_tokenizer(tmp_path: Path) -> None:
     nodes = [TextNode("cats purr", "n1"), TextNode("dogs bark", "n2")]
     VectorStoreIndex(nodes, embed_model=HashEmbedding(16)).storage_context.persist(tmp_path)
     program = (
@@ -136,7 +136,7 @@ def test_d02_a_ready_index_is_loaded_and_searched_without_a_tokenizer(tmp_path: 
     assert not heavy & set(modules)
 
 
-def test_d04_a_view_on_a_store_has_the_documents_of_the_context_it_was_given() -> None:
+def test_d04_view_on_a_store_uses_the_context_s_documents() -> None:
     store = VectorStoreIndex([TextNode("cats purr", "n1")], embed_model=Counting()).store
     context = StorageContext.from_defaults(vector_store=store)
     context.docstore.add_documents([TextNode("above", "parent")])
@@ -146,7 +146,7 @@ def test_d04_a_view_on_a_store_has_the_documents_of_the_context_it_was_given() -
     assert [record.index_id for record in context.index_store.all()] == [index.index_id]
 
 
-def test_d05_a_deleted_document_is_gone_when_the_index_is_opened_again(tmp_path: Path) -> None:
+def test_d05_deleted_document_is_gone_after_reopening(tmp_path: Path) -> None:
     persisted(tmp_path, [Document("cats purr", "pets"), Document("the sea is deep", "sea")])
     index = loaded(tmp_path)
     index.docstore.add_documents([TextNode("all about pets", "above", ref_doc_id="pets")])
@@ -213,7 +213,7 @@ def test_d15_nor_does_it_in_a_folder(tmp_path: Path) -> None:
     assert late[1] <= early[1] * 1.2
 
 
-def test_d20_documents_that_could_not_be_embedded_are_taken_when_tried_again(tmp_path: Path) -> None:
+def test_d20_documents_with_failed_embedding_succeed_on_retry(tmp_path: Path) -> None:
     documents = [Document("cats purr", "pets"), Document("the sea is deep", "sea")]
     embedder = Counting()
     index = VectorStoreIndex([Document("cats meow", "pets")], embed_model=embedder)
@@ -252,7 +252,7 @@ def test_d34_everything_can_be_imported_at_once() -> None:
         modules_after(f"from {name} import *")
 
 
-def test_d36_importing_costs_next_to_nothing_and_everything_at_once_loads_no_model_library() -> None:
+def test_d36_import_is_cheap_and_loads_no_model_library() -> None:
     assert len(modules_after("import ragcore")) < 60
     everything = modules_after("from ragcore import *")
     assert len(everything) < 700
@@ -260,7 +260,7 @@ def test_d36_importing_costs_next_to_nothing_and_everything_at_once_loads_no_mod
     assert not heavy & everything
 
 
-def test_d37_documents_given_as_nodes_can_be_deleted_and_inserting_twice_changes_nothing() -> None:
+def test_d37_documents_as_nodes_can_be_deleted_and_reinserted() -> None:
     documents = [Document(f"Text number {number}.") for number in range(3)]
     index = VectorStoreIndex(documents, embed_model=Counting())
     index.delete_ref_doc(documents[0].id_)

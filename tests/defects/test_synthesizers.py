@@ -64,18 +64,18 @@ def test_d07_each_passage_is_packed_once() -> None:
     llm = CountingLLM()
     trace = Synthesizer(llm, ResponseMode.COMPACT).synthesize("What?", SIX).trace
     assert trace is not None
-    packed = [step.facts["passages"] for step in trace.named("pack")]
+    packed = [step.facts["passages"] for step in trace.spans("pack")]
     assert packed == [shown(call.call) for call in llm.calls]
     alone = {text: times for text, times in llm.counted.items() if text.count("passage") == 1 and text.startswith("[")}
     assert len(alone) == 6
     assert set(alone.values()) == {1}
 
 
-def test_d16_too_many_passages_are_no_error_and_the_trace_says_what_was_left_out() -> None:
+def test_d16_too_many_passages_fit_and_the_trace_names_the_rest() -> None:
     llm = word_llm(lambda call: "A", 300)
     trace = Synthesizer(llm, ResponseMode.SIMPLE_SUMMARIZE).synthesize("What?", nodes(*["word " * 500] * 60)).trace
     assert trace is not None
-    (facts,) = (step.facts for step in trace.named("pack"))
+    (facts,) = (step.facts for step in trace.spans("pack"))
     assert facts["passages"] + facts["left_out"] == list(range(1, 61))
     assert facts["left_out"]
     assert set(facts["cut_short"]) == set(facts["passages"])
@@ -102,7 +102,7 @@ def test_d24_passages_are_shown_as_text_and_not_as_a_list(mode: ResponseMode) ->
 INJECTED = "Tell me {context_str} and {query_str} and {existing_answer} {{x}}"
 
 
-def test_d25_what_a_person_writes_is_never_filled_in_the_same_turn_or_the_next() -> None:
+def test_d25_braces_in_messages_are_never_filled_in() -> None:
     from ragcore.chat_engine.context import CHAT_PROMPTS, ContextChatEngine
 
     llm = word_llm(lambda call: "Said {context_str}.")

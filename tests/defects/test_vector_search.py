@@ -43,7 +43,7 @@ def counted() -> Any:
     return rows.view(CountingArray)
 
 
-def test_d08_the_nearest_are_found_by_one_product_and_no_loop_over_rows(counted: Any) -> None:
+def test_d08_nearest_come_from_one_product_without_a_row_loop(counted: Any) -> None:
     query = np.asarray(counted)[7] * 1.0
     places, _ = nearest(counted, query, 10)
     assert places.tolist() == np.argsort(-(np.asarray(counted, np.float64) @ query), kind="stable")[:10].tolist()
@@ -88,7 +88,7 @@ class Facing:
 def compass() -> MemoryStore:
     store = MemoryStore()
     for name, vector in (("east", [1.0, 0.0]), ("north", [0.0, 1.0]), ("twin", [1.0, 0.0]), ("nothing", [0.0, 0.0])):
-        store.put(Document(name, id_=name), [TextNode(name, f"{name}/0", embedding=np.array(vector, np.float32))])
+        store.upsert(Document(name, id_=name), [TextNode(name, f"{name}/0", embedding=np.array(vector, np.float32))])
     return store
 
 
@@ -102,9 +102,9 @@ def test_d17_a_question_keeps_no_vector_of_an_index(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["default", "mmr"])
-def test_d33_a_zero_vector_scores_0_and_stands_between_near_and_opposite(mode: str) -> None:
+def test_d33_zero_vector_scores_0_between_near_and_opposite(mode: str) -> None:
     store = compass()
-    store.put(Document("w", id_="west"), [TextNode("w", "west/0", embedding=np.array([-1, 0], np.float32))])
+    store.upsert(Document("w", id_="west"), [TextNode("w", "west/0", embedding=np.array([-1, 0], np.float32))])
     options: dict[str, Any] = {"vector_store_query_mode": mode, "mmr_threshold": 1.0}
     found = VectorIndexRetriever(store, Facing([1, 0]), 9, **options).retrieve("wind")
     assert [(hit.node.id_, hit.score) for hit in found] == [
@@ -119,12 +119,12 @@ def test_d33_a_zero_vector_scores_0_and_stands_between_near_and_opposite(mode: s
     assert not any(math.isnan(hit.get_score()) for hit in zero)
 
 
-def test_d33_top_k_0_finds_nothing_and_documents_and_ties_are_respected() -> None:
+def test_d33_top_k_0_is_empty_and_documents_and_ties_count() -> None:
     store = compass()
     assert VectorIndexRetriever(store, Facing([1, 0]), 0).retrieve("wind") == []
     found = VectorIndexRetriever(store, Facing([1, 0]), 9, doc_ids=["twin", "north"]).retrieve("wind")
     assert [hit.node.id_ for hit in found] == ["twin/0", "north/0"]
-    store.put(Document("first by name", id_="aaa"), [TextNode("x", "aaa", embedding=np.array([2, 0], np.float32))])
+    store.upsert(Document("first by name", id_="aaa"), [TextNode("x", "aaa", embedding=np.array([2, 0], np.float32))])
     assert [hit.node.id_ for hit in VectorIndexRetriever(store, Facing([1, 0]), 3).retrieve("wind")] == [
         "east/0",
         "twin/0",
@@ -136,7 +136,7 @@ def test_d33_each_learner_is_itself() -> None:
     rows = np.random.default_rng(5).normal(size=(25, 4)).astype(np.float32)
     store = MemoryStore()
     nodes = [TextNode("x", str(i), embedding=row) for i, row in enumerate(rows)]
-    store.put(Document("x", id_="d"), nodes)
+    store.upsert(Document("x", id_="d"), nodes)
     scores = set()
     for mode in ("svm", "logistic_regression", "linear_regression"):
         found = VectorIndexRetriever(store, Facing([0, 0]), 25, vector_store_query_mode=mode).retrieve(
@@ -158,7 +158,7 @@ def test_d39_storing_turns_no_text_of_a_passage_into_json(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(json.JSONEncoder, "encode", noted)
     store = MemoryStore()
-    store.put(
+    store.upsert(
         Document("needle in the text", id_="d"),
         [TextNode("needle in the text", "n", {"k": 1}, embedding=np.ones(2, np.float32))],
     )
@@ -166,13 +166,13 @@ def test_d39_storing_turns_no_text_of_a_passage_into_json(monkeypatch: pytest.Mo
     assert not any("needle" in text for text in written)
 
 
-def test_d38_a_chroma_collection_gives_all_passages_under_their_own_ids_with_cosines(tmp_path: Path) -> None:
+def test_d38_chroma_gives_all_passages_with_own_ids_and_cosines(tmp_path: Path) -> None:
     chromadb = pytest.importorskip("chromadb")
     client = chromadb.PersistentClient(path=str(tmp_path), settings=chromadb.config.Settings(anonymized_telemetry=False))
     store = ChromaVectorStore(chroma_collection=client.get_or_create_collection("quickstart"))  # squared distances
     rows = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
     nodes = [TextNode(f"text {i}", f"passage number {i}", embedding=row) for i, row in enumerate(rows)]
-    store.put(Document("x", id_="d"), nodes)
+    store.upsert(Document("x", id_="d"), nodes)
     assert [node.id_ for node in store.passages()] == [node.id_ for node in nodes]
     assert store.candidates().ids == [node.id_ for node in nodes]
     (found,) = store.search(np.array([2, 0, 0, 0], np.float32), 1)

@@ -70,7 +70,7 @@ def our_embedding(batches: list[list[str]] | None = None, seed: str = "") -> Any
         def dimension(self) -> int:
             return WIDTH
 
-        def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Any:
+        def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Any:
             kept.append(list(texts))
             return np.array([vector(seeded(text, seed)) for text in texts], np.float32).reshape(-1, WIDTH)
 

@@ -49,7 +49,7 @@ def test_every_difference_has_a_reason(name: str, everything: bool) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell")
-def test_a_peer_that_says_nothing_is_ended_with_all_that_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_peer_is_ended_with_its_child_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stuck = tmp_path / "python"
     stuck.write_text("#!/bin/sh\nsleep 100 &\nsleep 100\n", "utf-8")
     stuck.chmod(0o755)
@@ -59,13 +59,13 @@ def test_a_peer_that_says_nothing_is_ended_with_all_that_it_started(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", area_names())
-def test_an_area_has_cases_with_names_of_their_own_and_the_same_ones_each_time(name: str) -> None:
+def test_area_has_unique_case_names_and_is_repeatable(name: str) -> None:
     cases = list(area(name).cases())
     assert len({case.id_ for case in cases}) == len(cases) >= 15
     assert cases == list(area(name).cases())
 
 
-def test_a_failure_of_ours_where_theirs_has_an_outcome_is_never_by_design() -> None:
+def test_our_failure_against_their_outcome_is_never_by_design() -> None:
     case, failure = Case("some", {}), {"error": "TypeError", "says": "no"}
     assert reason_for(Credulous(), case, 1, failure) == "unexplained"
     assert reason_for(Credulous(), case, 1, 2) == "by design"
@@ -124,9 +124,7 @@ def _accumulated(calls: Any, *said: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_reason_is_given_for_its_own_difference_and_for_none_beside_it(
-    name: str, id_: str, reason: str, theirs: Any, ours: Any, wrong: Any
-) -> None:
+def test_reason_explains_its_own_difference_only(name: str, id_: str, reason: str, theirs: Any, ours: Any, wrong: Any) -> None:
     case = next(case for case in area(name).cases() if case.id_ == id_)
     assert reason_for(area(name), case, theirs, ours) == reason
     assert reason_for(area(name), case, theirs, wrong) == "unexplained"
@@ -139,7 +137,7 @@ def test_a_tool_is_shown_to_a_model_as_theirs_is_to_the_letter(wrong: Any) -> No
 
 
 @pytest.mark.parametrize("path", sorted(Path(folders[0]).glob("*.py")), ids=lambda path: path.stem)
-def test_an_area_can_be_imported_where_only_one_of_the_two_is_installed(path: Path) -> None:
+def test_area_can_be_imported_with_only_one_library_installed(path: Path) -> None:
     known = {*sys.stdlib_module_names, "tests"}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []

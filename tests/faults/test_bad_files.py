@@ -31,7 +31,7 @@ SCANS = {
 
 
 @with_files
-def test_bad_files_give_their_words_or_a_clear_error_and_touch_nothing_else(everything: bool) -> None:
+def test_bad_files_give_text_or_a_clear_error_and_change_nothing(everything: bool) -> None:
     """One child reads them all, which a crash would end early. Pictures are left alone here: they take long."""
     files = nasty.manifest() if everything else spread(nasty.manifest(), 60)
     found = nasty.outcomes(files, ocr=False, timeout=280)

@@ -32,14 +32,14 @@ GOOD = "The tower was built by Ada Penrose in 1871."
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """A library with one good file, which must outlive all the others."""
     library = Library(tmp_path_factory.mktemp("library"), embedder=HashEmbedding())
-    assert given(library, "good.txt", GOOD.encode()).ready
+    assert add_and_read(library, "good.txt", GOOD.encode()).ready
     yield library
     assert [row.name for row in library.files.all() if row.ready] == ["good.txt"]
     assert [node.text for node in library.store.passages()] == [GOOD]
     library.close()
 
 
-def given(library: Library, name: str, content: bytes) -> FileRow:
+def add_and_read(library: Library, name: str, content: bytes) -> FileRow:
     """The row of a file after the worker is done with it and with what came out of it."""
     path = library.incoming / "given"
     path.write_bytes(content)
@@ -82,9 +82,9 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_cannot_be_read_stays_with_a_sentence_that_names_it(library: Library, name: str) -> None:
+def test_unreadable_file_stays_with_an_error_that_names_it(library: Library, name: str) -> None:
     content, told = FILES[name]
-    row = given(library, name, content())
+    row = add_and_read(library, name, content())
     assert row.stage is Stage.FAILED
     assert row.problem is not None
     assert name in row.problem.what
@@ -100,9 +100,9 @@ def test_an_empty_file_is_refused_at_once(library: Library) -> None:
         library.intake.add(library.incoming / "given", "void.txt")
 
 
-def test_an_encrypted_file_asks_for_its_password_and_opens_with_it(library: Library, tmp_path: Path) -> None:
+def test_encrypted_file_asks_for_its_password_and_opens(library: Library, tmp_path: Path) -> None:
     content = make_pdf(tmp_path / "secret.pdf", ["The safe is behind the clock."], password="open sesame").read_bytes()
-    row = given(library, "secret.pdf", content)
+    row = add_and_read(library, "secret.pdf", content)
     assert row.problem is not None
     assert row.problem.needs_password
     for password, opens in (("wrong", False), ("open sesame", True)):
@@ -118,7 +118,7 @@ def test_an_encrypted_file_asks_for_its_password_and_opens_with_it(library: Libr
 
 def test_an_old_encoding_is_recognised_and_no_letter_is_dropped(library: Library) -> None:
     text = "Die Straße führt über die Brücke zum Café. Grüße aus Köln, süße Träume und schöne Äpfel."
-    row = given(library, "alt.txt", text.encode("cp1252"))
+    row = add_and_read(library, "alt.txt", text.encode("cp1252"))
     assert library.store.document(row.id).text.strip() == text
     library.delete_file(row.id)
 
@@ -156,7 +156,7 @@ def ask(library: Library) -> Iterator[Callable[[ScriptedServer], tuple[AnswerRun
 
 
 @pytest.mark.parametrize("name", LLM_FAULTS)
-def test_a_model_that_fails_is_said_to_what_came_is_kept_and_the_question_can_be_asked_again(
+def test_model_failure_keeps_the_partial_answer_and_allows_retry(
     library: Library, ask: Callable[[ScriptedServer], tuple[AnswerRuns, Message]], name: str
 ) -> None:
     fault, told, partial = LLM_FAULTS[name]

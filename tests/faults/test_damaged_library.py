@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -29,15 +30,22 @@ def main_module() -> Iterator[None]:
     sys.modules["__main__"] = main
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    with closing(Library(tmp_path, embedder=HashEmbedding())) as library:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    with closing(Library(folder, embedder=HashEmbedding())) as library:
         add(library, paragraphs(300, "kettle"), "kettle.txt")
         while worker_of(library).run_once():
             pass
         for number in range(50):
             library.conversations.create(title=f"Conversation {number} " * 20)
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the whole library, to damage."""
+    return shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
 
 
 def overwrite_page(database: Path, table: str, data: bytes) -> None:
@@ -59,7 +67,7 @@ def screen() -> None:
     damage(st.session_state.library)
 
 
-def shown_on_screen(library: Library) -> str:
+def read_screen(library: Library) -> str:
     page = AppTest.from_function(screen, default_timeout=60)
     page.session_state.library = library
     page.run()
@@ -68,7 +76,9 @@ def shown_on_screen(library: Library) -> str:
 
 
 @pytest.mark.parametrize("table", ["conversations", "passages", "files"])
-@pytest.mark.parametrize("data", [b"\xff" * 4096, b"\0" * 4096, b"\x0d\x00\x00\xff\xff\x00\x10" + b"words " * 700], ids=str)
+@pytest.mark.parametrize(
+    "data", [b"\xff" * 4096, b"\0" * 4096, b"\x0d\x00\x00\xff\xff\x00\x10" + b"words " * 700], ids=["ones", "zeros", "words"]
+)
 def test_a_damaged_page_is_said_at_the_start(table: str, data: bytes, folder: Path) -> None:
     overwrite_page(folder / "library.db", table, data)
     with closing(Library(folder, embedder=HashEmbedding())) as library:
@@ -77,7 +87,7 @@ def test_a_damaged_page_is_said_at_the_start(table: str, data: bytes, folder: Pa
         (error,) = library.damage()
         assert str(folder / "library.db") in error.what
         assert "backup" in error.hint
-        assert "damaged" in shown_on_screen(library)
+        assert "damaged" in read_screen(library)
 
 
 def test_a_whole_library_says_nothing_and_opens_without_waiting(folder: Path) -> None:
@@ -86,10 +96,10 @@ def test_a_whole_library_says_nothing_and_opens_without_waiting(folder: Path) ->
         library.integrity.start()
         library.integrity.wait(30)
         assert library.damage() == []
-        assert shown_on_screen(library) == ""
+        assert read_screen(library) == ""
 
 
-def test_a_database_that_takes_too_long_to_check_is_left_as_it_is(tmp_path: Path) -> None:
+def test_database_too_slow_to_check_is_not_changed(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "a.db", "CREATE TABLE IF NOT EXISTS words (word TEXT)")
     with database.transaction() as db:
         db.execute(
@@ -113,8 +123,8 @@ def test_damaged_keys_are_said_set_aside_and_entered_again(data: bytes, folder: 
         aside = folder / "keys.damaged-1.json"
         assert str(aside) in error.what
         assert "again" in error.hint
-        assert "secret" not in shown_on_screen(library)
-        assert "damaged" in shown_on_screen(library)
+        assert "secret" not in read_screen(library)
+        assert "damaged" in read_screen(library)
         assert aside.read_bytes() == data
         assert read_key(folder, "openai") == ""
         assert library.llm().metadata.is_extractive  # what needs no key goes on

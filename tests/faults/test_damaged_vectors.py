@@ -54,7 +54,7 @@ def turn_a_bit(file: Path) -> None:
     file.write_bytes(data)
 
 
-def asked(library: Library) -> str:
+def find_answering_file(library: Library) -> str:
     """The file that answers. A summary is given of what can be compared."""
     assert library.answer(Ask("Summarize everything.", chat_mode=None)).response
     answer = library.answer(Ask("What is told of wheel number 7?", chat_mode=None))
@@ -66,14 +66,14 @@ def asked(library: Library) -> str:
 def test_it_answers_by_words_and_is_made_anew_by_a_worker(damage: Callable[[Path], None], library: Library) -> None:
     (file,) = (library.folder / "vectors").iterdir()
     damage(file)
-    assert asked(library) == "wheel.txt"
+    assert find_answering_file(library) == "wheel.txt"
     worker = worker_of(library)
     assert worker.find_damaged()
-    assert asked(library) == "wheel.txt"
+    assert find_answering_file(library) == "wheel.txt"
     while worker.heal():
         pass
     assert is_sound(library) == (TEXTS, 16)
-    assert asked(library) == "wheel.txt"
+    assert find_answering_file(library) == "wheel.txt"
 
 
 @pytest.mark.parametrize("damage", [cut_short, Path.unlink], ids=["truncated", "missing"])
@@ -96,9 +96,7 @@ def test_files_are_added_replaced_and_deleted_meanwhile(damage: Callable[[Path],
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 100.0, 1e30], ids=str)
 @pytest.mark.parametrize("checksum", ["of these", "missing"])
-def test_vectors_that_are_none_are_not_searched_and_made_anew_whatever_the_checksum_says(
-    value: float, checksum: str, library: Library
-) -> None:
+def test_invalid_vectors_are_not_searched_and_are_embedded_again(value: float, checksum: str, library: Library) -> None:
     """As an embedder that failed on a graphics card wrote them, or a library without checksums has them."""
     (path,) = (library.folder / "vectors").iterdir()
     with library.database.transaction() as db:
@@ -108,11 +106,11 @@ def test_vectors_that_are_none_are_not_searched_and_made_anew_whatever_the_check
         rows.tofile(path)
         known = zlib.crc32(rows[first : first + count].tobytes()) if checksum == "of these" else None
         db.execute("UPDATE documents SET checksum = ? WHERE seq = ?", (known, document))
-    assert asked(library) == "wheel.txt"
+    assert find_answering_file(library) == "wheel.txt"
     worker = worker_of(library)
     assert len(worker.find_damaged()) == 1
     while worker.heal():
         pass
     assert is_sound(library) == (TEXTS, 16)
     assert np.allclose(np.linalg.norm(np.fromfile(path, np.float32).reshape(rows.shape), axis=1), 1)
-    assert asked(library) == "wheel.txt"
+    assert find_answering_file(library) == "wheel.txt"

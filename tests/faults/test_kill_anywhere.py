@@ -75,13 +75,13 @@ def work(library: Library) -> None:
         at_work._threads.shutdown()
 
 
-def _given(library: Library, name: str, text: str, say: Say) -> None:
+def _add_and_say(library: Library, name: str, text: str, say: Say) -> None:
     add(library, text, name)
     say(name)
 
 
 def _ingest(library: Library, say: Say) -> None:
-    _given(library, "crane.txt", INGESTED["crane.txt"], say)
+    _add_and_say(library, "crane.txt", INGESTED["crane.txt"], say)
     pack = library.incoming / "pack"
     with zipfile.ZipFile(pack, "w") as archive:
         for name in ("lamp.txt", "rope.txt"):
@@ -93,7 +93,7 @@ def _ingest(library: Library, say: Say) -> None:
 
 
 def _replace(library: Library, say: Say) -> None:
-    _given(library, "barrel.txt", REPLACED["barrel.txt"], say)
+    _add_and_say(library, "barrel.txt", REPLACED["barrel.txt"], say)
     work(library)
 
 
@@ -126,12 +126,12 @@ CHANGES = [
 ]
 
 
-def test_a_library_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
-    rounds, least = (26, 200) if everything else (4, 30)
+def test_library_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
+    rounds, least = (26, 200) if everything else (2, 14)
     _driven(tmp_path, seed=20, rounds=rounds, least=least)
 
 
-def test_a_library_on_a_server_whose_client_is_killed_loses_and_doubles_nothing(tmp_path: Path, everything: bool) -> None:
+def test_server_library_with_a_killed_client_loses_nothing(tmp_path: Path, everything: bool) -> None:
     rounds, least = (3, 12) if everything else (1, 3)
     _driven(tmp_path, seed=21, rounds=rounds, least=least, address=postgres.fresh())
 

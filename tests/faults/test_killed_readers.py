@@ -44,7 +44,7 @@ def waiting() -> int:
     return reader.pid
 
 
-def test_a_file_is_not_to_blame_for_a_process_that_was_killed_before_it_came(tmp_path: Path) -> None:
+def test_process_killed_before_a_file_came_does_not_fail_it(tmp_path: Path) -> None:
     assert read(written(tmp_path / "one.txt", "one")).text == "one"
     os.kill(waiting(), signal.SIGKILL)
     assert read(written(tmp_path / "two.txt", "two")).text == "two"
@@ -53,7 +53,7 @@ def test_a_file_is_not_to_blame_for_a_process_that_was_killed_before_it_came(tmp
     assert read(written(tmp_path / "three.txt", "three")).text == "three"
 
 
-def test_a_file_whose_reading_the_system_ended_says_so_and_the_next_is_read(tmp_path: Path) -> None:
+def test_file_whose_reader_was_killed_fails_and_the_next_is_read(tmp_path: Path) -> None:
     assert read(written(tmp_path / "one.txt", "one")).text == "one"
     process, looks = waiting(), 0
 

@@ -24,7 +24,7 @@ from lectern.jobs.intake import SAMPLE
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
 from lectern.schema import Ask, Conversation, Message, Retrieval
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.extractive.sentence_support import CheckedSentence
 from ragcore.schema import content_hash
 
@@ -89,7 +89,7 @@ def describe_contents(library: Library) -> dict[str, Any]:
         "checks": [[one.text, one.verdict] for each in kept for found in library.checks.of(each.id).values() for one in found],
         "prompts": [[one.number, *one.texts] for one in library.prompts.history("text_qa") if one.number],
         "questions": [
-            [each.name, each.state, one.text, one.answers, [wanted.document for wanted in one.wanted]]
+            [each.name, each.state, one.text, one.answers, [wanted.document for wanted in one.expected]]
             for each in library.evaluations.sets()
             for one in library.evaluations.questions(each.id)
         ],
@@ -145,9 +145,9 @@ def make(folder: Path) -> None:
         library.feedback.give(first.id, Verdict(good=True))
         library.feedback.give(second.id, Verdict(good=False, word="too short"))
         library.checks.keep(first.id, first.text, [CheckedSentence(0, len(first.text), first.text, "supported", 0)])
-        system, user = library.prompts.used("text_qa").texts
+        system, user = library.prompts.in_use("text_qa").texts
         library.prompts.save("text_qa", [f"{system}\n- Be polite.", user])
-        dog = Question("May I bring a dog?", ("one dog of any size",), (Wanted("visitor-questions-2025.html"),), "dog")
+        dog = Question("May I bring a dog?", ("one dog of any size",), (ExpectedSource("visitor-questions-2025.html"),), "dog")
         library.evaluations.add_set("Visitors", [dog, Question("When does the last car leave?", ("20.30",), id="car")])
         library.evaluations.keep_setting(Setting("many passages", Ask("", top_k=12)))
 
@@ -158,7 +158,7 @@ def unpack(folder: Path) -> Path:
     return folder
 
 
-def test_a_library_made_before_the_split_holds_and_answers_the_same(tmp_path: Path) -> None:
+def test_library_from_before_the_split_answers_the_same(tmp_path: Path) -> None:
     expected = json.loads(EXPECTED.read_text("utf-8"))
     found = rounded(describe_all(unpack(tmp_path)))
     for part, values in expected["contents"].items():

@@ -45,7 +45,7 @@ def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Path) ->
         (conversation,) = opened.conversations.all()
         assert [message.text for message in opened.conversations.messages(conversation.id)] == ["What is word1?"]
         assert opened.store.current.verify() == []
-        opened.store.put(*item(4, 2))
+        opened.store.upsert(*item(4, 2))
         opened.store.delete("d3")
         assert check(opened.store.current, tmp_path) == {1, 4}
         tables = [row["name"] for row in opened.database.connection().execute("SELECT name FROM sqlite_master")]
@@ -55,7 +55,7 @@ def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Path) ->
         assert check(opened.store.current, tmp_path) == {1, 4}
 
 
-def test_damage_is_found_in_a_library_of_the_first_version_once_it_was_verified(tmp_path: Path) -> None:
+def test_first_version_library_reveals_damage_once_verified(tmp_path: Path) -> None:
     make_earlier(tmp_path)
     file = tmp_path / "vectors" / EARLIER_FILE
     with library(tmp_path) as opened:
@@ -70,7 +70,7 @@ def test_damage_is_found_in_a_library_of_the_first_version_once_it_was_verified(
         assert check(opened.store.current, tmp_path) == {1, 3}
 
 
-def test_vectors_that_a_library_of_the_first_version_has_lost_are_found_at_once(tmp_path: Path) -> None:
+def test_first_version_library_reveals_lost_vectors_at_once(tmp_path: Path) -> None:
     make_earlier(tmp_path)
     file = tmp_path / "vectors" / EARLIER_FILE
     file.write_bytes(file.read_bytes()[:-1])
@@ -79,9 +79,9 @@ def test_vectors_that_a_library_of_the_first_version_has_lost_are_found_at_once(
         assert [hit.node.id_ for hit in opened.store.search(direction(102), 1)] == ["d1/2"]
 
 
-def test_a_library_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_library_of_a_newer_version_is_refused_unchanged(tmp_path: Path) -> None:
     with library(tmp_path) as opened:
-        opened.store.put(*item(1))
+        opened.store.upsert(*item(1))
     with closing(sqlite3.connect(tmp_path / "library.db")) as database:
         database.execute("PRAGMA journal_mode = DELETE")
         database.execute(f"PRAGMA user_version = {sqlite.VERSION + 1}")

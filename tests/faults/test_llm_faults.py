@@ -143,7 +143,7 @@ def test_a_computer_that_does_not_pick_up(opened: Open) -> None:
                 one.close()
 
 
-def test_silence_before_the_answer_is_a_timeout_and_not_asked_again(opened: Open, ask: Ask) -> None:
+def test_silence_before_the_answer_times_out_without_retry(opened: Open, ask: Ask) -> None:
     naps = Naps()
     with failing((), Fault(silent_after=0)) as server, closing(opened(server.url, timeout=0.3, sleep=naps)) as llm:
         started = time.perf_counter()
@@ -156,7 +156,7 @@ def test_silence_before_the_answer_is_a_timeout_and_not_asked_again(opened: Open
         assert server.disconnected.wait(2)
 
 
-def test_silence_in_the_middle_of_a_stream_is_a_timeout_after_the_pieces_there_were(opened: Open) -> None:
+def test_silence_in_a_stream_times_out_after_its_pieces(opened: Open) -> None:
     with failing((), Fault(silent_after=3)) as server, closing(opened(server.url, timeout=0.3)) as llm:
         stream = llm.stream(CALL)
         assert [next(stream), next(stream), next(stream)] == ["The", " ferry", " leaves"]
@@ -351,7 +351,7 @@ def test_a_prompt_that_is_too_long(opened: Open, ask: Ask, fault: Fault) -> None
     [error(400, "Images are not welcome"), Fault(400, "Images are not welcome.\n", "text/plain")],
     ids=["json", "plain"],
 )
-def test_a_request_that_is_refused_for_another_reason_is_not_repeated(opened: Open, ask: Ask, fault: Fault) -> None:
+def test_refused_request_is_not_repeated(opened: Open, ask: Ask, fault: Fault) -> None:
     with failing((), fault) as server, closing(opened(server.url)) as llm:
         with pytest.raises(LLMServerError, match=r"refused the request: Images are not welcome\.") as caught:
             ask(llm)
@@ -393,12 +393,12 @@ def test_a_stream_that_breaks_off_keeps_what_was_said(opened: Open, fault: Fault
     assert caught.value.partial == "The ferry leaves"
     assert naps.seconds == []
     assert pickle.loads(pickle.dumps(caught.value)).partial == "The ferry leaves"
-    (step,) = root.named("llm")
+    (step,) = root.spans("llm")
     assert step.facts["reply"] == "The ferry leaves"
     assert step.error == str(caught.value)
 
 
-def test_an_error_in_the_middle_of_a_stream_is_said_in_the_servers_words(opened: Open) -> None:
+def test_error_in_a_stream_uses_the_server_s_words(opened: Open) -> None:
     with failing((), Fault(error_after=3)) as server, closing(opened(server.url)) as llm:
         stream = llm.stream(CALL)
         assert [next(stream), next(stream), next(stream)] == ["The", " ferry", " leaves"]
@@ -408,7 +408,7 @@ def test_an_error_in_the_middle_of_a_stream_is_said_in_the_servers_words(opened:
 
 
 @pytest.mark.parametrize("fault", [Fault(cut_after=0), Fault(ends_after=0), Fault(error_after=0)], ids=["cut", "ends", "error"])
-def test_a_stream_that_fails_before_its_first_piece_is_asked_for_again(opened: Open, fault: Fault) -> None:
+def test_stream_failing_before_its_first_piece_is_retried(opened: Open, fault: Fault) -> None:
     with failing([fault, fault]) as server, closing(opened(server.url)) as llm:
         assert streamed(llm) == ANSWER
         assert len(server.chats) == 3
@@ -464,9 +464,7 @@ def test_no_key_is_sent_where_none_is_given() -> None:
         assert "authorization" not in server.requests[0].headers
 
 
-def test_a_proxy_of_the_environment_is_not_asked_for_this_machines_servers(
-    opened: Open, nobody: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_proxy_is_not_used_for_local_servers(opened: Open, nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, nobody)
     with failing(()) as server, closing(opened(server.url)) as llm:
@@ -487,8 +485,6 @@ ODD = [
 
 @pytest.mark.parametrize("body", [json.dumps(odd) for odd in ODD] + ["[" * 100_000], ids=range(len(ODD) + 1))
 @pytest.mark.parametrize("ask", [whole, lambda llm: "".join(llm.stream(CALL))], ids=["whole", "stream"])
-def test_an_answer_of_an_odd_shape_is_understood_as_far_as_it_goes_or_an_error_of_the_server(
-    opened: Open, ask: Callable[[LLM], str], body: str
-) -> None:
+def test_odd_answer_is_read_as_far_as_possible_or_an_error(opened: Open, ask: Callable[[LLM], str], body: str) -> None:
     with ScriptedServer(always=Fault(200, body)) as server, suppress(LLMError):
         assert ask(opened(server.url)) in ("word", "")  # "": it calls a tool

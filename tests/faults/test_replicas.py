@@ -124,8 +124,8 @@ def killed_over_a_file(library: Library, workers: list[subprocess.Popen[bytes]])
     return False
 
 
-@pytest.mark.beside("test_two_workers_and_an_application_that_deletes_lose_and_double_nothing")
-def test_two_applications_and_three_workers_of_which_one_is_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+@pytest.mark.beside("test_two_workers_and_a_deleting_application_lose_nothing")
+def test_two_applications_and_three_workers_survive_a_kill(tmp_path: Path) -> None:
     address = postgres.fresh()
     ports = [free_port(), free_port()]
     serving = [sys.executable, "-m", "lectern.cli", "--no-token"]  # as behind a proxy, which several applications need
@@ -210,8 +210,8 @@ def test_a_file_is_not_to_blame_for_a_connection_that_was_lost(tmp_path: Path) -
 class Losing(PostgresStore):
     """Loses the connection in the middle of storing something."""
 
-    def prepared(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
-        put = super().prepared(document, nodes)
+    def prepare_upsert(self, document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
+        put = super().prepare_upsert(document, nodes)
 
         def losing() -> int:
             put()
@@ -227,10 +227,10 @@ class Waiting(HashEmbedding):
         super().__init__()
         self.asked, self.answers = threading.Event(), threading.Event()
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         self.asked.set()
         assert self.answers.wait(30)
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
 class Slow(ScriptedLLM):

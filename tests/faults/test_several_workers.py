@@ -32,7 +32,7 @@ library.close()
 """
 
 
-def test_two_workers_and_an_application_that_deletes_lose_and_double_nothing(tmp_path: Path) -> None:
+def test_two_workers_and_a_deleting_application_lose_nothing(tmp_path: Path) -> None:
     library = Library(tmp_path, embedder=HashEmbedding())
     small_passages(library)
     workers = [subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path)], cwd=ROOT) for _ in range(2)]

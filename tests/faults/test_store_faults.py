@@ -84,7 +84,7 @@ with opened(Path(sys.argv[1])) as store:
     number = 0
     while True:
         number += 1
-        store.put(*item(number % 7))
+        store.upsert(*item(number % 7))
         if number % 3 == 0:
             gone = f"d{(number + 3) % 7}"
             if gone in {stored.id_ for stored in store.documents()}:
@@ -95,7 +95,7 @@ with opened(Path(sys.argv[1])) as store:
 def test_a_writer_killed_at_any_moment_leaves_whole_documents(tmp_path: Path) -> None:
     chance = random.Random(7)
     with opened(tmp_path) as store:
-        store.put(*item(50))
+        store.upsert(*item(50))
         for _ in range(6):
             writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
             assert writer.stdout is not None
@@ -107,7 +107,7 @@ def test_a_writer_killed_at_any_moment_leaves_whole_documents(tmp_path: Path) ->
             assert 50 in check(store, tmp_path)
         with opened(tmp_path) as reopened:
             assert check(reopened, tmp_path) == check(store, tmp_path)
-            reopened.put(*item(60))
+            reopened.upsert(*item(60))
         assert 60 in check(store, tmp_path)
         store.compact()
         assert len(list((tmp_path / "vectors").iterdir())) == 1
@@ -125,42 +125,42 @@ def test_a_put_that_fails_half_way_changes_nothing(
 
     with opened(tmp_path) as store:
         for number in (1, 2):
-            store.put(*item(number))
+            store.upsert(*item(number))
         with monkeypatch.context() as broken:
             broken.setattr(owner, stage, fails)
             for number in (2, 3):
                 with pytest.raises(KeyboardInterrupt):
-                    store.put(*item(number, 5))
+                    store.upsert(*item(number, 5))
         assert check(store, tmp_path) == {1, 2}
-        store.put(*item(4))
+        store.upsert(*item(4))
         assert check(store, tmp_path) == {1, 2, 4}
 
 
-def test_a_change_rolled_back_around_the_store_is_forgotten_by_it(tmp_path: Path) -> None:
+def test_store_forgets_a_change_that_is_rolled_back(tmp_path: Path) -> None:
     def replaced_and_then_not(store: DiskStore) -> None:
         with store._database.transaction():
-            store.put(*item(2, 4))
+            store.upsert(*item(2, 4))
             store.delete("d1")
             assert store.search(direction(201), 1)[0].node.id_ == "d2/1"
             raise ZeroDivisionError
 
     with opened(tmp_path) as store:
-        store.put(*item(1))
+        store.upsert(*item(1))
         with pytest.raises(ZeroDivisionError):
             replaced_and_then_not(store)
         assert check(store, tmp_path) == {1}
-        store.put(*item(3, 4))
+        store.upsert(*item(3, 4))
         assert check(store, tmp_path) == {1, 3}
 
 
 def test_vectors_longer_than_committed_are_written_over(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        store.put(*item(1))
+        store.upsert(*item(1))
         (file,) = (tmp_path / "vectors").iterdir()
         with file.open("ab") as out:
             out.write(b"\x7f" * 1000)
         assert check(store, tmp_path) == {1}
-        store.put(*item(2))
+        store.upsert(*item(2))
         assert check(store, tmp_path) == {1, 2}
         assert file.stat().st_size == 6 * WIDTH * 4
 
@@ -189,7 +189,7 @@ def test_damaged_vectors_are_found_left_out_and_put_right(
 ) -> None:
     with opened(tmp_path) as store:
         for number in (1, 2, 3):
-            store.put(*item(number))
+            store.upsert(*item(number))
         assert store.verify() == []
     (file,) = (tmp_path / "vectors").iterdir()
     damage(file)
@@ -204,7 +204,7 @@ def test_damaged_vectors_are_found_left_out_and_put_right(
         assert len(store.candidates().ids) == 3 * len(sound)
         assert [node.embedding is None for node in store.nodes(["d1/0", "d2/0"])] == ["d1" in damaged, True]
         assert {hit.node.ref_doc_id for hit in store.keyword_search("part0", 5)} == {"d1", "d2", "d3"}
-        store.put(*item(4))
+        store.upsert(*item(4))
         for id_ in damaged:
             store.replace_vectors(id_, vectors_of(int(id_[1:])))
         assert other.verify() == []
@@ -214,12 +214,10 @@ def test_damaged_vectors_are_found_left_out_and_put_right(
 
 
 @pytest.mark.parametrize(("damage", "words"), [(cut_short, "holds 318 bytes, but 576 bytes"), (Path.unlink, "is missing")])
-def test_until_they_are_verified_missing_vectors_are_called_damaged(
-    tmp_path: Path, damage: Callable[[Path], None], words: str
-) -> None:
+def test_missing_vectors_are_damaged_until_verified(tmp_path: Path, damage: Callable[[Path], None], words: str) -> None:
     with opened(tmp_path) as store:
         for number in (1, 2, 3):
-            store.put(*item(number))
+            store.upsert(*item(number))
     (file,) = (tmp_path / "vectors").iterdir()
     damage(file)
     with opened(tmp_path) as store:
@@ -228,7 +226,7 @@ def test_until_they_are_verified_missing_vectors_are_called_damaged(
                 call()
             assert "Keyword search still works" in caught.value.hint
         with pytest.raises(DamagedStoreError, match=r"shorter than|is missing"):
-            store.put(*item(4))
+            store.upsert(*item(4))
         assert [stored.id_ for stored in store.documents()] == ["d1", "d2", "d3"]
         store.delete("d2")
         assert len(store.keyword_search("word1", 5)) == 3
@@ -237,11 +235,11 @@ def test_until_they_are_verified_missing_vectors_are_called_damaged(
 def test_damaged_documents_can_be_replaced_deleted_and_compacted(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for number in range(6):
-            store.put(*item(number))
+            store.upsert(*item(number))
         (file,) = (tmp_path / "vectors").iterdir()
         file.unlink()
         assert len(store.verify()) == 6
-        store.put(*item(1))
+        store.upsert(*item(1))
         store.delete("d2")
         store.compact()
         assert {str(hit.node.ref_doc_id) for hit in store.search(direction(1), 99)} == {"d1"}
@@ -253,7 +251,7 @@ def test_damaged_documents_can_be_replaced_deleted_and_compacted(tmp_path: Path)
 
 def test_vectors_that_do_not_fit_put_nothing_right(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        store.put(*item(1))
+        store.upsert(*item(1))
         store.replace_vectors("d1", vectors_of(2))  # not damaged: another process was quicker
         assert check(store, tmp_path) == {1}
         (file,) = (tmp_path / "vectors").iterdir()
@@ -268,13 +266,13 @@ def test_vectors_that_do_not_fit_put_nothing_right(tmp_path: Path) -> None:
         assert store.verify() == ["d1"]
 
 
-def test_dropping_an_index_leaves_nothing_of_it_and_the_others_whole(tmp_path: Path) -> None:
+def test_dropping_an_index_removes_it_and_leaves_others_whole(tmp_path: Path) -> None:
     with opened(tmp_path) as store, opened(tmp_path, index="next") as following:
-        store.put(*item(1))
+        store.upsert(*item(1))
         store._database.shrink()
         small = store._database.path.stat().st_size
         for number in range(300):
-            following.put(*item(number, 5))
+            following.upsert(*item(number, 5))
         following.delete("d7")
         assert following.search(direction(1), 1)
         following.drop()
@@ -284,7 +282,7 @@ def test_dropping_an_index_leaves_nothing_of_it_and_the_others_whole(tmp_path: P
         assert len(list((tmp_path / "vectors").iterdir())) == 1
         assert store._database.path.stat().st_size < small + 20_000
         following.drop()
-        following.put(*item(2))
+        following.upsert(*item(2))
         assert check(following, tmp_path) == {2}
 
 
@@ -296,7 +294,7 @@ def test_an_index_dropped_in_a_transaction_comes_back_with_it(tmp_path: Path) ->
             raise ZeroDivisionError
 
     with opened(tmp_path) as store:
-        store.put(*item(1))
+        store.upsert(*item(1))
         with pytest.raises(ZeroDivisionError):
             dropped_and_then_not(store)
         assert check(store, tmp_path) == {1}
@@ -306,11 +304,11 @@ def test_an_index_dropped_in_a_transaction_comes_back_with_it(tmp_path: Path) ->
         assert list((tmp_path / "vectors").iterdir()) == []
 
 
-def test_a_folder_that_takes_no_vectors_changes_nothing_and_says_so(tmp_path: Path) -> None:
+def test_unwritable_vector_folder_is_an_error_without_changes(tmp_path: Path) -> None:
     (tmp_path / "vectors").write_text("a file where the folder should be")
     with opened(tmp_path) as store:
         with pytest.raises(StoreError, match=r"vectors cannot be written to .*vectors"):
-            store.put(*item(1))
+            store.upsert(*item(1))
         assert store.documents() == []
 
 
@@ -323,7 +321,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 with opened(Path(sys.argv[1])) as store:
     for number in range(1000):
         try:
-            store.put(*wide(number, int(sys.argv[2]), int(sys.argv[3])))
+            store.upsert(*wide(number, int(sys.argv[2]), int(sys.argv[3])))
         except StoreError as error:
             print(number, error.what, error.hint, sep="|")
             break
@@ -357,7 +355,7 @@ def test_a_disk_that_is_full_loses_nothing_that_was_stored(tmp_path: Path, width
         for number in (count, *range(0, count, 5)):
             document, (node,) = wide(number, width, characters)
             if number == count:
-                store.put(document, [node])  # there is room again
+                store.upsert(document, [node])  # there is room again
             assert node.embedding is not None
             assert store.search(node.embedding, 1)[0].node.id_ == node.id_
             assert store.document(document.id_).text == document.text
@@ -371,7 +369,7 @@ from pathlib import Path
 from ragcore.errors import StoreError
 from tests.faults.test_store_faults import check, direction, item, opened
 with opened(Path(sys.argv[2])) as store:  # everything is imported while it may be read
-    store.put(*item(1))
+    store.upsert(*item(1))
     check(store, Path(sys.argv[2]))
     store.delete("d1")
 if os.getuid() == 0:
@@ -382,7 +380,7 @@ with opened(Path(sys.argv[1])) as store:
     assert store.search(direction(201), 1)[0].node.id_ == "d2/1"
     assert len(store.keyword_search("word1", 5)) == 3
     assert store.verify() == []
-    for change in (lambda: store.put(*item(3)), lambda: store.delete("d1"), store.drop):
+    for change in (lambda: store.upsert(*item(3)), lambda: store.delete("d1"), store.drop):
         try:
             change()
         except StoreError as error:
@@ -401,9 +399,9 @@ def test_a_library_that_cannot_be_written_still_answers(tmp_path: Path, written_
         folder = Path(name)
         folder.chmod(0o755)
         with opened(folder) as store:
-            store.put(*item(1))
+            store.upsert(*item(1))
         with opened(folder) as store:
-            store.put(*item(2))
+            store.upsert(*item(2))
             if not written_by_another:
                 store.close()
                 store._database.close()
@@ -425,8 +423,8 @@ with opened(Path(sys.argv[1])) as store:
     print("ready", flush=True)
     sys.stdin.readline()
     for number in range(int(sys.argv[2]), 40, 2):
-        store.put(*item(number))
-        store.put(*item(99, 1 + number % 4))
+        store.upsert(*item(number))
+        store.upsert(*item(99, 1 + number % 4))
         if number >= 20:
             store.delete(f"d{number}")
 """
@@ -452,12 +450,12 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         assert check(store, tmp_path) == {*range(20), 99}
 
 
-def test_documents_keep_their_order_when_the_clock_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_keep_order_when_the_clock_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1_000_000, 0, -1000))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
     with opened(tmp_path) as store:
         for number in (1, 2, 3, 1):
-            store.put(*item(number))
+            store.upsert(*item(number))
         assert [stored.id_ for stored in store.documents()] == ["d2", "d3", "d1"]
         ties = store.search(np.zeros(WIDTH, np.float32), 9)
         assert [hit.node.ref_doc_id for hit in ties[::3]] == ["d2", "d3", "d1"]
@@ -472,11 +470,11 @@ def test_what_another_process_changes_is_seen_at_the_next_search(tmp_path: Path)
         subprocess.run([sys.executable, "-c", program + statement, str(tmp_path)], check=True)
 
     with opened(tmp_path) as store:
-        store.put(*item(1))
+        store.upsert(*item(1))
         assert check(store, tmp_path) == {1}
-        elsewhere("store.put(*item(2, 9)); store.put(*item(3))")
+        elsewhere("store.upsert(*item(2, 9)); store.upsert(*item(3))")
         assert check(store, tmp_path) == {1, 2, 3}
-        elsewhere("store.delete('d2'); store.put(*item(4, 2))")
+        elsewhere("store.delete('d2'); store.upsert(*item(4, 2))")
         assert check(store, tmp_path) == {1, 3, 4}
         assert len(list((tmp_path / "vectors").iterdir())) == 1
         with pytest.raises(UnknownDocumentError):
@@ -484,7 +482,7 @@ def test_what_another_process_changes_is_seen_at_the_next_search(tmp_path: Path)
         elsewhere("[store.delete(f'd{i}') for i in (1, 3, 4)]")
         assert check(store, tmp_path) == set()
         assert store.search(direction(1), 3) == []
-        store.put(*item(5))
+        store.upsert(*item(5))
         assert check(store, tmp_path) == {5}
 
 
@@ -492,7 +490,7 @@ def test_a_reader_goes_on_while_another_object_compacts(tmp_path: Path) -> None:
     failures: list[BaseException] = []
     done = threading.Event()
     with opened(tmp_path) as store, opened(tmp_path) as other:
-        store.put(*item(1))
+        store.upsert(*item(1))
 
         def read() -> None:
             try:
@@ -505,7 +503,7 @@ def test_a_reader_goes_on_while_another_object_compacts(tmp_path: Path) -> None:
         thread = threading.Thread(target=read)
         thread.start()
         for _ in range(15):
-            other.put(*item(2, 20))
+            other.upsert(*item(2, 20))
             other.delete("d2")
         done.set()
         thread.join()
@@ -515,10 +513,10 @@ def test_a_reader_goes_on_while_another_object_compacts(tmp_path: Path) -> None:
 
 def test_two_indexes_of_one_library_know_nothing_of_each_other(tmp_path: Path) -> None:
     with opened(tmp_path) as first, opened(tmp_path, index="other '\" index") as second:
-        first.put(*item(1))
+        first.upsert(*item(1))
         source, _ = item(1)
-        second.put(source, [TextNode("word1 elsewhere", "d1/0", embedding=np.ones(2, np.float32))])
-        second.put(Document("x", id_="only"), [TextNode("x", "x", embedding=np.ones(2, np.float32))])
+        second.upsert(source, [TextNode("word1 elsewhere", "d1/0", embedding=np.ones(2, np.float32))])
+        second.upsert(Document("x", id_="only"), [TextNode("x", "x", embedding=np.ones(2, np.float32))])
         assert check(first, tmp_path) == {1}
         assert [hit.node.text for hit in second.keyword_search("word1", 5)] == ["word1 elsewhere"]
         assert [hit.node.id_ for hit in second.search(np.ones(2, np.float32), 5, Scope(["d1"]))] == ["d1/0"]
@@ -536,7 +534,7 @@ def test_deleting_everything_gives_the_disk_back(tmp_path: Path) -> None:
                 TextNode(text[i * 400 : (i + 1) * 400], f"{number}/{i}", embedding=direction(i))
                 for i in range(len(text) // 400)
             ]
-            store.put(Document(text, id_=str(number)), nodes)
+            store.upsert(Document(text, id_=str(number)), nodes)
             empty = empty or store.bytes_on_disk()
         store._database.shrink()
         full = store.bytes_on_disk()
@@ -550,7 +548,7 @@ def test_deleting_everything_gives_the_disk_back(tmp_path: Path) -> None:
 def test_deleting_most_gives_most_of_the_vectors_back(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for number in range(10):
-            store.put(*item(number, 10))
+            store.upsert(*item(number, 10))
         for number in range(6):
             store.delete(f"d{number}")
         (file,) = (tmp_path / "vectors").iterdir()
@@ -558,11 +556,11 @@ def test_deleting_most_gives_most_of_the_vectors_back(tmp_path: Path) -> None:
         assert check(store, tmp_path) == {6, 7, 8, 9}
 
 
-def test_replacing_the_same_document_again_and_again_does_not_grow_the_vectors(tmp_path: Path) -> None:
+def test_replacing_a_document_repeatedly_does_not_grow_vectors(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        store.put(*item(1, 2))
+        store.upsert(*item(1, 2))
         for _ in range(30):
-            store.put(*item(2, 4))
+            store.upsert(*item(2, 4))
         (file,) = (tmp_path / "vectors").iterdir()
         assert file.stat().st_size <= 2 * 6 * WIDTH * 4 + 4 * WIDTH * 4
         assert check(store, tmp_path) == {1, 2}
@@ -573,7 +571,7 @@ def test_a_keyword_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch
         earlier.setattr(disk, "terms_version", lambda: "an earlier version")
         earlier.setattr(sql_store, "passage_terms", lambda node: ["nothing", "like", "today's", "words"])
         for number in range(4):
-            store.put(*item(number))
+            store.upsert(*item(number))
         assert store.keyword_search("word1", 5) == []
     with opened(tmp_path) as store:
         assert [hit.node.id_ for hit in store.keyword_search("word1", 5)] == ["d1/0", "d1/1", "d1/2"]
@@ -582,26 +580,26 @@ def test_a_keyword_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch
         assert check(store, tmp_path) == {0, 1, 3}
 
 
-def test_words_that_were_put_off_are_found_when_they_are_first_asked_for(tmp_path: Path) -> None:
+def test_postponed_keywords_are_indexed_at_the_first_search(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     store = DiskStore(database, vectors=tmp_path / "vectors", words_when_asked=True)
     for number in (1, 2, 3):
-        store.put(*item(number))
+        store.upsert(*item(number))
     store.delete("d2")
-    store.put(*item(3, 5))
+    store.upsert(*item(3, 5))
     assert database.connection().execute("SELECT count(*) FROM keyword_segments").fetchone()[0] == 0
     assert check(store, tmp_path) == {1, 3}
-    store.put(*item(4))
+    store.upsert(*item(4))
     store.delete("d1")
     assert check(store, tmp_path) == {3, 4}
     store.close()
     database.close()
 
 
-def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: Path) -> None:
+def test_opening_reads_nothing_and_has_constant_cost(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for number in range(30):
-            store.put(*item(number, 30))
+            store.upsert(*item(number, 30))
     with opened(tmp_path) as store:
         steps = 0
 
@@ -617,10 +615,10 @@ def test_opening_reads_nothing_and_costs_the_same_whatever_is_stored(tmp_path: P
         assert steps < 900  # of SQLite's virtual machine: a scan of the passages would need several for each
 
 
-def test_a_library_that_is_closed_while_old_vector_files_are_looked_for_is_closed_after(tmp_path: Path) -> None:
+def test_closing_during_the_vector_file_search_waits_for_it(tmp_path: Path) -> None:
     """Outside of a snapshot the two threads would wait for each other for ever."""
     with opened(tmp_path) as store:
-        store.put(*item(1))
+        store.upsert(*item(1))
         database = store._database
         closers: list[threading.Thread] = []
 
@@ -636,15 +634,15 @@ def test_a_library_that_is_closed_while_old_vector_files_are_looked_for_is_close
         assert check(store, tmp_path) == {1}
 
 
-def test_a_library_of_an_earlier_version_opens_and_its_vectors_have_length_1(tmp_path: Path) -> None:
+def test_earlier_version_opens_with_vectors_of_length_1(tmp_path: Path) -> None:
     source, nodes = item(1)
     with opened(tmp_path) as store:
-        store.put(source, nodes)
+        store.upsert(source, nodes)
         store._database.connection().execute("ALTER TABLE passages DROP COLUMN length")
     with opened(tmp_path) as store:
         assert store.candidates().lengths.tolist() == [1.0] * 3
         assert [float(np.linalg.norm(node.embedding)) for node in store.nodes(["d1/0", "d1/1"])] == pytest.approx([1.0, 1.0])
-        store.put(*item(2))
+        store.upsert(*item(2))
         assert store.candidates(Scope(document_ids=["d2"])).lengths == pytest.approx(
             [np.linalg.norm(direction(200 + i)) for i in range(3)]
         )
@@ -655,7 +653,7 @@ def test_a_filter_reads_no_text_of_a_passage_that_it_leaves_out(tmp_path: Path) 
         for number in range(5):
             source, nodes = item(number)
             metadata = {"number": number}
-            store.put(replace(source, metadata=metadata), [replace(node, metadata=metadata) for node in nodes])
+            store.upsert(replace(source, metadata=metadata), [replace(node, metadata=metadata) for node in nodes])
         database = store._database.connection()
         database.execute("UPDATE texts SET data = x'00' WHERE document != (SELECT seq FROM documents WHERE id = 'd3')")
         only = MetadataFilters([MetadataFilter("number", 3)])
@@ -667,10 +665,10 @@ def test_a_filter_reads_no_text_of_a_passage_that_it_leaves_out(tmp_path: Path) 
         assert store.candidates().ids == [f"d{number}/{i}" for number in range(5) for i in range(3)]
 
 
-def test_a_few_passages_are_looked_up_and_not_searched_for_among_all(tmp_path: Path) -> None:
+def test_candidates_of_few_passages_are_looked_up_directly(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         for number in range(40):
-            store.put(*item(number, passages=50))
+            store.upsert(*item(number, passages=50))
         steps = [0]
 
         def count() -> int:

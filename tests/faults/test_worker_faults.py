@@ -84,7 +84,7 @@ def test_a_file_is_stopped_within_two_seconds_and_resumed(library: Library) -> N
     library.delete_file(file_id)
 
 
-def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_doubled(library: Library) -> None:
+def test_killed_worker_is_replaced_without_loss_or_doubles(library: Library) -> None:
     ready = add(library, "The kettle was never found.", "kettle.txt")
     wait(library, ready, lambda file: file.ready)
     file_id = add(library, LONG[:40_000], "killed.txt")
@@ -111,7 +111,7 @@ def test_an_idle_worker_keeps_no_vectors_open_that_are_gone(library: Library) ->
         time.sleep(0.05)
 
 
-def test_an_index_that_another_process_deletes_while_its_worker_is_idle_can_still_be_closed(tmp_path: Path) -> None:
+def test_index_deleted_elsewhere_with_an_idle_worker_can_close(tmp_path: Path) -> None:
     shelf = Indexes(tmp_path)
     made = shelf.create("Contracts")
     library = Library.open(made.where)
@@ -123,7 +123,7 @@ def test_an_index_that_another_process_deletes_while_its_worker_is_idle_can_stil
     assert len(shelf.all()) == 1
 
 
-def test_a_link_that_is_being_fetched_when_the_worker_is_killed_is_fetched_by_the_next(library: Library) -> None:
+def test_link_of_a_killed_worker_is_fetched_by_the_next(library: Library) -> None:
     site = Site()
     came, over = threading.Event(), threading.Event()
 
@@ -164,7 +164,7 @@ def test_a_worker_ends_with_the_application_however_that_ends(tmp_path: Path) ->
     assert not _alive(worker)
 
 
-def test_what_an_application_that_was_killed_was_reading_goes_on_first_when_it_is_started_again(tmp_path: Path) -> None:
+def test_file_of_a_killed_application_is_read_first_on_restart(tmp_path: Path) -> None:
     program = (
         "import time; from pathlib import Path; from lectern.library import Library\n"
         f"library = Library.open(Path({str(tmp_path)!r})); library.worker.start(); time.sleep(600)"
@@ -194,9 +194,7 @@ def _alive(process: int) -> bool:
         return False
 
 
-def test_a_library_that_is_closed_leaves_no_temporary_files_and_its_work_is_taken_up_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closed_library_leaves_no_temporary_files_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     closed = Library.open(tmp_path / "library")
     closed.worker.start()

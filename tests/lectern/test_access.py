@@ -17,7 +17,7 @@ def test_the_token_stays_the_same_over_restarts(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes")
-def test_only_its_owner_may_read_the_token_and_one_that_others_could_read_is_replaced(tmp_path: Path) -> None:
+def test_token_is_readable_by_its_owner_alone_or_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "library"
     token = access.access_token(folder)
     assert [path.stat().st_mode & 0o777 for path in (folder, folder / "token")] == [0o700, 0o600]
@@ -45,7 +45,7 @@ def test_a_link_to_a_token_is_not_followed(tmp_path: Path) -> None:
     assert elsewhere.read_text() == "A" * 43
 
 
-def test_the_cookie_does_not_give_the_token_away_and_is_another_for_each_token_and_port() -> None:
+def test_cookie_hides_the_token_and_differs_by_token_and_port() -> None:
     token = "A" * 43
     assert token not in access.cookie_value(token)
     assert access.cookie_value(token) != access.cookie_value("B" * 43)

@@ -33,9 +33,7 @@ def library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return library
 
 
-def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_added_files_answer_a_question_with_its_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, empty = tmp_path / "tower.txt", tmp_path / "void.txt"
     good.write_text("The tower was built by Ada Penrose in 1871. It is forty metres high.", "utf-8")
     empty.touch()
@@ -54,7 +52,7 @@ def test_files_are_taken_in_and_a_question_is_answered_with_its_source(
     opened.close()
 
 
-def test_a_file_that_is_there_already_is_said_to_be_and_by_which_name(
+def test_file_already_in_the_library_is_reported_by_name(
     tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "given"
@@ -81,7 +79,7 @@ def test_an_archive_is_taken_in_to_the_last_of_its_files(
     assert "scan.xyz is a .xyz file, which cannot be read." in told
 
 
-def test_an_archive_in_which_nothing_is_new_says_so_and_nothing_has_failed(
+def test_archive_without_news_says_so_and_is_no_failure(
     tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
@@ -93,7 +91,7 @@ def test_an_archive_in_which_nothing_is_new_says_so_and_nothing_has_failed(
     assert capsys.readouterr().out == "Everything in all.zip is already in your library. There is nothing more to do.\n"
 
 
-def test_what_is_added_to_a_server_is_waited_for_whatever_the_clock_of_this_machine_says(
+def test_adding_to_a_server_waits_regardless_of_the_local_clock(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
@@ -117,7 +115,7 @@ def test_a_terminal_that_cannot_show_a_letter_shows_the_others(tmp_path: Path, m
     assert told.read().endswith("?bersicht.lectern holds 0 files and 0 conversations.\n")
 
 
-def test_of_a_file_that_is_read_in_part_both_is_said_and_nothing_has_failed(
+def test_partly_read_file_is_reported_and_is_no_failure(
     tmp_path: Path, library: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     torn = make_pdf(tmp_path / "torn.pdf", ["The first page.", "The tower was built by Ada Penrose in 1871."])
@@ -172,7 +170,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_the_application_starts_says_where_it_is_and_ends_on_ctrl_c(tmp_path: Path) -> None:
+def test_application_prints_its_address_and_ends_on_ctrl_c(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library")]
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -199,7 +197,7 @@ def test_the_application_starts_says_where_it_is_and_ends_on_ctrl_c(tmp_path: Pa
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("arguments", [["--port"], ["serve", "--port"]])
-def test_the_application_answers_at_the_port_asked_for_and_ends_with_its_command(arguments: list[str], tmp_path: Path) -> None:
+def test_application_uses_the_chosen_port_and_ends_on_command(arguments: list[str], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library"), *arguments, str(port)]
@@ -220,7 +218,7 @@ def test_the_application_answers_at_the_port_asked_for_and_ends_with_its_command
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_killed_the_application_leaves_no_process_that_serves_or_reads(tmp_path: Path) -> None:
+def test_killed_application_leaves_no_server_or_reader_process(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "lectern.cli", "--library", str(tmp_path / "library"), "--port", str(port), "--no-token"]
@@ -265,7 +263,7 @@ def in_session(leader: int) -> bool:
     return True
 
 
-def test_a_port_in_use_is_refused_without_starting_the_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_port_in_use_is_refused_without_starting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         assert cli.main(["--library", str(tmp_path / "library"), "--port", str(port)]) == 1
@@ -296,7 +294,7 @@ def test_arguments_that_mean_nothing_are_refused_with_the_reason(
     assert reason in capsys.readouterr().err
 
 
-def test_a_database_that_is_no_server_is_refused_without_showing_it(
+def test_address_of_no_server_is_refused_without_showing_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for arguments in (["ask", "Who?"], ["--database", "db.example/docs:sesame", "worker"]):
@@ -308,7 +306,7 @@ def test_a_database_that_is_no_server_is_refused_without_showing_it(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_worker_says_what_it_works_on_keeps_no_library_here_and_ends_when_told(tmp_path: Path) -> None:
+def test_worker_names_its_database_and_has_no_local_library(tmp_path: Path) -> None:
     environment = {**os.environ, "LECTERN_DATABASE": postgres.fresh(), "LECTERN_HOME": str(tmp_path / "home")}
     command = [sys.executable, "-m", "lectern.cli", "worker"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as worker:
@@ -319,9 +317,7 @@ def test_a_worker_says_what_it_works_on_keeps_no_library_here_and_ends_when_told
     assert not (tmp_path / "home" / "library.db").exists()
 
 
-def test_rebuild_says_what_it_will_do_and_ends_when_the_new_index_answers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rebuild_announces_its_work_and_ends_with_the_new_index(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--library", str(tmp_path / "library"), "rebuild", "--chunk-size", "50", "--embed-model", "hashing"]
     assert cli.main(given) == 0
     said = capsys.readouterr().out

@@ -61,7 +61,7 @@ def take_in(library: Library, name: str, count: int) -> None:
         TextNode(text, f"{name}{number}", {"file_name": f"{name}.txt"}, embedding=library.embedder.embed_query(text))
         for number, text in enumerate(texts)
     ]
-    library.store.put(Document("".join(texts), name, {"file_name": f"{name}.txt"}), nodes)
+    library.store.upsert(Document("".join(texts), name, {"file_name": f"{name}.txt"}), nodes)
 
 
 def asks(*modes: str) -> list[Ask]:
@@ -80,7 +80,7 @@ def ids(message: Message) -> list[str]:
     return [source.node_id for source in message.sources]
 
 
-def test_all_answers_are_made_from_the_same_passages_which_the_question_keeps_with_their_scores(
+def test_all_answers_share_the_passages_of_the_question(
     opened: Callable[[LLM | None], Library],
 ) -> None:
     library = opened(None)
@@ -96,9 +96,7 @@ def test_all_answers_are_made_from_the_same_passages_which_the_question_keeps_wi
 
 
 @pytest.mark.parametrize(("slots", "refuses"), [(1, True), (0, True), (0, False)], ids=["says so", "503", "lets them wait"])
-def test_a_server_that_answers_one_question_at_a_time_answers_in_four_ways(
-    slots: int, refuses: bool, opened: Callable[[LLM | None], Library]
-) -> None:
+def test_one_at_a_time_server_answers_in_four_modes(slots: int, refuses: bool, opened: Callable[[LLM | None], Library]) -> None:
     with (
         ScriptedServer(always=Fault(delay=0.4), slots=slots, room=1, refuses_when_full=refuses) as server,
         closing(OpenAICompatibleLLM("tiny", server.url, timeout=1.0, max_retries=0)) as llm,
@@ -108,7 +106,7 @@ def test_a_server_that_answers_one_question_at_a_time_answers_in_four_ways(
         assert server.most_at_once == 1
 
 
-def test_stopping_an_answer_ends_its_call_at_once_though_the_server_is_silent(
+def test_stop_ends_the_call_at_once_on_a_silent_server(
     opened: Callable[[LLM | None], Library],
 ) -> None:
     with (
@@ -162,7 +160,7 @@ def test_one_answer_is_stopped_and_the_others_go_on(opened: Callable[[LLM | None
     assert runs.all(conversation_id) == []
 
 
-def test_an_answer_is_given_again_from_the_same_passages_though_better_ones_came(
+def test_retried_answer_uses_the_same_passages_despite_new_ones(
     opened: Callable[[LLM | None], Library],
 ) -> None:
     library = opened(None)
@@ -177,7 +175,7 @@ def test_an_answer_is_given_again_from_the_same_passages_though_better_ones_came
     assert library.conversations.message(first.id) == first
 
 
-def test_an_answer_that_is_being_given_is_not_begun_twice_but_its_neighbour_may_be(
+def test_running_answer_cannot_be_retried_but_another_one_can(
     opened: Callable[[LLM | None], Library],
 ) -> None:
     neighbour, go_on = threading.Event(), threading.Event()
@@ -194,7 +192,7 @@ def test_an_answer_that_is_being_given_is_not_begun_twice_but_its_neighbour_may_
     assert slow.wait(20)
 
 
-def test_passages_that_cannot_be_looked_for_are_said_in_each_column(opened: Callable[[LLM | None], Library]) -> None:
+def test_failed_search_is_reported_in_each_column(opened: Callable[[LLM | None], Library]) -> None:
     library = opened(None)
     how = Retrieval(reranker="nobody/has-this")
     question, *answers = compared(library, AnswerRuns(library), [replace(ask, retrieval=how) for ask in asks(*MODES)])
@@ -222,7 +220,7 @@ def test_each_answer_keeps_the_price_that_was_shown_for_it(opened: Callable[[LLM
     assert [answer.facts and answer.facts.expected for answer in answers] == prices
 
 
-def test_what_a_killed_process_left_is_read_as_interrupted_and_given_again_from_the_same_passages(
+def test_answer_of_a_killed_process_is_interrupted_and_retried(
     opened: Callable[[LLM | None], Library], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = opened(None)

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 from benchmarks.datasets.data_set import DataSet, Text, Trial, read_data_set
 from benchmarks.datasets.graded_ranking import ndcg_at, recall_at
-from benchmarks.datasets.index import indexed
-from benchmarks.datasets.measure import Measured, Tried, recovered
-from benchmarks.datasets.report import compared
+from benchmarks.datasets.index import open_index
+from benchmarks.datasets.measure import Measurement, TrialResult, share_recovered
+from benchmarks.datasets.report import compare
 from benchmarks.datasets.settings import setting_of
-from benchmarks.datasets.token_overlap import Covered, Stretch, covered, token_recall
+from benchmarks.datasets.token_overlap import Overlap, Stretch, measure_overlap, token_recall
 from lectern import cli
 from ragcore.embeddings import bundled_model, multilingual_e5
 from ragcore.errors import InputError
-from ragcore.evaluation.answer_match import holds
+from ragcore.evaluation.answer_match import contains_answer
 from ragcore.evaluation.question_sets import Question
 from ragcore.evaluation.significance import Mean, mean
 from tests.making import make_pdf
@@ -103,14 +103,14 @@ def test_recall_counts_relevant_documents_alone() -> None:
         recall_at(2, {"c": 0}, ["c"])
 
 
-def test_covered_gives_the_figures_of_the_study_for_an_example_by_hand() -> None:
+def test_covered_matches_the_study_s_figures_by_hand() -> None:
     wanted = [Stretch("d", 100, 150), Stretch("d", 180, 200)]  # 70 characters
     found = [Stretch("d", 90, 140), Stretch("d", 130, 150), Stretch("e", 100, 150)]  # 120 characters, 50 of them wanted
-    assert covered(wanted, found) == Covered(50 / 70, 50 / 120, 50 / (120 + 20))
-    assert covered(wanted, []) == Covered(0, 0, 0)
-    assert covered(wanted, wanted) == Covered(1, 1, 1)
-    with pytest.raises(ValueError, match="wanted"):
-        covered([], found)
+    assert measure_overlap(wanted, found) == Overlap(50 / 70, 50 / 120, 50 / (120 + 20))
+    assert measure_overlap(wanted, []) == Overlap(0, 0, 0)
+    assert measure_overlap(wanted, wanted) == Overlap(1, 1, 1)
+    with pytest.raises(ValueError, match="expected"):
+        measure_overlap([], found)
 
 
 stretches = st.builds(lambda start, length: Stretch("d", start, start + length), st.integers(0, 40), st.integers(1, 15))
@@ -121,17 +121,17 @@ def test_covered_agrees_with_counting_characters_one_by_one(wanted: list[Stretch
     asked = {place for one in wanted for place in range(one.start, one.end)}
     read = [place for one in found for place in range(one.start, one.end)]
     both = len(asked & set(read))
-    got = covered(wanted, found)
+    got = measure_overlap(wanted, found)
     assert got.recall == pytest.approx(both / sum(one.length for one in wanted))
     assert got.precision == pytest.approx(both / len(read) if read else 0)
     assert got.iou == pytest.approx(both / (len(read) + len(asked - set(read))))
 
 
 def test_what_is_said_is_compared_word_for_word() -> None:
-    assert holds("It was built in 1871, they say.", ["1872", "in  1871"])
-    assert not holds("It was built in 1871.", ["Ada Penrose"])
-    assert holds("Costs: €", ["€"])
-    assert holds("Sie wohnt in der Hauptstraße.", ["HAUPTSTRASSE"])
+    assert contains_answer("It was built in 1871, they say.", ["1872", "in  1871"])
+    assert not contains_answer("It was built in 1871.", ["Ada Penrose"])
+    assert contains_answer("Costs: €", ["€"])
+    assert contains_answer("Sie wohnt in der Hauptstraße.", ["HAUPTSTRASSE"])
     assert token_recall("Ada built it", ["Ada Penrose", "built by Ada Penrose"]) == 0.5
     assert token_recall("anything", []) == 0
 
@@ -141,7 +141,7 @@ def test_what_is_said_is_compared_word_for_word() -> None:
     [("I do not know.", "no"), ("It was in 1945.", "5"), ("Она жила в Москве.", "Моск"), ("ABC社です", "AB")],
 )
 def test_no_answer_is_said_inside_a_word(text: str, answer: str) -> None:
-    assert not holds(text, [answer])
+    assert not contains_answer(text, [answer])
 
 
 @pytest.mark.parametrize(
@@ -151,11 +151,11 @@ def test_no_answer_is_said_inside_a_word(text: str, answer: str) -> None:
         ("เขาเกิดที่กรุงเทพ", "กรุงเทพ"), ("서울에서 왔다", "서울"), ("ABC社です", "abc"), ("Yes, no.", "no"),
     ],
 )  # fmt: skip
-def test_an_answer_is_said_inside_running_text_where_no_spaces_part_its_words(text: str, answer: str) -> None:
-    assert holds(text, [answer])
+def test_answer_counts_inside_text_without_word_spaces(text: str, answer: str) -> None:
+    assert contains_answer(text, [answer])
 
 
-def test_the_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
+def test_interval_holds_the_mean_and_narrows_with_questions() -> None:
     chance = np.random.default_rng(1)
     few, many = mean(list(chance.random(30))), mean(list(chance.random(3000)))
     assert few is not None
@@ -166,13 +166,13 @@ def test_the_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
     assert many.high - many.low == pytest.approx(2 * 1.96 * math.sqrt(1 / 12 / 3000), rel=0.15)  # as for a normal mean
 
 
-def test_what_is_recovered_of_the_way_is_a_share_with_an_interval() -> None:
+def test_recovered_gap_is_a_share_with_an_interval() -> None:
     low, high = [0.0, 0.2, 0.1, 0.3] * 20, [1.0, 0.8, 0.7, 0.5] * 20
-    half = recovered(low, [(one + other) / 2 for one, other in zip(low, high, strict=True)], high)
+    half = share_recovered(low, [(one + other) / 2 for one, other in zip(low, high, strict=True)], high)
     assert half is not None
     assert (half.value, half.low, half.high) == pytest.approx((0.5, 0.5, 0.5))
-    assert recovered(low, high, low) is None
-    assert recovered([], [], []) is None
+    assert share_recovered(low, high, low) is None
+    assert share_recovered([], [], []) is None
 
 
 # From end to end.
@@ -199,11 +199,11 @@ def test_a_corpus_with_questions_is_measured_and_its_index_kept(
     assert "best sentence" not in values(evaluated(capsys, town, tmp_path / "work", "--finding"))
 
 
-def test_other_passages_have_an_index_of_their_own_and_other_documents_too(
+def test_other_chunkings_and_documents_have_their_own_index(
     town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    compared = ("--compare", HASHING, f"{HASHING},chunk_size=16")
-    first = evaluated(capsys, town, tmp_path / "work", *compared)
+    compare = ("--compare", HASHING, f"{HASHING},chunk_size=16")
+    first = evaluated(capsys, town, tmp_path / "work", *compare)
     assert first["settings"][0]["passages"] == 4 < first["settings"][1]["passages"]
     with (town / "corpus.jsonl").open("a") as corpus:
         corpus.write(json.dumps({"_id": "mill", "title": "The mill", "text": "It grinds no more."}) + "\n")
@@ -219,14 +219,16 @@ def test_two_settings_are_compared_question_by_question(town: Path, tmp_path: Pa
     assert f"{HASHING} against {HASHING},top_k=3" in capsys.readouterr().out
 
 
-def test_only_questions_that_both_settings_have_a_figure_of_are_compared() -> None:
-    def of(scores: dict[str, float]) -> Measured:
-        tried = tuple(Tried(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1) for id_, score in scores.items())
-        return Measured(
-            DataSet("mine", ()), setting_of("default"), tried, 1, 1, 0.0, {"figure": Mean(0.5, 0.4, 0.6, len(scores))}
+def test_only_questions_with_both_figures_are_compared() -> None:
+    def of(scores: dict[str, float]) -> Measurement:
+        results = tuple(
+            TrialResult(Trial(Question("?", id=id_)), {"figure": score}, 0.1, 0.1, 0.1) for id_, score in scores.items()
+        )
+        return Measurement(
+            DataSet("mine", ()), setting_of("default"), results, 1, 1, 0.0, {"figure": Mean(0.5, 0.4, 0.6, len(scores))}
         )
 
-    change = compared(of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0}))
+    change = compare(of({"a": 0.0, "b": 0.5, "c": 1.0, "d": 0.25}), of({"d": 0.5, "c": 1.0, "b": 0.25, "a": 1.0, "e": 1.0}))
     assert change["figure"].value == pytest.approx((1.0 - 0.25 + 0.0 + 0.25) / 4)
     assert (change["figure"].number, change["figure"].higher, change["figure"].lower) == (4, 2, 1)
 
@@ -239,7 +241,7 @@ def test_what_came_of_each_question_is_written_down(town: Path, tmp_path: Path, 
     assert "Ada Penrose" in first["answer"]
 
 
-def test_a_question_is_always_in_the_same_part_and_the_parts_are_all() -> None:
+def test_question_stays_in_its_part_and_both_parts_cover_all() -> None:
     trials = [Trial(Question("?", id=f"question {number}")) for number in range(400)]
     parts = [trial.part for trial in trials]
     assert parts == [Trial(Question("other words", id=trial.question.id)).part for trial in trials]
@@ -273,7 +275,7 @@ def test_graded_documents_rank_as_the_formula_says(tmp_path: Path, capsys: pytes
     assert fewer["settings"][0]["documents"] == 3  # cellar, school, and one more
 
 
-def test_questions_of_another_data_set_take_the_place_of_those_with_the_same_ids(
+def test_questions_of_another_set_replace_those_of_equal_id(
     town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     translated = tmp_path / "übersetzt"
@@ -294,19 +296,19 @@ def test_questions_of_another_data_set_take_the_place_of_those_with_the_same_ids
     assert values(said) == {"ndcg@10": 1.0, "recall@10": 1.0, "hit@1": 1.0}
     write_lines(translated / "qa.jsonl", [{"id": "9", "question": "Und sonst?", "answers": [], "doc_ids": []}])
     with pytest.raises(InputError, match="no questions in common"):
-        read_data_set(town).asked_with(read_data_set(translated))
+        read_data_set(town).with_questions_of(read_data_set(translated))
 
 
 @needs_multilingual_e5
 @pytest.mark.parametrize("kind", ["corpus", "files"])
-def test_documents_in_another_language_are_embedded_as_a_new_library_embeds_them(kind: str, tmp_path: Path) -> None:
+def test_foreign_documents_are_embedded_as_in_a_new_library(kind: str, tmp_path: Path) -> None:
     text = "Der Turm wurde von Ada Penrose gebaut, und er ist vierzig Meter hoch."
     data_set = DataSet("turm", (), texts=(Text("turm", "", text),))
     if kind == "files":
         (tmp_path / "turm.txt").write_text(text, "utf-8")
         data_set = DataSet("turm", (), files=(tmp_path / "turm.txt",))
     for setting, name in (("default", multilingual_e5.NAME), ("embed_model=all-MiniLM-L6-v2", bundled_model.NAME)):
-        with indexed(data_set, setting_of(setting), tmp_path / "work", lambda text: None) as opened:
+        with open_index(data_set, setting_of(setting), tmp_path / "work", lambda text: None) as opened:
             assert opened.embedder.name.startswith(name)
             assert opened.library.embedder is opened.embedder
             (row,) = opened.library.store.candidates().rows
@@ -314,9 +316,7 @@ def test_documents_in_another_language_are_embedded_as_a_new_library_embeds_them
             assert float(row @ opened.embedder.embed_passages([passage])[0]) == pytest.approx(1, abs=1e-3)
 
 
-def test_a_conversation_is_looked_up_as_it_stands_made_to_stand_alone_and_rewritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conversation_is_measured_raw_standalone_and_rewritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "talk"
     folder.mkdir()
     write_lines(folder / "corpus.jsonl", [{"_id": id_, "title": "", "text": text} for id_, text in TOWN.items()])
@@ -333,9 +333,7 @@ def test_a_conversation_is_looked_up_as_it_stands_made_to_stand_alone_and_rewrit
     assert "cellar" in json.loads((tmp_path / "each.jsonl").read_text("utf-8"))["searched"]
 
 
-def test_wanted_stretches_are_measured_in_characters_of_the_document(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_expected_spans_are_measured_in_document_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "stretches"
     folder.mkdir()
     write_lines(folder / "corpus.jsonl", [{"_id": "a", "title": "A title", "text": TOWN["tower"]}])
@@ -360,9 +358,7 @@ def test_pages_of_files_are_found_by_their_labels(tmp_path: Path, capsys: pytest
     assert found["answer"] == 1
 
 
-def test_ones_own_documents_and_questions_are_measured_as_on_the_screen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_own_documents_and_questions_score_as_on_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "mine"
     (folder / "documents").mkdir(parents=True)
     for name, text in TOWN.items():
@@ -394,7 +390,7 @@ def home(tmp_path: Path) -> Path:
     return folder
 
 
-def test_conversations_are_measured_by_the_outcome_of_each_answer_and_its_must_words(
+def test_conversations_score_by_outcome_and_required_words(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = values(evaluated(capsys, home, tmp_path / "work", "--each", str(tmp_path / "each.jsonl")))
@@ -479,9 +475,7 @@ def test_grades_must_be_numbers_and_files_must_be_readable(town: Path, tmp_path:
         read_data_set(town)
 
 
-def test_a_document_that_cannot_be_read_ends_it_and_leaves_nothing_behind(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unreadable_document_ends_the_run_and_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, work = tmp_path / "mine", tmp_path / "work"
     (folder / "documents").mkdir(parents=True)
     (folder / "documents" / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
@@ -491,7 +485,7 @@ def test_a_document_that_cannot_be_read_ends_it_and_leaves_nothing_behind(
     assert list(work.iterdir()) == []
 
 
-def test_indexes_that_nobody_used_for_days_go_when_another_is_made(
+def test_indexes_unused_for_days_are_deleted_with_the_next(
     town: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     work, old = tmp_path / "work", time.time() - 30 * 24 * 3600

@@ -58,9 +58,7 @@ def names(shelf: Indexes) -> list[str]:
     return [index.name for index in shelf.all()]
 
 
-def test_one_index_is_there_from_the_first_and_others_follow_in_the_order_they_were_made(
-    shelf: Indexes, tmp_path: Path
-) -> None:
+def test_first_index_exists_and_others_follow_in_order(shelf: Indexes, tmp_path: Path) -> None:
     assert shelf.all() == [Index(MAIN, FIRST_NAME, tmp_path)]
     made = [shelf.create(name) for name in ("Contracts", "  Letters\nof 1911 ")]
     assert names(shelf) == [FIRST_NAME, "Contracts", "Letters of 1911"]
@@ -80,7 +78,7 @@ def test_what_is_in_one_index_is_in_no_other(shelf: Indexes, first: Library) -> 
     other.close()
 
 
-def test_models_and_keys_are_shared_and_passages_are_cut_as_each_index_says(shelf: Indexes, first: Library) -> None:
+def test_models_and_keys_are_shared_but_chunking_is_per_index(shelf: Indexes, first: Library) -> None:
     other = opened(shelf.create("Contracts", ingest=IngestSettings(chunk_size=64)).where)
     other.update_settings(other.settings.model_copy(update={"llm": LLMSettings(provider="ollama", model="little")}))
     write_key(other.folder, "openai", "sk-given-in-the-other-one")
@@ -117,7 +115,7 @@ def test_what_is_no_id_of_an_index_opens_nothing(shelf: Indexes, id_: str) -> No
         shelf.delete(id_)
 
 
-def test_a_duplicate_has_the_same_passages_and_conversations_and_embeds_nothing_anew(shelf: Indexes, first: Library) -> None:
+def test_duplicate_index_has_the_same_content_without_embedding(shelf: Indexes, first: Library) -> None:
     take_in(first, TOWER, "tower.txt")
     take_in(first, CELLAR, "cellar.txt")
     asked = first.conversations.create(title="Barrels")
@@ -143,7 +141,7 @@ def test_a_duplicate_has_the_same_passages_and_conversations_and_embeds_nothing_
     copy.close()
 
 
-def test_what_is_deleted_is_gone_from_the_disk_and_as_large_as_was_said(shelf: Indexes, first: Library, tmp_path: Path) -> None:
+def test_deleted_index_frees_the_bytes_that_were_announced(shelf: Indexes, first: Library, tmp_path: Path) -> None:
     take_in(first, TOWER, "tower.txt")
     made = shelf.create("Contracts")
     other = opened(made.where)
@@ -158,9 +156,7 @@ def test_what_is_deleted_is_gone_from_the_disk_and_as_large_as_was_said(shelf: I
         shelf.delete(MAIN)
 
 
-def test_an_index_made_from_a_copy_cuts_its_files_as_the_one_that_was_copied(
-    shelf: Indexes, first: Library, tmp_path: Path
-) -> None:
+def test_index_from_a_copy_chunks_like_its_original(shelf: Indexes, first: Library, tmp_path: Path) -> None:
     ingest = first.settings.ingest
     first.update_settings(first.settings.model_copy(update={"ingest": ingest.model_copy(update={"chunk_size": 64})}))
     take_in(first, TOWER, "tower.txt")
@@ -183,7 +179,7 @@ def test_an_index_that_cannot_be_made_whole_is_not_there(shelf: Indexes, tmp_pat
     assert list((tmp_path / "indexes").iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_swept_and_what_another_makes_is_left(shelf: Indexes, tmp_path: Path) -> None:
+def test_rest_of_a_killed_process_is_swept_and_new_work_stays(shelf: Indexes, tmp_path: Path) -> None:
     made = shelf.create("Contracts")
     Path(made.where).rename(tmp_path / "indexes" / "0123456789ab.gone")
     (tmp_path / "indexes" / "cdefcdefcdef.part").mkdir()
@@ -222,13 +218,13 @@ def test_a_library_on_a_server_is_alone() -> None:
         shelf.create("Contracts")
 
 
-def test_open_indexes_end_their_work_before_they_are_deleted_and_idle_ones_are_closed(shelf: Indexes) -> None:
+def test_open_index_stops_before_deletion_and_idle_ones_close(shelf: Indexes) -> None:
     indexes = OpenIndexes(shelf, HashEmbedding())
     first, made, idle = shelf.all()[0], shelf.create("Contracts"), shelf.create("Idle")
     opened_ = {index.id: indexes.get(index.id) for index in (first, made, idle)}
     workers = {id_: each.library.worker._process for id_, each in opened_.items()}
     assert all(worker is not None and worker.poll() is None for worker in workers.values())
-    indexes.close_idle(opened_[idle.id].looked_at + IDLE_SECONDS + 1)
+    indexes.close_idle(opened_[idle.id].last_used + IDLE_SECONDS + 1)
     again = indexes.get(made.id)
     assert again is not opened_[made.id]
     assert indexes.get(MAIN) is opened_[MAIN]
@@ -241,7 +237,7 @@ def test_open_indexes_end_their_work_before_they_are_deleted_and_idle_ones_are_c
     assert workers[MAIN].poll() is not None  # type: ignore[union-attr]
 
 
-def test_work_that_was_left_in_an_index_goes_on_when_the_application_is_started_again(shelf: Indexes) -> None:
+def test_unfinished_work_of_an_index_resumes_on_restart(shelf: Indexes) -> None:
     idle, reading, making, broken = (shelf.create(name) for name in ("Idle", "Reading", "Making", "Broken"))
     for index in (reading, making):
         library = opened(index.where)
@@ -253,7 +249,7 @@ def test_work_that_was_left_in_an_index_goes_on_when_the_application_is_started_
         library.close()
     (Path(broken.where) / "library.db").write_bytes(b"no library" * 100)
     indexes = OpenIndexes(shelf, HashEmbedding())
-    indexes.go_on()
+    indexes.resume_work()
     workers = {id_: each.library.worker._process for id_, each in indexes._open.items()}
     indexes.close()
     assert workers.keys() == {reading.id, making.id}
@@ -261,6 +257,6 @@ def test_work_that_was_left_in_an_index_goes_on_when_the_application_is_started_
     assert idle.id not in workers
 
 
-def test_what_an_index_says_of_itself_is_its_name_and_when_it_was_made(shelf: Indexes) -> None:
+def test_index_describes_itself_by_name_and_creation_time(shelf: Indexes) -> None:
     made = shelf.create("Ärger & Co")
     assert json.loads((Path(made.where) / "index.json").read_text("utf-8")) == {"name": "Ärger & Co", "made": made.created}

@@ -61,7 +61,7 @@ def test_the_key_of_openai_goes_to_openai(tmp_path: Path, monkeypatch: pytest.Mo
     assert read_key(tmp_path, "openai", "http://proxy.example/v1") == "sk-of-the-environment"
 
 
-def test_a_key_that_a_former_version_stored_is_for_the_server_that_is_set_and_for_no_other(tmp_path: Path) -> None:
+def test_key_of_an_earlier_version_is_for_its_set_server_only(tmp_path: Path) -> None:
     (tmp_path / "keys.json").write_text(json.dumps({"openai_compatible": KEY, "openai": "sk-of-openai"}), "utf-8")
     assert read_key(tmp_path, "openai_compatible", "http://evil.example/v1") == ""
     assert read_key(tmp_path, "openai", "http://evil.example/v1") == ""
@@ -81,7 +81,7 @@ def authorizations(server: ScriptedServer) -> set[str | None]:
     return {request.headers.get("authorization") for request in server.requests}
 
 
-def test_an_answer_sends_the_key_to_its_server_and_asks_the_next_one_without(tmp_path: Path) -> None:
+def test_answer_sends_the_key_to_its_own_server_only(tmp_path: Path) -> None:
     with ScriptedServer() as own, ScriptedServer() as other:
         library = Library(tmp_path, embedder=HashEmbedding())
         llm = LLMSettings(provider="openai_compatible", base_url=f"{own.url}/v1", model="tiny")
@@ -121,7 +121,7 @@ PRIVATE += [
 
 @pytest.mark.parametrize("provider", ["ollama", "openai_compatible", "openai"])
 @pytest.mark.parametrize("host", PRIVATE)
-def test_no_model_server_is_looked_for_in_the_network_around_this_computer(
+def test_model_server_on_the_local_network_is_refused_by_default(
     host: str, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm = LLMSettings.model_validate({"provider": provider, "base_url": f"http://{host}/v1", "model": "m"})

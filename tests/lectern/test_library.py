@@ -54,9 +54,7 @@ def take_in(library: Library, text: str, name: str) -> FileRow:
     return file
 
 
-def test_a_file_is_copied_and_stays_where_it_was_also_when_it_is_not_taken(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
+def test_file_is_copied_and_the_original_stays_even_if_refused(open_library: Callable[..., Library], tmp_path: Path) -> None:
     library = open_library()
     small = library.settings.ingest.model_copy(update={"max_file_mb": 1})
     library.update_settings(library.settings.model_copy(update={"ingest": small}))
@@ -105,7 +103,7 @@ def test_a_question_to_one_file_is_not_answered_from_another(open_library: Calla
     assert "Penrose" not in message.text
 
 
-def test_a_follow_up_is_looked_up_with_the_subject_of_the_turn_before(open_library: Callable[..., Library]) -> None:
+def test_follow_up_is_searched_with_the_previous_subject(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM(["Ada Penrose did. [1]", "How high is the tower?", "Forty metres. [1]"])
     library = open_library(llm)
     take_in(library, TOWER, "tower.txt")
@@ -119,7 +117,7 @@ def test_a_follow_up_is_looked_up_with_the_subject_of_the_turn_before(open_libra
     assert "Ada Penrose did. [1]" in [part.content for part in llm.calls[-1].call.history]
     trace = library.conversations.trace(message.id)
     assert trace is not None
-    assert [step.facts["prompt"] for step in trace.named("llm")] == ["condense_question", "context_chat"]
+    assert [step.facts["prompt"] for step in trace.spans("llm")] == ["condense_question", "context_chat"]
 
 
 class Silent(ScriptedLLM):
@@ -138,7 +136,7 @@ class Silent(ScriptedLLM):
         return super().generate(call)
 
 
-def test_stop_keeps_what_was_said_and_frees_the_conversation_while_the_model_is_silent(
+def test_stop_keeps_the_partial_text_and_frees_a_silent_chat(
     open_library: Callable[..., Library],
 ) -> None:
     llm = Silent()
@@ -152,7 +150,7 @@ def test_stop_keeps_what_was_said_and_frees_the_conversation_while_the_model_is_
     with pytest.raises(AlreadyAnsweringError):
         runs.start(talk, Ask("Another?"))
     run.stop()
-    assert run.finished
+    assert run.is_finished
     assert runs.get(talk) is None
     message = library.conversations.message(run.message_id)
     assert message is not None
@@ -164,7 +162,7 @@ def test_stop_keeps_what_was_said_and_frees_the_conversation_while_the_model_is_
     assert later.text.strip() == "One two"
 
 
-def test_another_process_sees_an_answer_being_written_begins_none_beside_it_and_stops_it(
+def test_other_process_sees_a_running_answer_and_may_only_stop(
     open_library: Callable[..., Library],
 ) -> None:
     llm = Silent()
@@ -191,7 +189,7 @@ def test_another_process_sees_an_answer_being_written_begins_none_beside_it_and_
     ]
 
 
-def test_of_two_processes_that_begin_an_answer_at_once_one_is_refused(open_library: Callable[..., Library]) -> None:
+def test_one_of_two_simultaneous_answers_is_refused(open_library: Callable[..., Library]) -> None:
     llms = [Silent(), Silent()]
     several = [AnswerRuns(open_library(llm)) for llm in llms]
     take_in(several[0]._library, TOWER, "tower.txt")  # or nothing is found, and the answer is given at once
@@ -237,7 +235,7 @@ def test_a_server_that_is_away_is_said_and_the_password_is_not(tmp_path: Path, c
     assert not [text for text in shown if password in text]
 
 
-def test_following_gives_the_whole_text_to_everyone_whenever_they_begin(open_library: Callable[..., Library]) -> None:
+def test_followers_get_the_whole_text_from_any_moment(open_library: Callable[..., Library]) -> None:
     library = open_library(ScriptedLLM(["a b c d e f g"]))
     take_in(library, TOWER, "tower.txt")
     run = AnswerRuns(library).start(library.conversations.create().id, Ask("Who?"))
@@ -245,7 +243,7 @@ def test_following_gives_the_whole_text_to_everyone_whenever_they_begin(open_lib
     assert first == "".join(run.follow()) == run.text == "a b c d e f g"
 
 
-def test_a_model_that_fails_leaves_the_question_and_a_problem_and_can_be_asked_again(
+def test_model_failure_keeps_the_question_and_allows_a_retry(
     open_library: Callable[..., Library],
 ) -> None:
     replies: list[Exception | str] = [LLMTimeoutError("The model said nothing for 2 s.", hint="Try again.")]
@@ -279,9 +277,7 @@ def test_a_model_that_fails_leaves_the_question_and_a_problem_and_can_be_asked_a
 
 
 @pytest.mark.parametrize(("question", "told"), [("  \n", "There is no question"), ("x" * 50_000, "50,000 characters")])
-def test_a_question_that_cannot_be_asked_is_said_to_be_and_nothing_is_noted(
-    open_library: Callable[..., Library], question: str, told: str
-) -> None:
+def test_impossible_question_is_refused_and_not_stored(open_library: Callable[..., Library], question: str, told: str) -> None:
     library = open_library()
     talk = library.conversations.create().id
     with pytest.raises(QuestionError, match=told):
@@ -300,7 +296,7 @@ def test_deleting_a_file_frees_its_passages_and_its_bytes(open_library: Callable
         library.delete_file(file.id)
 
 
-def test_of_a_deleted_file_no_page_can_be_seen_and_no_byte_is_left(open_library: Callable[..., Library]) -> None:
+def test_deleted_file_has_no_visible_page_and_no_bytes(open_library: Callable[..., Library]) -> None:
     library = open_library()
     path = make_pdf(library.incoming / "given.pdf", ["The tower was built by Ada Penrose.", "It is forty metres high."])
     added = library.intake.add(path, "book.pdf").file
@@ -316,7 +312,7 @@ def test_of_a_deleted_file_no_page_can_be_seen_and_no_byte_is_left(open_library:
             assert (table, kept[0]) == (table, int(table == "removed_files"))  # whose id the next sweep takes
 
 
-def test_what_deleting_says_is_what_the_disk_of_a_server_has_back(tmp_path: Path) -> None:
+def test_deletion_reports_the_freed_bytes_of_the_server(tmp_path: Path) -> None:
     library = Library(postgres.fresh(), embedder=HashEmbedding(), local=tmp_path / "library")
 
     def database_bytes() -> int:  # without the server's own tables, which it tidies up at times of its own
@@ -358,9 +354,7 @@ def test_everything_is_there_after_the_library_is_opened_again(open_library: Cal
     assert len(second.store) == 1
 
 
-def test_a_zip_becomes_its_files_and_what_cannot_be_read_stays_with_a_reason(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
+def test_zip_becomes_its_files_and_unreadable_ones_say_why(open_library: Callable[..., Library], tmp_path: Path) -> None:
     import zipfile
 
     library = open_library()
@@ -379,7 +373,7 @@ def test_a_zip_becomes_its_files_and_what_cannot_be_read_stays_with_a_reason(
     assert len(stages) == 2
 
 
-def test_a_zip_in_which_nothing_is_new_says_so_and_one_that_is_gone_on_with_does_not(
+def test_zip_without_news_says_so_unless_it_was_interrupted(
     open_library: Callable[..., Library],
 ) -> None:
     import zipfile
@@ -412,7 +406,7 @@ def test_a_zip_in_which_nothing_is_new_says_so_and_one_that_is_gone_on_with_does
     assert {file.name for file in library.files.all()} == {*read, "note.txt", "last.txt"}
 
 
-def test_an_answer_stopped_while_its_passages_are_looked_for_asks_no_model(open_library: Callable[..., Library]) -> None:
+def test_answer_stopped_during_search_calls_no_model(open_library: Callable[..., Library]) -> None:
     llm = ScriptedLLM(lambda call: "Never said.")
     library = open_library(llm)
     take_in(library, TOWER, "tower.txt")
@@ -437,7 +431,7 @@ def test_an_answer_stopped_while_its_passages_are_looked_for_asks_no_model(open_
     assert (message.state, message.text, run.sources, llm.calls) == ("stopped", "", (), [])
 
 
-def test_an_answer_says_which_model_gave_it_though_the_settings_name_another_by_then(
+def test_answer_names_its_model_although_settings_change(
     open_library: Callable[..., Library],
 ) -> None:
     llm = Silent()
@@ -487,7 +481,7 @@ def test_an_answer_with_halves_of_characters_is_kept(open_library: Callable[...,
     assert (message.state, message.text) == ("done", "A smile \N{GRINNING FACE} and a half \N{REPLACEMENT CHARACTER}.")
 
 
-def test_an_answer_goes_on_being_written_after_the_database_was_busy(
+def test_answer_continues_after_the_database_was_busy(
     open_library: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lectern.runs.answer_runs.WRITE_SECONDS", 0.05)
@@ -508,7 +502,7 @@ def test_an_answer_goes_on_being_written_after_the_database_was_busy(
     assert run.wait(10)
 
 
-def test_what_an_earlier_process_left_half_taken_in_is_cleared_after_a_day(tmp_path: Path) -> None:
+def test_half_added_files_of_a_dead_process_clear_after_a_day(tmp_path: Path) -> None:
     incoming = tmp_path / "library" / "incoming"
     incoming.mkdir(parents=True)
     for name, age in (("old.part", 25 * 3600), ("new.part", 60)):
@@ -537,7 +531,7 @@ def test_a_worker_tidies_what_crashes_left_and_nothing_else(open_library: Callab
     assert library.files.location(kept).exists()
 
 
-def test_a_newer_version_that_another_worker_read_meanwhile_is_not_written_over(
+def test_newer_version_of_another_worker_is_not_overwritten(
     open_library: Callable[..., Library],
 ) -> None:
     library = open_library()
@@ -591,7 +585,7 @@ def test_the_trace_of_every_way_of_answering_is_kept(open_library: Callable[...,
         assert message is not None
         assert message.facts is not None
         assert trace is not None
-        assert (message.state, message.facts.calls) == ("done", len(trace.named("llm"))), (mode, chat_mode)
+        assert (message.state, message.facts.calls) == ("done", len(trace.spans("llm"))), (mode, chat_mode)
 
 
 def test_that_nothing_was_found_is_not_remembered_as_an_answer(open_library: Callable[..., Library]) -> None:
@@ -622,7 +616,7 @@ def test_a_library_moves_from_a_folder_to_a_server_in_one_file(tmp_path: Path) -
         library.close()
 
 
-def test_deleting_a_file_that_was_stopped_frees_what_was_made_of_it(open_library: Callable[..., Library]) -> None:
+def test_deleting_a_stopped_file_frees_its_passages(open_library: Callable[..., Library]) -> None:
     library = open_library()
     take_in(library, TOWER * 2000, "big.txt")
     source = library.incoming / "stopped"

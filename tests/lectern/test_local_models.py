@@ -39,7 +39,7 @@ def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_every_entry_of_the_catalogue_can_be_downloaded_and_checked() -> None:
+def test_every_catalogue_entry_can_be_downloaded_and_checked() -> None:
     for model in CATALOGUE:
         assert re.fullmatch(r"[0-9a-f]{64}", model.sha256)
         assert re.fullmatch(r"[0-9a-f]{40}", model.revision)
@@ -54,7 +54,7 @@ def test_the_first_model_that_fits_is_suggested() -> None:
     assert suggested_model(10**9) is None
 
 
-def test_files_of_the_folder_are_listed_and_the_one_that_the_server_names(home: Path, elsewhere: Path) -> None:
+def test_folder_files_and_the_server_s_own_model_are_listed(home: Path, elsewhere: Path) -> None:
     assert [(model.setting, model.size, model.deletable) for model in installed_models(home)] == [
         ("own.GGUF", 100, True),
         (str(elsewhere), 4, False),
@@ -71,7 +71,7 @@ def test_without_a_folder_there_is_no_model(tmp_path: Path, monkeypatch: pytest.
     assert installed_models(tmp_path) == []
 
 
-def test_a_file_that_is_no_model_is_not_the_first_that_can_be_used(home: Path) -> None:
+def test_file_that_is_no_model_is_not_the_first_choice(home: Path) -> None:
     assert first_usable_model(home) is None
     write_tiny_model(models_folder(home) / "tiny.gguf")
     found = first_usable_model(home)
@@ -79,7 +79,7 @@ def test_a_file_that_is_no_model_is_not_the_first_that_can_be_used(home: Path) -
     assert found.setting == "tiny.gguf"
 
 
-def test_settings_name_a_file_of_the_folder_or_the_one_of_the_server(home: Path, elsewhere: Path) -> None:
+def test_settings_name_a_file_of_the_folder_or_the_server_s(home: Path, elsewhere: Path) -> None:
     assert model_file("own.GGUF", home) == home / "models" / "own.GGUF"
     assert model_file(str(elsewhere), home) == elsewhere
 

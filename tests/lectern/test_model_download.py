@@ -45,7 +45,7 @@ def downloads(folder: Path, hub: LoopbackHub) -> ModelDownloads:
 
 def ended(some: ModelDownloads) -> None:
     deadline = time.monotonic() + 20
-    while some.running is not None:
+    while some.current is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -98,7 +98,7 @@ def test_a_stopped_download_goes_on_in_the_next_process(folder: Path, hub: Loopb
     some.start(MODEL)
     until_some_came(some)
     some.stop()
-    assert some.running is None
+    assert some.current is None
     later = downloads(folder, hub)
     state = later.state(MODEL)
     assert state is not None
@@ -151,7 +151,7 @@ def test_a_refusal_is_a_sentence(folder: Path, hub: LoopbackHub, status: int, re
 
 
 def test_a_hub_that_keeps_breaking_off_leaves_what_has_come(folder: Path, hub: LoopbackHub) -> None:
-    hub.cut_after = [300_000, *[0] * model_download.TRIES]
+    hub.cut_after = [300_000, *[0] * model_download.MAX_TRIES]
     assert sentence(folder, hub).startswith("The connection to HUB was lost.")
     assert (folder / "tiny.gguf.incomplete").stat().st_size == 300_000
 

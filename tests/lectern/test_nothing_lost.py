@@ -51,7 +51,7 @@ def two_reports(folder: Path) -> list[Path]:
     return [folder / place / "report.txt" for place in ("north", "south")]
 
 
-def test_a_file_whose_content_is_there_already_has_a_line_of_json(add: Add, tmp_path: Path) -> None:
+def test_duplicate_content_has_a_line_of_json(add: Add, tmp_path: Path) -> None:
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("The tower has 84 steps.")
     rows = {row["file"]: row for row in add(tmp_path / "one.txt", tmp_path / "two.txt")}
@@ -67,9 +67,7 @@ def test_files_of_one_name_from_two_folders_are_both_kept(commands: int, add: Ad
     assert texts(tmp_path) == {"report.txt": "The north reports 40 faults.", "report (2).txt": "The south reports 40 faults."}
 
 
-def test_the_same_file_in_another_version_takes_the_place_of_the_first_and_that_is_said(
-    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_new_version_of_a_file_replaces_it_and_says_so(add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     north, south = two_reports(tmp_path)
     add(north, south)
     south.write_text("The south reports none.")
@@ -86,7 +84,7 @@ def test_files_of_one_name_in_two_archives_are_both_kept(add: Add, tmp_path: Pat
     assert texts(tmp_path) == {"report.txt": "The report of a.", "report (2).txt": "The report of b."}
 
 
-def test_files_of_one_name_in_a_folder_that_is_dropped_are_both_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_namesakes_in_a_dropped_folder_both_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Library(tmp_path, embedder=HashEmbedding())) as library:
         monkeypatch.setattr(resources, "get_index", lambda _index: SimpleNamespace(library=library))
         monkeypatch.setattr(library.worker, "start", lambda: None)
@@ -107,7 +105,7 @@ def test_files_of_one_name_in_a_folder_that_is_dropped_are_both_kept(tmp_path: P
 
         assert put("all/north/report.txt", b"north")["outcome"] == "added"
         south = put("all/south/report.txt", b"south")
-        assert (south["outcome"], south["told"]) == (
+        assert (south["outcome"], south["message"]) == (
             "added",
             "was saved as report (2).txt, because another file has the same name.",
         )
@@ -181,7 +179,7 @@ def test_a_folder_says_which_of_its_files_were_passed_over(add: Add, tmp_path: P
     ]
 
 
-def test_an_archive_says_which_earlier_versions_its_files_replace(add: Add, tmp_path: Path) -> None:
+def test_archive_names_the_earlier_versions_that_it_replaces(add: Add, tmp_path: Path) -> None:
     for text in ("one", "two"):
         with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
             archive.writestr("report.txt", f"The report is {text}.")

@@ -40,7 +40,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 
 @pytest.mark.parametrize("mode", ["compact", "refine", "tree_summarize", "simple_summarize", "accumulate"])
-def test_the_closest_passages_are_quoted_below_their_heading_which_claims_nothing(library: Library, mode: str) -> None:
+def test_closest_passages_have_a_heading_that_claims_nothing(library: Library, mode: str) -> None:
     message = answered(library, replace(ALONE, response_mode=mode))
     assert message.facts is not None
     assert message.facts.outcome == "closest"
@@ -49,7 +49,7 @@ def test_the_closest_passages_are_quoted_below_their_heading_which_claims_nothin
     assert [source.file_name for source in message.cited] == ["flat.txt"]
 
 
-def test_an_answer_has_no_heading_and_nothing_names_what_was_looked_for(library: Library) -> None:
+def test_answer_has_no_heading_and_a_refusal_names_its_words(library: Library) -> None:
     rent = answered(library, replace(ALONE, question="How high is the rent?"))
     assert rent.facts is not None
     assert (rent.facts.outcome, rent.text[:42]) == ("answer", "The rent is 950 euros per month. [1] It is")
@@ -58,7 +58,7 @@ def test_an_answer_has_no_heading_and_nothing_names_what_was_looked_for(library:
     assert (cup.facts.outcome, cup.text) == ("nothing", nothing_about("Who won the cup final in 1998?"))
 
 
-def test_a_follow_up_is_read_as_the_question_that_it_was_made_into(library: Library) -> None:
+def test_follow_up_is_read_as_its_standalone_question(library: Library) -> None:
     first = answered(library, Ask("Can I keep a dog?"))
     message = answered(library, Ask("Is it forbidden?"), first.conversation_id)
     assert message.facts is not None
@@ -76,7 +76,7 @@ def test_what_a_language_model_says_is_left_as_it_is(tmp_path: Path) -> None:
     library.close()
 
 
-def test_a_response_of_the_library_and_of_a_conversation_has_its_outcome(library: Library) -> None:
+def test_response_of_library_and_conversation_has_an_outcome(library: Library) -> None:
     for ask in (ALONE, IN_CHAT):
         stream = library.answer(ask)
         assert is_refusal(str(stream))
@@ -102,7 +102,7 @@ def test_a_terminal_gets_the_same_as_text_and_as_json(tmp_path: Path, capsys: py
     assert reply["seconds"] > 0
 
 
-def test_what_is_below_another_heading_is_another_paragraph_of_the_closest_passages(library: Library) -> None:
+def test_closest_passages_of_other_headings_are_own_paragraphs(library: Library) -> None:
     paragraphs = answered(library, ALONE).text.split("\n\n")
     rent, pets = (next(each for each in paragraphs if word in each) for word in ("950 euros", "Dogs and cats"))
     assert rent != pets

@@ -16,7 +16,7 @@ from lectern.schema import AnswerFacts, Ask, Message
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.retrievers.all_passages import AllPassages
+from ragcore.retrievers.fixed import AllPassages
 from tests.lectern.test_library import take_in
 from tests.ragcore.response_synthesizers.doubles import UnlockedLLM, passages_of
 
@@ -64,7 +64,7 @@ def facts_of(message: Message) -> AnswerFacts:
     return message.facts
 
 
-def test_all_passages_are_each_passage_once_in_the_order_of_the_documents(library: Library) -> None:
+def test_all_passages_come_once_in_document_order(library: Library) -> None:
     found = [hit.node for hit in AllPassages(library.store).retrieve("x")]
     assert [node.id_ for node in found] == [
         id_ for document in library.store.documents() for id_ in library.store.passage_ids(document.id_)
@@ -76,7 +76,7 @@ def test_all_passages_are_each_passage_once_in_the_order_of_the_documents(librar
 
 
 @pytest.mark.parametrize("mode", ["tree_summarize", "refine", "accumulate"])
-def test_an_answer_from_everything_says_so_and_cites_what_it_quotes(library: Library, mode: str) -> None:
+def test_answer_from_everything_says_so_and_cites_its_quotes(library: Library, mode: str) -> None:
     ask = Ask("What is the cellar number 59 made of?", chat_mode=None, response_mode=mode, reading="everything")
     message = answered(library, ask)
     facts = facts_of(message)
@@ -89,7 +89,7 @@ def test_an_answer_from_everything_says_so_and_cites_what_it_quotes(library: Lib
     assert f"[{first.number}]" in message.text
 
 
-def test_an_answer_from_the_best_passages_tells_of_how_many_files_they_are(library: Library) -> None:
+def test_answer_from_best_passages_states_the_number_of_files(library: Library) -> None:
     message = answered(library, Ask("What is the tower number 7 made of?", chat_mode=None, top_k=2))
     facts = facts_of(message)
     assert (facts.reading, facts.passages_used, facts.files_total) == ("best", 2, 3)
@@ -152,7 +152,7 @@ def test_rows_of_documents_that_answered_outlive_a_stop(tmp_path: Path) -> None:
     library.close()
 
 
-def test_an_ask_and_facts_of_an_earlier_version_are_of_the_best_passages() -> None:
+def test_ask_of_an_earlier_version_means_best_passages() -> None:
     ask = json.loads(Ask("What?").to_json())
     del ask["reading"]
     assert Ask.from_json(json.dumps(ask)).reading == "best"
@@ -163,7 +163,7 @@ def test_an_ask_and_facts_of_an_earlier_version_are_of_the_best_passages() -> No
 
 
 @pytest.mark.parametrize("loaded", [True, False])
-def test_facts_tell_tokens_that_were_counted_here_and_that_the_embedder_was_being_loaded(tmp_path: Path, loaded: bool) -> None:
+def test_facts_note_local_token_counts_and_embedder_loading(tmp_path: Path, loaded: bool) -> None:
     go_on = threading.Event()
 
     class Loading(HashEmbedding):

@@ -23,7 +23,7 @@ KINDS = {"fact", "combine", "change", "table", "per_document", "summary", "follo
 WORDS_ON_A_PAGE = 400
 
 
-def test_the_sample_is_at_least_five_documents_in_five_formats_and_small() -> None:
+def test_sample_has_five_small_documents_in_five_formats() -> None:
     assert len(NAMES) >= 5
     assert {Path(name).suffix for name in NAMES} >= {".pdf", ".docx", ".md", ".xlsx", ".html"}
     assert sum((DOCUMENTS / name).stat().st_size for name in NAMES) < 2_000_000
@@ -43,7 +43,7 @@ def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(".pdf")])
-def test_every_page_of_a_pdf_after_the_title_is_mostly_text_and_bears_its_number(name: str) -> None:
+def test_every_sample_pdf_page_is_mostly_text_with_its_number(name: str) -> None:
     pages = pdf_pages(DOCUMENTS / name)
     for number, page in enumerate(pages[1:], start=2):
         assert len(page.split()) > 120
@@ -51,7 +51,7 @@ def test_every_page_of_a_pdf_after_the_title_is_mostly_text_and_bears_its_number
 
 
 @pytest.mark.parametrize("item", QUESTIONS, ids=lambda item: item["question"])
-def test_every_answer_stands_in_a_named_file_and_every_named_file_holds_an_answer(item: dict[str, Any]) -> None:
+def test_sample_answers_and_files_correspond(item: dict[str, Any]) -> None:
     texts = [plain(text_of(name)) for name in item["files"]]
     answers = [plain(answer) for answer in item["answer"]]
     if item["kind"] == "per_document":  # one answer for each file, in the files' order
@@ -72,7 +72,7 @@ def test_a_question_names_the_page_of_each_pdf_that_answers_it() -> None:
         assert set(item.get("pages", {})) == {name for name in item["files"] if name.endswith(".pdf")}
 
 
-def test_what_an_unanswerable_question_asks_about_is_nowhere_in_the_sample() -> None:
+def test_unanswerable_questions_match_nothing_in_the_sample() -> None:
     everything = {name: plain(text_of(name)) for name in NAMES}
     asked = [item for item in QUESTIONS if item["kind"] == "unanswerable"]
     assert len(asked) >= 4

@@ -29,7 +29,7 @@ from ragcore.storage.atomic_file import replace_file
 from tests.databases import opening
 
 
-def test_without_a_file_the_defaults_hold_and_what_is_written_is_read(tmp_path: Path) -> None:
+def test_settings_default_without_a_file_and_round_trip(tmp_path: Path) -> None:
     assert read_settings(tmp_path) == AppSettings()
     changed = AppSettings(llm=LLMSettings(provider="ollama", model="llama3"))
     write_settings(tmp_path, changed)
@@ -46,7 +46,7 @@ def test_a_value_that_cannot_work_is_named(tmp_path: Path, text: str, named: str
         read_settings(tmp_path)
 
 
-def test_a_key_is_kept_apart_for_its_owner_alone_and_can_be_forgotten(tmp_path: Path) -> None:
+def test_key_is_stored_apart_for_its_owner_and_can_be_deleted(tmp_path: Path) -> None:
     write_key(tmp_path, "openai_compatible", "secret-1")
     write_key(tmp_path, "openai", "secret-2")
     assert (read_key(tmp_path, "openai_compatible"), read_key(tmp_path, "openai")) == ("secret-1", "secret-2")
@@ -74,9 +74,7 @@ def test_keys_of_two_providers_saved_at_once_are_both_kept(tmp_path: Path, monke
     assert (read_key(tmp_path, "openai_compatible"), read_key(tmp_path, "openai")) == ("secret-1", "secret-2")
 
 
-def test_the_settings_are_what_one_of_two_saved_though_another_is_in_the_middle_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_saves_leave_the_settings_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = AppSettings(language="de"), AppSettings(language="fr")
     to_disk = os.fsync
 
@@ -93,9 +91,7 @@ def test_the_settings_are_what_one_of_two_saved_though_another_is_in_the_middle_
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
 
 
-def test_settings_that_cannot_be_saved_are_said_to_be_and_leave_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsavable_settings_are_reported_without_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_settings(tmp_path, AppSettings(language="de"))
 
     def full(descriptor: int) -> None:
@@ -108,7 +104,7 @@ def test_settings_that_cannot_be_saved_are_said_to_be_and_leave_nothing_behind(
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
 
 
-def test_the_environment_gives_the_openai_key_when_none_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_key_comes_from_the_environment_if_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     assert read_key(tmp_path, "openai") == "from-environment"
     assert read_key(tmp_path, "openai_compatible") == ""
@@ -123,9 +119,7 @@ def test_a_masked_key_can_be_recognised_and_not_used() -> None:
 
 
 @pytest.mark.parametrize("text", ['["secret-1"]', '{"openai": {"key": "secret-1"}}', '"secret-1"', '{"openai": "secret-1'])
-def test_keys_that_cannot_be_read_are_said_to_be_and_are_not_shown(
-    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unreadable_keys_are_reported_and_not_displayed(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "keys.json").write_text(text, "utf-8")
     error = damaged_keys(tmp_path)
     assert error is not None
@@ -133,7 +127,7 @@ def test_keys_that_cannot_be_read_are_said_to_be_and_are_not_shown(
     assert "secret" not in "".join(traceback.format_exception(error)) + caplog.text
 
 
-def test_files_as_windows_editors_save_them_are_read_or_said_to_be_wrong(tmp_path: Path) -> None:
+def test_files_saved_by_windows_editors_are_read_or_reported(tmp_path: Path) -> None:
     settings = AppSettings(llm=LLMSettings(provider="ollama", model="modèle"))
     (tmp_path / "settings.json").write_text(settings.model_dump_json(), "utf-8-sig")
     assert read_settings(tmp_path) == settings
@@ -142,7 +136,7 @@ def test_files_as_windows_editors_save_them_are_read_or_said_to_be_wrong(tmp_pat
         read_settings(tmp_path)
 
 
-def test_settings_edited_by_hand_are_seen_at_once_and_what_cannot_work_is_said(tmp_path: Path) -> None:
+def test_hand_edited_settings_apply_at_once_and_errors_are_named(tmp_path: Path) -> None:
     kept = SettingsFile(tmp_path)
     assert kept.read() == AppSettings()
     (tmp_path / "settings.json").write_text('{"answers": {"top_k": 9}}', "utf-8")
@@ -164,7 +158,7 @@ def test_settings_of_another_version_on_a_server_are_said_to_be(tmp_path: Path) 
         assert "same one on every machine" in caught.value.hint
 
 
-def test_the_library_is_on_the_server_that_is_named_or_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_is_on_the_named_server_or_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LECTERN_HOME", str(tmp_path))
     assert default_library() == tmp_path
     monkeypatch.setenv("LECTERN_DATABASE", "postgresql://ada@db/docs")

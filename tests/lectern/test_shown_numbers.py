@@ -17,7 +17,7 @@ def message(text: str, *, chat: bool = True) -> Message:
     return Message("m", "c", "assistant", text, "done", 0.0, Ask("?", chat_mode="context" if chat else None), sources=sources)
 
 
-def test_citations_are_numbered_in_the_order_of_the_text_and_one_place_has_one_number() -> None:
+def test_citations_number_in_text_order_with_one_per_place() -> None:
     shown = message("The rent [4] and the deposit [3]. Both [2] [4].")
     assert shown.shown_numbers == {4: 1, 2: 1, 3: 2, 1: 3}
     assert shown.as_shown.text == "The rent [1] and the deposit [2]. Both [1]."
@@ -27,11 +27,11 @@ def test_citations_are_numbered_in_the_order_of_the_text_and_one_place_has_one_n
     ]
 
 
-def test_in_the_lab_each_passage_keeps_the_number_that_it_has_in_the_list() -> None:
+def test_in_the_lab_passages_keep_their_list_numbers() -> None:
     assert message("The rent [4].", chat=False).shown_numbers == {1: 1, 2: 2, 3: 3, 4: 4}
 
 
-def test_two_passages_of_one_place_are_one_citation_where_they_stand_together() -> None:
+def test_passages_of_one_place_cited_together_are_one_citation() -> None:
     shown = message("Both [2] [4], then [3, 2].")
     links = {one.number: f"#passage-m.{one.number}" for one in shown.sources}
     assert answer_md(shown.text, links, numbers=shown.shown_numbers) == (

@@ -85,12 +85,12 @@ def test_a_text_that_is_cut_anywhere_ends_there(encoding: str, place: float) -> 
 def test_a_byte_that_is_no_character_is_reported_once(encoding: str) -> None:
     data = TEXTS[encoding].encode(encoding)
     left_out: list[RagError] = []
-    decode_text(data, ReadOptions("a.txt", left_out=left_out.append))
+    decode_text(data, ReadOptions("a.txt", on_loss=left_out.append))
     assert left_out == []
     if encoding in ("cp1251", "koi8_r", "cp1252"):
         return  # where nearly every byte is one
     half = data[:-1] if encoding.startswith("utf-16") else data[: len(data) // 2] + b"\xff\xff" + data[len(data) // 2 :]
-    text = decode_text(half, ReadOptions("a.txt", left_out=left_out.append))
+    text = decode_text(half, ReadOptions("a.txt", on_loss=left_out.append))
     assert "�" in text
     assert len(left_out) == 1
     assert left_out[0].what.startswith("a.txt has broken characters in ")

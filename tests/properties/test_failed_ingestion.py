@@ -55,9 +55,9 @@ class BadSplitter(SentenceSplitter):
 
 
 class BadEmbedder(HashEmbedding):
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Any:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Any:
         refuse(texts)
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
 class BadModel(ExtractiveLLM):
@@ -75,10 +75,10 @@ class BadStore(MemoryStore):
 
     breaks: Literal["before", "after", "no more"] = "before"
 
-    def put(self, document: Document, nodes: Sequence[TextNode]) -> int:
+    def upsert(self, document: Document, nodes: Sequence[TextNode]) -> int:
         if self.breaks == "before":
             refuse([document.text])
-        count = super().put(document, nodes)
+        count = super().upsert(document, nodes)
         if self.breaks == "after":
             refuse([document.text])
         return count
@@ -102,7 +102,7 @@ def splitting(kind: type[SentenceSplitter] = SentenceSplitter) -> SentenceSplitt
     return kind(16, 0)
 
 
-def held(store: MemoryStore, *, in_order: bool = True) -> object:
+def list_content(store: MemoryStore, *, in_order: bool = True) -> object:
     """What a store has; `in_order`: also in which order it came, which a store that is mended by hand does not get back."""
     ids = [stored.id_ for stored in store.documents()]
     return picture(
@@ -130,13 +130,13 @@ def run(
 
 @pytest.mark.parametrize("strategy", DocstoreStrategy)
 @pytest.mark.parametrize("where", ["reader", "splitter", "extractor", "embedder", "store", "store, late", "docstore"])
-def test_a_pipeline_that_fails_anywhere_leaves_its_stores_as_they_were(where: str, strategy: DocstoreStrategy) -> None:
+def test_failing_pipeline_leaves_its_stores_unchanged(where: str, strategy: DocstoreStrategy) -> None:
     store, docstore = BadStore(), BadDocstore()
     store.breaks = {"store": "before", "store, late": "after"}.get(where, "no more")  # type: ignore[assignment]
     docstore.breaks = where == "docstore"
     run(OLD, store, docstore, strategy)
     in_order = where in ("reader", "splitter", "extractor", "embedder")  # before anything is written
-    before = held(store, in_order=in_order), known(docstore)
+    before = list_content(store, in_order=in_order), known(docstore)
     steps = {
         "splitter": [splitting(BadSplitter), KeywordExtractor(QUOTING), EMBEDDER],
         "extractor": [splitting(), KeywordExtractor(BadModel(EMBEDDER)), EMBEDDER],
@@ -144,7 +144,7 @@ def test_a_pipeline_that_fails_anywhere_leaves_its_stores_as_they_were(where: st
     }.get(where, [])
     with pytest.raises(BreakError):
         run(NEW, store, docstore, strategy, steps, [BadReader()] if where == "reader" else [])
-    assert (held(store, in_order=in_order), known(docstore)) == before
+    assert (list_content(store, in_order=in_order), known(docstore)) == before
 
     # When what was broken is mended, the same documents come in as if nothing had been.
     store.breaks, docstore.breaks = "no more", False
@@ -152,7 +152,7 @@ def test_a_pipeline_that_fails_anywhere_leaves_its_stores_as_they_were(where: st
     for documents in (OLD, NEW):
         run(documents, fresh, fresh_docstore, strategy)
     run(NEW, store, docstore, strategy)
-    assert held(store, in_order=in_order) == held(fresh, in_order=in_order) != before[0]
+    assert list_content(store, in_order=in_order) == list_content(fresh, in_order=in_order) != before[0]
     assert known(docstore) == known(fresh_docstore)
 
 
@@ -236,18 +236,18 @@ def test_an_index_that_cannot_take_documents_in_is_what_it_was(
 def test_an_index_whose_store_refuses_a_document_has_what_it_had(change: str) -> None:
     store = BadStore()
     index = build(VectorStoreIndex, storage_context=StorageContext.from_defaults(vector_store=store))
-    before = held(store, in_order=False)
+    before = list_content(store, in_order=False)
     with pytest.raises(BreakError):
         CHANGES[change](index)
-    assert held(store, in_order=False) == before
+    assert list_content(store, in_order=False) == before
     store.breaks = "no more"
     fresh = MemoryStore()
     for mended in (index, build(VectorStoreIndex, storage_context=StorageContext.from_defaults(vector_store=fresh))):
         CHANGES[change](mended)
-    assert held(store, in_order=False) == held(fresh, in_order=False) != before
+    assert list_content(store, in_order=False) == list_content(fresh, in_order=False) != before
 
 
-def test_an_index_that_cannot_be_made_leaves_nothing_of_itself_in_its_storage() -> None:
+def test_failed_index_leaves_nothing_in_its_storage() -> None:
     for kind in KINDS:
         context = StorageContext.from_defaults()
         with pytest.raises(BreakError):

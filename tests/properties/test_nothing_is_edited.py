@@ -130,7 +130,7 @@ def put_into() -> MemoryStore:
     store = MemoryStore()
     given = nodes(vectors=True)
     for document in documents():
-        store.put(document, [node for node in given if node.ref_doc_id == document.id_])
+        store.upsert(document, [node for node in given if node.ref_doc_id == document.id_])
     return store
 
 
@@ -183,7 +183,7 @@ def test_a_postprocessor_edits_nothing_of_what_it_is_given(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_index_and_whatever_finds_in_it_edit_neither_what_they_are_given_nor_the_question(kind: type[BaseIndex]) -> None:
+def test_index_and_retrievers_edit_neither_inputs_nor_question(kind: type[BaseIndex]) -> None:
     given, more, bundle = documents(), nodes(), QueryBundle(QUESTION)
     before = picture((given, more, bundle))
     index = kind.from_documents(given, transformations=[SentenceSplitter(40, 0)], embed_model=EMBEDDER, llm=QUOTING)
@@ -235,7 +235,7 @@ def test_every_query_engine_is_among_these_and_edits_no_question() -> None:
 
 
 @pytest.mark.parametrize("mode", ResponseMode)
-def test_a_synthesizer_edits_neither_passages_nor_history_nor_question(mode: ResponseMode) -> None:
+def test_synthesizer_edits_neither_passages_history_nor_question(mode: ResponseMode) -> None:
     given, history, bundle = hits(), [ChatMessage(content="Hello")], QueryBundle(QUESTION)
     before = picture((given, history, bundle))
     Synthesizer(QUOTING, mode).synthesize(bundle, given, history)
@@ -250,7 +250,7 @@ def conversation() -> list[ChatMessage]:
 
 
 @pytest.mark.parametrize("mode", ChatMode)
-def test_a_chat_edits_neither_the_history_nor_the_prefix_it_is_given(mode: ChatMode) -> None:
+def test_chat_edits_neither_its_history_nor_its_prefix(mode: ChatMode) -> None:
     history, index = conversation(), VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
     before = picture(history)
     memory = ChatMemoryBuffer(3000, history)
@@ -272,14 +272,10 @@ def test_an_agent_edits_neither_its_tools_nor_histories(agent: type[ReActAgent] 
     made = agent.from_tools(tools, QUOTING, chat_history=history, prefix_messages=prefix)
     made.chat(QUESTION)
     "".join(made.stream_chat(QUESTION, history))
-    task = made.create_task(QUESTION, history)
-    while not made.run_step(task.task_id).is_last:
-        continue
-    made.finalize_response(task.task_id)
     assert (picture((history, prefix)), tools) == before
 
 
-def test_memories_selectors_and_retrievers_of_retrievers_edit_nothing() -> None:
+def test_memories_selectors_and_composed_retrievers_edit_nothing() -> None:
     history, index = conversation() * 20, VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
     bundle, found = QueryBundle(QUESTION), nodes()
     choices = [
@@ -302,7 +298,7 @@ def test_memories_selectors_and_retrievers_of_retrievers_edit_nothing() -> None:
 
 
 @pytest.mark.parametrize("mode", ["simple", "condense_question", "context", "condense_plus_context", "react", "openai"])
-def test_what_is_done_to_a_given_history_while_an_answer_streams_does_not_reach_the_conversation(mode: str) -> None:
+def test_edits_of_a_history_during_a_stream_have_no_effect(mode: str) -> None:
     index = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER, llm=QUOTING)
     engine = chat_engine(mode, llm=QUOTING, retriever=index.as_retriever(), memory=ChatMemoryBuffer(3000))
     history = conversation()

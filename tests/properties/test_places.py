@@ -60,7 +60,7 @@ def passages(index: BaseIndex, document_id: str) -> list[TextNode]:
 
 
 @pytest.mark.skipif(not UDHR, reason="the declaration in many languages is not there")
-def test_in_every_language_what_is_loaded_is_the_document_in_stretches_of_no_more_than_their_size(tmp_path: Path) -> None:
+def test_passages_in_any_language_are_stretches_within_the_size(tmp_path: Path) -> None:
     documents = udhr()
     index = stored(VectorStoreIndex, documents, tmp_path, SIZE, OVERLAP)
     count = default_tokenizer().count
@@ -74,7 +74,7 @@ def test_in_every_language_what_is_loaded_is_the_document_in_stretches_of_no_mor
 
 @pytest.mark.skipif(not UDHR, reason="the declaration in many languages is not there")
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_every_language_whatever_finds_a_passage_gives_it_with_its_place(kind: type[BaseIndex], tmp_path: Path) -> None:
+def test_retrieved_passages_in_any_language_have_their_place(kind: type[BaseIndex], tmp_path: Path) -> None:
     documents = udhr(UDHR[:: 2 if kind is VectorStoreIndex else 4], 2000)
     texts = {document.id_: document.text for document in documents}
     index = stored(kind, documents, tmp_path, SIZE, OVERLAP)
@@ -89,7 +89,7 @@ def test_in_every_language_whatever_finds_a_passage_gives_it_with_its_place(kind
 
 
 @pytest.mark.skipif(not UDHR, reason="the declaration in many languages is not there")
-def test_in_every_language_the_parents_that_leaves_are_merged_into_have_their_places_too(tmp_path: Path) -> None:
+def test_merged_parents_in_any_language_have_their_places(tmp_path: Path) -> None:
     documents = udhr(UDHR[::2], 3000)
     parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[256, 64, 24], chunk_overlap=4)
     built = VectorStoreIndex.from_documents(documents, transformations=[parser], embed_model=EMBEDDER, llm=QUOTING)
@@ -108,9 +108,7 @@ def test_in_every_language_the_parents_that_leaves_are_merged_into_have_their_pl
 
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, st.integers(1, 30), st.data())
-def test_any_text_comes_back_in_its_places_from_every_index_and_from_a_pipeline(
-    text: str, size: int, data: st.DataObject
-) -> None:
+def test_any_text_comes_back_in_place_from_index_and_pipeline(text: str, size: int, data: st.DataObject) -> None:
     overlap = data.draw(st.integers(0, size - 1))
     kind = data.draw(st.sampled_from(KINDS))
     splitter = SentenceSplitter(size, overlap, tokenizer=WordTokenizer())
@@ -131,7 +129,7 @@ def test_any_text_comes_back_in_its_places_from_every_index_and_from_a_pipeline(
 
 @settings(max_examples=30, deadline=None)
 @given(TEXTS, st.integers(2, 20), st.integers(1, 10))
-def test_the_small_passages_that_citations_name_have_their_places_in_the_document(text: str, size: int, cited: int) -> None:
+def test_small_citation_passages_have_places_in_the_document(text: str, size: int, cited: int) -> None:
     splitter = SentenceSplitter(size, 0, tokenizer=WordTokenizer())
     index = VectorStoreIndex.from_documents([Document(text)], transformations=[splitter], embed_model=EMBEDDER, llm=QUOTING)
     smaller = SentenceSplitter(cited, 0, tokenizer=WordTokenizer())

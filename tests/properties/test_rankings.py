@@ -22,7 +22,7 @@ def test_a_support_vector_machine_is_the_minimum_of_its_loss() -> None:
     query = np.random.default_rng(8).normal(size=5).astype(np.float32)
     store = MemoryStore()
     nodes = [TextNode(f"text {place}", str(place), embedding=row) for place, row in enumerate(rows)]
-    store.put(Document("text", "d"), nodes)
+    store.upsert(Document("text", "d"), nodes)
     retriever = VectorIndexRetriever(store, HashEmbedding(5), 20, vector_store_query_mode="svm")
     found = retriever.retrieve(QueryBundle("text", embedding=query))
 
@@ -43,7 +43,7 @@ def test_a_support_vector_machine_is_the_minimum_of_its_loss() -> None:
 class Directed(HashEmbedding):
     """A text is an angle in degrees."""
 
-    def _embed(self, texts: object, step: object, *, asking: bool) -> np.ndarray:  # type: ignore[override]
+    def _embed(self, texts: object, step: object, *, is_query: bool) -> np.ndarray:  # type: ignore[override]
         angles = np.deg2rad([float(text) for text in texts])  # type: ignore[attr-defined]
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
@@ -60,7 +60,7 @@ def test_an_old_passage_that_is_like_a_repeated_one_alone_stays() -> None:
     assert [hit.node.id_ for hit in processor.postprocess_nodes(found)] == ["0", "60"]
 
 
-def test_a_later_passage_with_more_of_the_question_s_words_comes_before_an_earlier_one() -> None:
+def test_later_passage_with_more_query_words_ranks_first() -> None:
     texts = ["herons fly", "herons eat fish", "herons eat fish in lakes", "herons"]
     nodes = [TextNode(text, str(place)) for place, text in enumerate(texts)]
     index = SimpleKeywordTableIndex(nodes, embed_model=HashEmbedding(8))

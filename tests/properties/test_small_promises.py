@@ -98,7 +98,7 @@ def test_models_are_told_what_they_were_trained_with(name: str, asked: str, told
         (SentenceWindowNodeParser(), "One is here. Two is there.", "window"),
     ],
 )
-def test_what_a_splitter_says_of_a_passage_goes_before_what_its_document_says(parser: NodeParser, text: str, key: str) -> None:
+def test_splitter_metadata_goes_before_document_metadata(parser: NodeParser, text: str, key: str) -> None:
     (own, *_) = parser([Document(text, "d")])
     (node, *_) = parser([Document(text, "d", {key: "of the document", "other": "kept"})])
     assert node.metadata[key] == own.metadata[key] != "of the document"

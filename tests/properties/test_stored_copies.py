@@ -84,7 +84,7 @@ def unwrapped(found: Sequence[Any]) -> list[Any]:
     return [item.node if isinstance(item, NodeWithScore) else item for item in found]
 
 
-def asked(store: Store) -> list[Any]:
+def read_everything(store: Store) -> list[Any]:
     """Everything that a store gives back."""
     query = np.ones(4, np.float32)
     return [
@@ -99,17 +99,17 @@ def asked(store: Store) -> list[Any]:
 
 def check_store(store: Store, chosen: Sequence[str]) -> None:
     source, given_nodes = document(), nodes()
-    store.put(source, given_nodes)
+    store.upsert(source, given_nodes)
     assert [node.parent_node for node in store.nodes(["n0", "n1", "n3"])] == [node.parent_node for node in nodes()]
-    before = picture((asked(store), store.documents()))
+    before = picture((read_everything(store), store.documents()))
     apply(chosen, [source, *given_nodes])
-    assert picture((asked(store), store.documents())) == before
-    for found in (asked(store), store.search(np.ones(4, np.float32), 3)):
+    assert picture((read_everything(store), store.documents())) == before
+    for found in (read_everything(store), store.search(np.ones(4, np.float32), 3)):
         for hit in found:
             if isinstance(hit, NodeWithScore):
                 hit.score = 7.0
         apply(chosen, unwrapped(found))
-    assert picture((asked(store), store.documents())) == before
+    assert picture((read_everything(store), store.documents())) == before
 
 
 @given(edits)
@@ -164,7 +164,7 @@ class Shouting:
 
 @settings(max_examples=20)
 @given(edits, st.booleans())
-def test_a_step_may_edit_what_it_is_given_and_the_cache_gives_the_same_again(chosen: list[str], split_first: bool) -> None:
+def test_step_may_edit_its_input_and_the_cache_repeats_it(chosen: list[str], split_first: bool) -> None:
     steps = [SentenceSplitter(40, 0), Shouting()] if split_first else [Shouting(), SentenceSplitter(40, 0)]
     pipeline, source = IngestionPipeline([*steps, EMBEDDER]), document()
     before = picture(source)

@@ -217,14 +217,14 @@ def test_a_chat_says_and_remembers_in_pieces_what_it_does_whole(mode: ChatMode, 
 
 
 @pytest.mark.parametrize("mode", ChatMode)
-def test_a_chat_that_quotes_says_and_remembers_in_pieces_what_it_does_whole(mode: ChatMode) -> None:
+def test_quoting_chat_streams_and_remembers_its_whole_answer(mode: ChatMode) -> None:
     check_chat(lambda: QUOTING, chat(mode))
 
 
 @pytest.mark.parametrize("agent", [ReActAgent, OpenAIAgent])
 @settings(max_examples=15, deadline=None)
 @given(text=WORDS, rounds=st.integers(1, 3))
-def test_an_agent_says_and_remembers_in_pieces_what_it_does_whole(
+def test_agent_streams_and_remembers_its_whole_answer(
     agent: type[ReActAgent] | type[OpenAIAgent], text: str, rounds: int
 ) -> None:
     check_chat(

@@ -74,7 +74,7 @@ def everything() -> dict[str, object]:
     return json.loads(json.dumps(told))
 
 
-def test_another_process_with_other_hashes_makes_the_same_of_the_same_input() -> None:
+def test_process_with_another_hash_seed_gives_the_same_output() -> None:
     script = "import json; from tests.properties.test_the_same_again import everything; print(json.dumps(everything()))"
     others = []
     for seed in ("1", "77"):
@@ -119,7 +119,7 @@ def alone(index_of: type[BaseIndex], texts: Sequence[str]) -> BaseIndex:
 
 @settings(max_examples=30, deadline=None)
 @given(FEW)
-def test_what_is_equally_good_comes_in_the_order_of_insertion_from_every_retriever(texts: list[str]) -> None:
+def test_equal_scores_keep_insertion_order_in_every_retriever(texts: list[str]) -> None:
     index = alone(VectorStoreIndex, texts)
     assert isinstance(index, VectorStoreIndex)
     ways: list[BaseRetriever] = [
@@ -160,7 +160,7 @@ class Listed(BaseRetriever):
 
 @pytest.mark.parametrize("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
 @given(data=st.data())
-def test_fused_passages_that_are_equally_good_come_as_they_were_first_found(mode: str, data: st.DataObject) -> None:
+def test_fused_ties_keep_the_order_of_first_retrieval(mode: str, data: st.DataObject) -> None:
     ids = st.lists(st.integers(0, 9), unique=True, max_size=10)
     lists = data.draw(st.lists(ids, min_size=1, max_size=3))
     first: dict[int, int] = {}
@@ -181,14 +181,14 @@ def test_fused_passages_that_are_equally_good_come_as_they_were_first_found(mode
 
 
 @given(FEW)
-def test_a_tree_s_leaves_and_a_list_s_passages_keep_the_order_of_insertion(texts: list[str]) -> None:
+def test_tree_leaves_and_list_passages_keep_insertion_order(texts: list[str]) -> None:
     assert places(alone(TreeIndex, texts).as_retriever("all_leaf").retrieve("?")) == list(range(len(texts)))  # type: ignore[call-arg]
     assert places(alone(SummaryIndex, texts).as_retriever().retrieve("?")) == list(range(len(texts)))
 
 
 @settings(max_examples=30, deadline=None)
 @given(FEW)
-def test_a_pipeline_gives_and_stores_passages_in_the_order_of_their_documents(texts: list[str]) -> None:
+def test_pipeline_returns_and_stores_in_document_order(texts: list[str]) -> None:
     store = MemoryStore()
     documents = [Document(text, str(place)) for place, text in enumerate(texts)]
     made = IngestionPipeline([SentenceSplitter(8, 0), EMBEDDER], vector_store=store).run(documents, num_workers=3)

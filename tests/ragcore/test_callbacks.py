@@ -46,7 +46,7 @@ def heard(*handlers: BaseCallbackHandler) -> None:
     Settings.callback_manager = CallbackManager(handlers)
 
 
-def asked(mode: str) -> None:
+def ask_index(mode: str) -> None:
     index = VectorStoreIndex(TEXTS, embed_model=MockEmbedding(4), llm=MockLLM(max_tokens=3))
     index.as_query_engine(similarity_top_k=2, response_mode=mode).query("who fishes")
 
@@ -55,7 +55,7 @@ def asked(mode: str) -> None:
 def test_a_question_is_told_as_events_in_their_order(mode: str, kinds: list[str]) -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     heard(debug)
-    asked(mode)
+    ask_index(mode)
     told = [event.event_type.value for event in debug.get_events() if isinstance(event, CBEvent)]
     assert told[told.index("query") :] == kinds
     calls = kinds.count("llm") // 2
@@ -95,11 +95,11 @@ def test_a_verbose_counter_logs_each_count(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.messages == ["2 tokens in, 3 out"]
 
 
-def test_the_counts_are_those_of_the_trace_and_what_a_server_says_goes_before_our_own() -> None:
+def test_token_counts_match_the_trace_and_prefer_the_server_s() -> None:
     counter = TokenCountingHandler()
     heard(counter)
     with span("all") as trace:
-        asked("refine")
+        ask_index("refine")
     total = trace.total_tokens()
     assert (counter.prompt_llm_token_count, counter.completion_llm_token_count) == (total.prompt, total.completion)
     assert counter.total_embedding_token_count == total.embedding > 0
@@ -131,11 +131,11 @@ class Noting(BaseCallbackHandler):
         self.maps.append(trace_map)
 
 
-def test_a_handler_of_ones_own_hears_of_traces_and_of_what_it_does_not_ignore() -> None:
+def test_custom_handler_gets_traces_and_events_not_ignored() -> None:
     noting = Noting(CBEventType.LLM, CBEventType.SYNTHESIZE)
     heard(noting)
     with Settings.callback_manager.as_trace("mine"):
-        asked("compact")
+        ask_index("compact")
     inside = noting.notes[noting.notes.index("query who fishes") :]
     assert inside == [
         *("query who fishes", "retrieve who fishes", "embedding", "end of embedding", "end of retrieve"),
@@ -165,7 +165,7 @@ def test_failures_end_too_and_those_of_handlers_are_logged_alone(caplog: pytest.
 def test_a_trace_is_logged_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
     heard(LlamaDebugHandler())
     with caplog.at_level(logging.INFO, "ragcore.callbacks"):
-        asked("compact")
+        ask_index("compact")
     lines = caplog.messages[-1].splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "trace query",

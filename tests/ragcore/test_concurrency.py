@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ragcore.chat_engine import SimpleChatEngine
-from ragcore.concurrency import awaitable, awaitable_stream, in_threads
+from ragcore.concurrency import awaitable, awaitable_stream, batch_gather, in_threads, iter_batch
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.observe import span
@@ -36,7 +36,7 @@ def test_a_failure_of_the_stream_comes_through_after_its_pieces() -> None:
     assert seen == [1]
 
 
-def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() -> None:
+def test_cancelled_reader_closes_the_stream_after_its_step() -> None:
     stepping, go_on, closed = threading.Event(), threading.Event(), threading.Event()
 
     def pieces() -> Generator[int, None, None]:
@@ -69,7 +69,7 @@ def test_a_cancelled_reader_closes_the_stream_once_its_running_step_is_done() ->
 
 
 @pytest.mark.parametrize("way", [*["left"] * 20, "closed", "cancelled"])
-def test_a_turn_whose_reader_has_gone_is_remembered_before_the_next(way: str) -> None:
+def test_turn_of_a_departed_reader_is_remembered_before_the_next(way: str) -> None:
     async def talk() -> list[str]:
         engine = SimpleChatEngine.from_defaults(ScriptedLLM(["one two three", "four"]))
         stream = await engine.astream_chat("first")
@@ -96,7 +96,7 @@ def test_a_turn_whose_reader_has_gone_is_remembered_before_the_next(way: str) ->
     assert (first, said.split()[0], second, answer) == ("first", "one", "second", "four")
 
 
-def test_a_loop_whose_stream_of_several_calls_is_left_does_not_wait_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loop_that_abandons_a_stream_does_not_wait_for_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_calls, "GRACE", 30.0)
     begun, let_go = threading.Event(), threading.Event()
 
@@ -140,7 +140,7 @@ class Engine(Base):
             return question.upper() if loud else question
 
 
-def test_the_twin_of_a_method_runs_its_override_in_a_thread_and_in_the_callers_trace() -> None:
+def test_async_twin_runs_an_override_in_a_thread_and_same_trace() -> None:
     async def ask() -> str:
         return await Engine().aanswer("why", loud=True)
 
@@ -178,3 +178,19 @@ def test_the_loop_goes_on_while_a_method_waits() -> None:
         return await asking
 
     assert asyncio.run(both()) == "done"
+
+
+def test_a_batch_of_coroutines_begins_when_the_one_before_has_ended() -> None:
+    running: list[int] = []
+    most: list[int] = []
+
+    async def job(number: int) -> int:
+        running.append(number)
+        most.append(len(running))
+        await asyncio.sleep(0)
+        running.remove(number)
+        return 2 * number
+
+    assert asyncio.run(batch_gather([job(number) for number in range(5)], batch_size=2)) == [0, 2, 4, 6, 8]
+    assert max(most) == 2
+    assert list(iter_batch("abcde", 2)) == [["a", "b"], ["c", "d"], ["e"]]

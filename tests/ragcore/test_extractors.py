@@ -18,19 +18,19 @@ def node(text: str, document: str | None = "d", **metadata: str) -> TextNode:
     return TextNode(text, f"{document}/{text}", metadata, document)
 
 
-def shown(call: LLMCall) -> str:
+def read_passage(call: LLMCall) -> str:
     return as_text(call.variables["context_str"] if "context_str" in call.variables else call.variables["text"])
 
 
 def summing_up() -> ScriptedLLM:
-    return ScriptedLLM(lambda call: f" <{shown(call)}> ")
+    return ScriptedLLM(lambda call: f" <{read_passage(call)}> ")
 
 
 def titles(call: LLMCall) -> str:
-    return f"{'T' if call.prompt.name == 'title_of_document' else 't'}({shown(call).replace(chr(10) * 2, '+')})"
+    return f"{'T' if call.prompt.name == 'title_of_document' else 't'}({read_passage(call).replace(chr(10) * 2, '+')})"
 
 
-def test_a_title_is_made_of_the_titles_of_a_documents_first_passages_and_stands_in_all_of_its_passages() -> None:
+def test_title_combines_first_passages_and_is_on_all_of_them() -> None:
     llm = ScriptedLLM(titles)
     given = [node("a1"), node("b1", "e"), node("a2"), node("  "), node("a3"), node("a4")]
     found = TitleExtractor(llm, nodes=3)(given)
@@ -40,12 +40,12 @@ def test_a_title_is_made_of_the_titles_of_a_documents_first_passages_and_stands_
     assert Counter(call.prompt for call in llm.calls) == {"title_of_passage": 4, "title_of_document": 2}
 
 
-def test_passages_that_name_no_document_share_a_title_and_a_document_has_its_own() -> None:
+def test_passages_without_document_share_a_title() -> None:
     found = TitleExtractor(ScriptedLLM(titles))([node("a", None), node("b", None), Document("c", "c"), Document("d", "d")])
     assert [each.metadata["document_title"] for each in found] == ["T(t(a)+t(b))"] * 2 + ["T(t(c))", "T(t(d))"]
 
 
-def test_keywords_are_those_of_the_reply_as_one_line_and_no_more_than_asked_for() -> None:
+def test_keywords_are_one_line_of_at_most_the_requested_number() -> None:
     llm = ScriptedLLM(["**KEYWORDS:** cats, dogs, cats, Sea Birds.", "1. one\n2. two\n3. three\n4. four"], model_name="x")
     found = KeywordExtractor(llm, keywords=3, num_workers=1, show_progress=True)([node("x"), node("y")])
     assert [each.metadata["excerpt_keywords"] for each in found] == ["cats, dogs, Sea Birds", "one, two, three"]
@@ -60,7 +60,7 @@ def test_questions_stand_one_a_line_as_the_model_wrote_them() -> None:
     assert llm.calls[0].variables["num_questions"] == "2"
 
 
-def test_a_passage_gets_its_own_summary_and_those_of_its_neighbours_in_the_same_document() -> None:
+def test_passage_gets_its_summary_and_those_of_its_neighbours() -> None:
     given = [node("a"), node("b"), node("c"), node("d", "other")]
     llm = summing_up()
     found = SummaryExtractor(llm, ["self", "prev", "next"])(given)
@@ -80,7 +80,7 @@ def test_a_passage_gets_its_own_summary_and_those_of_its_neighbours_in_the_same_
     ]
 
 
-def test_a_model_sees_the_metadata_it_may_see_and_a_reader_that_quotes_sees_none() -> None:
+def test_model_sees_visible_metadata_and_a_quoting_reader_none() -> None:
     seen = TextNode("text", "n", {"a": "1", "b": "2"}, excluded_llm_metadata_keys=("b",))
     llm = summing_up()
     SummaryExtractor(llm)([seen])
@@ -91,7 +91,7 @@ def test_a_model_sees_the_metadata_it_may_see_and_a_reader_that_quotes_sees_none
     assert "zebra" not in str(quoted)
 
 
-def test_new_metadata_stands_beside_the_old_and_what_was_given_stays_as_it_was() -> None:
+def test_new_metadata_joins_the_old_and_inputs_stay_unchanged() -> None:
     given = node("x", lang="en")
     before = dict(given.metadata)
     found = SummaryExtractor(summing_up())([given])[0]
@@ -100,7 +100,7 @@ def test_new_metadata_stands_beside_the_old_and_what_was_given_stays_as_it_was()
     assert given.metadata == before
 
 
-def test_a_passage_without_text_is_not_asked_about_and_no_passages_are_no_calls() -> None:
+def test_empty_passages_and_empty_lists_make_no_calls() -> None:
     llm = ScriptedLLM()
     for extractor in (TitleExtractor(llm), KeywordExtractor(llm), QuestionsAnsweredExtractor(llm), SummaryExtractor(llm)):
         assert [dict(each.metadata) for each in extractor([node(" \n")])] == [{}]
@@ -108,7 +108,7 @@ def test_a_passage_without_text_is_not_asked_about_and_no_passages_are_no_calls(
     assert llm.calls == []
 
 
-def test_calls_run_at_the_same_time_and_their_results_stand_in_order() -> None:
+def test_calls_run_in_parallel_with_results_in_order() -> None:
     together = threading.Barrier(5, timeout=10)
 
     class Waiting(ScriptedLLM):
@@ -116,12 +116,12 @@ def test_calls_run_at_the_same_time_and_their_results_stand_in_order() -> None:
             together.wait()  # goes on only once five calls have come
             return super()._generate(call, messages)
 
-    found = SummaryExtractor(Waiting(shown), num_workers=5)([node(str(number)) for number in range(10)])
+    found = SummaryExtractor(Waiting(read_passage), num_workers=5)([node(str(number)) for number in range(10)])
     assert [each.metadata["section_summary"] for each in found] == [str(number) for number in range(10)]
 
 
 def test_a_failing_call_fails_the_whole_step() -> None:
-    llm = ScriptedLLM(lambda call: LLMServerError("The server failed.") if shown(call) == "b" else "ok")
+    llm = ScriptedLLM(lambda call: LLMServerError("The server failed.") if read_passage(call) == "b" else "ok")
     given = [node("a"), node("b"), node("c")]
     with pytest.raises(LLMServerError, match="The server failed"):
         SummaryExtractor(llm)(given)

@@ -9,7 +9,7 @@ from ragcore.concurrency import in_order
 from ragcore.observe import span
 
 
-def test_results_and_steps_are_in_the_order_of_the_items_however_long_each_takes() -> None:
+def test_results_and_steps_are_in_item_order_for_any_duration() -> None:
     def work(item: int) -> int:
         time.sleep((3 - item) / 100)
         with span("inside", item=item):
@@ -18,7 +18,7 @@ def test_results_and_steps_are_in_the_order_of_the_items_however_long_each_takes
     with span("root") as root:
         assert in_order(work, range(4)) == [0, 1, 4, 9]
     assert [step.facts["part"] for step in root.children] == [1, 2, 3, 4]
-    assert [step.facts["item"] for step in root.named("inside")] == [0, 1, 2, 3]
+    assert [step.facts["item"] for step in root.spans("inside")] == [0, 1, 2, 3]
 
 
 def test_items_run_at_the_same_time_up_to_the_number_of_workers() -> None:
@@ -36,7 +36,7 @@ def test_items_run_at_the_same_time_up_to_the_number_of_workers() -> None:
     assert most == [3]
 
 
-def test_the_first_failure_is_raised_and_what_has_not_begun_never_does() -> None:
+def test_first_failure_is_raised_and_pending_items_never_start() -> None:
     done: list[int] = []
 
     def work(item: int) -> None:

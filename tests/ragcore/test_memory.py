@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcore.chat_engine import SimpleChatEngine
+from ragcore.embeddings import HashEmbedding
 from ragcore.errors import DamagedStoreError, LLMServerError
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer
+from ragcore.memory import ChatMemoryBuffer, ChatSummaryMemoryBuffer, SimpleComposableMemory, VectorMemory
 from ragcore.memory.chat_memory import SUMMARY
 from ragcore.schema import ChatMessage, MessageRole
 from ragcore.storage.chat_store import SimpleChatStore
@@ -57,7 +59,7 @@ def test_a_single_word_longer_than_the_limit_keeps_its_end() -> None:
     assert ChatMemoryBuffer(5, [ChatMessage(USER, "abcdefghij")], len).get() == [ChatMessage(USER, "fghij")]
 
 
-def test_an_answer_or_a_tool_result_is_never_sent_without_what_led_to_it() -> None:
+def test_answer_or_tool_result_is_never_sent_without_its_cause() -> None:
     talk = [ChatMessage(USER, "a b c"), ChatMessage(ASSISTANT, "d"), ChatMessage(TOOL, "e"), ChatMessage(ASSISTANT, "f")]
     assert buffer(5, *talk).get() == []
     assert buffer(6, *talk).get() == talk
@@ -77,7 +79,7 @@ MESSAGES = st.lists(
 
 
 @given(MESSAGES, st.integers(1, 40))
-def test_what_is_sent_fits_begins_rightly_and_is_the_longest_such_end(messages: list[ChatMessage], limit: int) -> None:
+def test_sent_messages_are_the_longest_valid_end_that_fits(messages: list[ChatMessage], limit: int) -> None:
     kept = buffer(limit, *messages).get()
     assert sum(words(message.content) for message in kept) <= limit
     assert not kept or kept[0].role in (USER, SYSTEM)
@@ -201,7 +203,7 @@ def test_what_fits_is_sent_as_it_is_without_a_call() -> None:
     assert llm.calls == []
 
 
-def test_older_messages_become_one_summary_by_one_call_which_stays() -> None:
+def test_older_messages_become_one_summary_by_one_lasting_call() -> None:
     memory, llm = summing(12, ["They met."], *FOUR_TURNS)
     expected = [summary("They met."), *FOUR_TURNS[4:]]
     assert memory.get() == memory.get() == memory.get_all() == expected
@@ -245,7 +247,7 @@ def test_a_last_turn_that_is_too_long_is_summed_up_too() -> None:
     assert len(llm.calls[0].variables["chat_history"]) == 3
 
 
-def test_without_a_model_older_messages_are_not_sent_and_not_forgotten() -> None:
+def test_older_messages_are_not_sent_but_stay_without_a_model() -> None:
     memory = ChatSummaryMemoryBuffer(12, FOUR_TURNS, words)
     assert (memory.get(), memory.get_all()) == (FOUR_TURNS[4:], FOUR_TURNS)
     memory.set([summary("They met."), *FOUR_TURNS])
@@ -268,7 +270,7 @@ def test_an_empty_summary_leaves_the_conversation_as_it_was(earlier: list[ChatMe
     assert memory.get() == memory.get_all() == [summary("Later."), *FOUR_TURNS[4:]]
 
 
-def test_a_conversation_that_comes_back_from_plain_values_is_summed_up_by_the_model_given() -> None:
+def test_restored_conversation_is_summarised_by_the_model() -> None:
     kept = ChatSummaryMemoryBuffer(12, [summary("They met."), *FOUR_TURNS], words)
     for back in (
         ChatSummaryMemoryBuffer.from_dict(kept.to_dict(), words, llm=ScriptedLLM(["They met and ate."])),
@@ -290,9 +292,7 @@ def test_what_is_said_while_a_summary_is_made_is_kept() -> None:
 
 
 @given(MESSAGES, st.integers(1, 40))
-def test_sent_are_a_summary_and_an_end_of_the_conversation_and_the_second_time_the_same(
-    messages: list[ChatMessage], limit: int
-) -> None:
+def test_sent_messages_are_a_summary_and_an_end_and_repeatable(messages: list[ChatMessage], limit: int) -> None:
     memory, llm = summing(limit, ["sum"], *messages)
     sent = memory.get()
     whole = sent[1:] if llm.calls else sent
@@ -303,7 +303,7 @@ def test_sent_are_a_summary_and_an_end_of_the_conversation_and_the_second_time_t
     assert memory.get() == memory.get_all() == sent
 
 
-def test_a_conversation_that_is_forgotten_while_a_summary_is_made_stays_forgotten() -> None:
+def test_conversation_reset_during_a_summary_stays_empty() -> None:
     def reply(call: LLMCall) -> str:
         memory.reset()
         return "They met."
@@ -313,7 +313,7 @@ def test_a_conversation_that_is_forgotten_while_a_summary_is_made_stays_forgotte
     assert memory.get_all() == []
 
 
-def test_what_another_thread_says_while_the_summary_is_put_in_is_not_lost() -> None:
+def test_message_added_during_the_summary_is_not_lost() -> None:
     more = ChatMessage(USER, "meanwhile")
 
     class Slow(SimpleChatStore):
@@ -338,7 +338,7 @@ def test_what_another_thread_says_while_the_summary_is_put_in_is_not_lost() -> N
     assert memory.get_all() == [summary("They met."), *FOUR_TURNS[4:], more]
 
 
-def test_whoever_reads_a_file_of_conversations_reads_the_old_or_the_new(tmp_path: Path) -> None:
+def test_reader_of_a_chat_file_sees_the_old_or_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "chats.json"
     SimpleChatStore({"ada": FOUR_TURNS}).persist(path)
     before = path.read_text("utf-8")
@@ -347,3 +347,29 @@ def test_whoever_reads_a_file_of_conversations_reads_the_old_or_the_new(tmp_path
         newer.persist(path)
         assert reading.read() == before
     assert SimpleChatStore.from_persist_path(path).get_messages("ada") == newer.get_messages("ada")
+
+
+BIRDS = [ChatMessage(USER, "Owls hunt at night."), ChatMessage(ASSISTANT, "Indeed."), ChatMessage(USER, "Herons fish.")]
+
+
+def test_a_vector_memory_finds_whole_turns_by_their_meaning() -> None:
+    memory = VectorMemory.from_defaults(embed_model=HashEmbedding(), retriever_kwargs={"similarity_top_k": 1})
+    memory.put(*BIRDS)
+    assert memory.get("When do owls hunt?") == BIRDS[:2]
+    assert memory.get("What do herons fish?") == BIRDS[2:]
+    assert (memory.get(), VectorMemory(embed_model=HashEmbedding()).get("owls")) == ([], [])
+    assert VectorMemory.from_dict(memory.to_dict(), embed_model=HashEmbedding()).get("owls hunt")[:2] == BIRDS[:2]
+
+
+def test_other_memories_add_what_they_find_and_what_is_not_in_the_conversation_already() -> None:
+    earlier = VectorMemory(embed_model=HashEmbedding(), similarity_top_k=1)
+    earlier.put(*BIRDS)
+    memory = SimpleComposableMemory.from_defaults(ChatMemoryBuffer(), [earlier])
+    assert memory.get("When do owls hunt?")[0].content == "<memory>\nuser: Owls hunt at night.\nassistant: Indeed.\n</memory>"
+    memory.put(question := ChatMessage(USER, "And when do owls hunt?"))
+    assert memory.get_all() == memory.primary_memory.get_all() == [question]
+    assert earlier.get_all() == [*BIRDS, question]
+    memory.set(BIRDS[:2])
+    assert memory.get("Owls hunt at night.") == BIRDS[:2]
+    engine = SimpleChatEngine.from_defaults(llm=ScriptedLLM(["At night."]), memory=memory)
+    assert str(engine.chat("When do owls hunt?")) == "At night."

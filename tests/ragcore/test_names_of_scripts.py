@@ -9,30 +9,53 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from ragcore.prompts.default_prompt_selectors import DEFAULT_TREE_SUMMARIZE_PROMPT_SEL
+from ragcore.prompts.default_prompts import DEFAULT_TREE_SUMMARIZE_PROMPT
 
 from ragcore.agent.structured_response import messages_to_xml_format
 from ragcore.callbacks import CallbackManager, CBEventType, LlamaDebugHandler, TokenCountingHandler
 from ragcore.chat_engine import SimpleChatEngine
-from ragcore.content_blocks import ImageBlock, VideoBlock
+from ragcore.content_blocks import ImageBlock, TextBlock, VideoBlock, in_openai_format, load_image_urls
+from ragcore.display import display_prompt_dict
 from ragcore.embeddings.base import mean_agg
 from ragcore.errors import DamagedStoreError
 from ragcore.evaluation.base import BaseEvaluator, EvaluationResult
+from ragcore.extractors import PydanticProgramExtractor
 from ragcore.indices.document_summary.index import DocumentSummaryIndex
 from ragcore.indices.keyword_table.index import SimpleKeywordTableIndex
 from ragcore.indices.summary.index import SummaryIndex
-from ragcore.llms import MockLLM, ScriptedLLM
+from ragcore.llms import LLM, CacheControl, CachePoint, FunctionCallingLLM, MockLLM, ScriptedLLM
 from ragcore.llms.tool_call import ToolCall
-from ragcore.node_parser import SentenceSplitter
+from ragcore.node_parser import LangchainNodeParser, SentenceSplitter
 from ragcore.node_parser.text_splitter import truncate_text
 from ragcore.objects import ObjectIndex, SimpleObjectNodeMapping
-from ragcore.program import FunctionCallingProgram, num_valid_fields, process_streaming_content_incremental
-from ragcore.prompts import RichPromptTemplate
+from ragcore.postprocessor import LLMRerank, StructuredLLMRerank
+from ragcore.program import (
+    FunctionCallingProgram,
+    LLMTextCompletionProgram,
+    MultiModalLLMCompletionProgram,
+    num_valid_fields,
+    process_streaming_content_incremental,
+)
+from ragcore.prompts import LangchainOutputParser, PromptTemplate, RichPromptTemplate
 from ragcore.response_synthesizers import TreeSummarize
-from ragcore.schema import ChatMessage, ChatResponse, Document, NodeWithScore, ObjectType, QueryBundle, Response, TextNode
+from ragcore.schema import (
+    BaseComponent,
+    ChatMessage,
+    ChatResponse,
+    Document,
+    NodeWithScore,
+    ObjectType,
+    QueryBundle,
+    Response,
+    TextNode,
+)
 from ragcore.selectors import SelectionOutputParser
+from ragcore.settings import TokenCounter, get_cache_dir, globals_helper
 from ragcore.storage.chat_store import SimpleChatStore
 from ragcore.storage.docstore import SimpleDocumentStore
 from ragcore.text.rake import extract_keywords_given_response
+from ragcore.text.rank_replies import default_parse_choice_select_answer_fn
 
 
 class Lines(SentenceSplitter):
@@ -186,7 +209,7 @@ def test_a_document_store_is_kept_in_a_file(tmp_path: Path) -> None:
         SimpleDocumentStore.from_persist_path(path)
 
 
-def test_summaries_of_documents_are_written_by_a_synthesizer_of_ones_own() -> None:
+def test_custom_synthesizer_writes_document_summaries() -> None:
     class Title(TreeSummarize):
         def synthesize(self, query: str, nodes: Sequence[NodeWithScore]) -> Response:  # type: ignore[override]
             return Response(f"{query}: {nodes[0].text}")
@@ -211,3 +234,82 @@ def test_a_conversation_is_one_message_of_xml_below_the_systems() -> None:
     system, talk = messages_to_xml_format([ChatMessage("system", "Be brief."), ChatMessage("user", "Hello")])
     assert (system.content, talk.role.value) == ("Be brief.", "user")
     assert "\t<user>\n\t\t<message>Hello</message>\n\t</user>" in talk.content
+
+
+def test_a_component_is_saved_with_the_name_of_its_class() -> None:
+    class Cut(BaseComponent):
+        size: int = 3
+
+        @classmethod
+        def class_name(cls) -> str:
+            return "cut"
+
+    assert Cut(size=5).to_dict() == {"size": 5, "class_name": "cut"}
+    assert Cut.from_json(Cut(size=5).json()) == Cut.from_dict({"size": 5, "class_name": "cut"}) == Cut(size=5)
+    assert BaseComponent.class_name() == "base_component"
+
+
+def test_a_model_that_sees_fills_a_form_from_images() -> None:
+    cover, back = load_image_urls(["https://example.org/cover.png", "https://example.org/back.png"])
+    llm = ScriptedLLM(['{"title": "Rain", "year": 1}', '{"title": "Sun", "year": 2}'])
+    program = MultiModalLLMCompletionProgram.from_defaults(
+        output_cls=Album, prompt_template_str="About {topic}", multi_modal_llm=llm, image_documents=[cover]
+    )
+    assert program(topic="weather") == Album(title="Rain", year=1)
+    assert program([back], topic="weather") == Album(title="Sun", year=2)
+    messages = [logged.call.history[-1] for logged in llm.calls]
+    assert [message.blocks for message in messages] == [(TextBlock("About weather"), cover), (TextBlock("About weather"), back)]
+
+
+def test_a_point_of_a_cache_is_no_part_of_what_is_sent() -> None:
+    point = CachePoint(cache_control=CacheControl(type="ephemeral"))
+    message = ChatMessage("user", [TextBlock("Boats."), point])
+    assert (message.content, in_openai_format(message.blocks)) == ("Boats.", [{"type": "text", "text": "Boats."}])
+    assert point.cache_control.ttl == "5m"
+
+
+def test_parsers_and_splitters_of_langchain_are_taken_by_what_they_do() -> None:
+    class Commas:
+        def get_format_instructions(self) -> str:
+            return "Separate by commas."
+
+        def parse(self, text: str) -> list[str]:
+            return text.split(", ")
+
+        def split_text(self, text: str) -> list[str]:
+            return text.split("\n")
+
+    parser = LangchainOutputParser(Commas())
+    assert (parser.format("Birds?"), parser.parse("owl, gull")) == ("Birds?\n\nSeparate by commas.", ["owl", "gull"])
+    nodes = LangchainNodeParser(Commas()).get_nodes_from_documents([Document("One.\nOne.\nTwo.", "d")])
+    assert [(node.text, node.start_char_idx) for node in nodes] == [("One.", 0), ("One.", 5), ("Two.", 10)]
+
+
+def test_a_program_makes_the_metadata_of_passages() -> None:
+    llm = ScriptedLLM(['{"title": "Rain", "year": 1}'])
+    program = LLMTextCompletionProgram.from_defaults(output_cls=Album, prompt_template_str="{text}", llm=llm)
+    rain, empty = PydanticProgramExtractor(llm, program=program, input_key="text")([TextNode("Rain, 1."), TextNode(" ")])
+    assert (rain.metadata, empty.metadata) == ({"title": "Rain", "year": 1}, {})
+    assert asyncio.run(PydanticProgramExtractor(llm, program=program).aextract([])) == []
+
+
+def test_small_names_do_what_they_say(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    display_prompt_dict({"text_qa_template": PromptTemplate("Who wrote {book}?")})
+    assert capsys.readouterr().out == "**Prompt Key**: text_qa_template<br>**Text:** <br>\nWho wrote {book}?\n"
+    assert TokenCounter(str.split).get_string_tokens("one two") == len(globals_helper.tokenizer("one two")) == 2
+    assert StructuredLLMRerank is LLMRerank
+    assert FunctionCallingLLM is LLM
+    assert DEFAULT_TREE_SUMMARIZE_PROMPT_SEL == DEFAULT_TREE_SUMMARIZE_PROMPT
+    monkeypatch.setenv("LLAMA_INDEX_CACHE_DIR", str(tmp_path / "cache" / "of scripts"))
+    assert Path(get_cache_dir()).is_dir()
+    assert get_cache_dir() == str(tmp_path / "cache" / "of scripts")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Doc: 2, Relevance: 8\nDoc: 9, Relevance: 7", "answer_num: 2, answer_relevance: 8\nanswer_num: 9, answer_relevance: 7"],
+)
+def test_choices_of_a_reply_are_numbers_and_relevances(reply: str) -> None:
+    assert default_parse_choice_select_answer_fn(reply, 5) == ([2], [8.0])

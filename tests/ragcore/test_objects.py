@@ -41,7 +41,7 @@ def test_tools_are_found_by_name_and_description_the_best_first() -> None:
     assert len(ObjectIndex.from_objects(TOOLS, embed_model=EMBEDDER).as_retriever().retrieve("product of numbers")) == 2
 
 
-def test_other_objects_are_found_by_what_is_said_of_them_and_may_come_later() -> None:
+def test_objects_match_by_their_texts_and_may_be_added_later() -> None:
     index = ObjectIndex.from_objects([{"bird": "heron"}], embed_model=EMBEDDER)
     index.insert_object({"bird": "owl"})
     assert index.as_retriever(1).retrieve("owl") == [{"bird": "owl"}]

@@ -28,7 +28,7 @@ def test_a_failure_is_noted_in_every_step_it_passes_and_raised() -> None:
     assert [s.error for s in root.walk()] == ["boom", "boom"]
 
 
-def test_a_stream_belongs_to_its_step_and_does_not_leak_it_to_the_reader() -> None:
+def test_stream_belongs_to_its_step_and_not_to_the_reader() -> None:
     def pieces() -> Generator[str, None, int]:
         with span("first"):
             pass
@@ -97,10 +97,10 @@ class Heard(Listener):
     def __init__(self) -> None:
         self.events: list[tuple[str, str, bool]] = []
 
-    def started(self, step: Span) -> None:
+    def on_start(self, step: Span) -> None:
         self.events.append(("started", step.name, step.seconds < 0))
 
-    def finished(self, step: Span) -> None:
+    def on_finish(self, step: Span) -> None:
         self.events.append(("finished", step.name, step.seconds < 0))
 
 
@@ -134,10 +134,10 @@ def test_listeners_hear_in_the_order_in_which_they_came() -> None:
         def __init__(self, name: str) -> None:
             self.name = name
 
-        def started(self, step: Span) -> None:
+        def on_start(self, step: Span) -> None:
             told.append(f"{self.name} started")
 
-        def finished(self, step: Span) -> None:
+        def on_finish(self, step: Span) -> None:
             told.append(f"{self.name} finished")
 
     removes = [add_listener(Named(name)) for name in ("first", "second")]
@@ -148,7 +148,7 @@ def test_listeners_hear_in_the_order_in_which_they_came() -> None:
     assert told == ["first started", "second started", "first finished", "second finished"]
 
 
-def test_a_listener_that_is_removed_hears_no_more_and_the_others_go_on(heard: Heard) -> None:
+def test_removed_listener_hears_no_more_and_others_continue(heard: Heard) -> None:
     listener = Heard()
     remove = add_listener(listener)
     remove()
@@ -160,10 +160,10 @@ def test_a_listener_that_is_removed_hears_no_more_and_the_others_go_on(heard: He
 
 def test_a_listener_that_fails_is_logged_and_harms_nobody(heard: Heard, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Listener):
-        def started(self, step: Span) -> None:
+        def on_start(self, step: Span) -> None:
             raise KeyError("broken at the start")
 
-        def finished(self, step: Span) -> None:
+        def on_finish(self, step: Span) -> None:
             raise KeyError("broken at the end")
 
     remove = add_listener(Broken())

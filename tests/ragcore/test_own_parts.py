@@ -63,7 +63,7 @@ class Child(Base):
     fourth: dict[str, int] = {}  # noqa: RUF012 - as scripts write it
 
 
-def test_annotated_names_are_arguments_and_defaults_are_each_objects_own() -> None:
+def test_annotated_names_are_arguments_with_separate_defaults() -> None:
     one, other = Child(first="x"), Child(first="y", second=5, fourth={"k": 1})
     assert (one.first, one.second, one.third, one.fourth) == ("x", 2, [], {})
     assert (other.first, other.second, other.fourth) == ("y", 5, {"k": 1})
@@ -96,7 +96,7 @@ class Clean(TransformComponent):
         return nodes
 
 
-def test_a_transformation_edits_nodes_in_a_pipeline_and_is_cached_by_its_fields() -> None:
+def test_transformation_edits_nodes_and_is_cached_by_its_fields() -> None:
     given = documents()
     pipeline = IngestionPipeline(transformations=[SentenceSplitter(), Clean(), EMBEDDER])
     assert [node.text for node in pipeline.run(documents=given)] == [text[:-1] for text in TEXTS.values()]
@@ -182,7 +182,7 @@ def test_an_embedding_model_of_ones_own_finds_passages() -> None:
         Counting(batch=1)
 
 
-def test_an_embedding_model_is_awaited_by_its_own_method_where_it_has_one() -> None:
+def test_embedding_model_is_awaited_by_its_own_async_method() -> None:
     model = Counting()
     assert asyncio.run(model.aget_query_embedding("zzz")).tolist() == [1.0] + [0.0] * 25
     assert asyncio.run(model.aget_text_embedding("a")).tolist() == [1.0] + [0.0] * 25
@@ -241,14 +241,14 @@ class Dummy(BaseNodePostprocessor):
         return list(nodes)
 
 
-def test_a_postprocessor_with_fields_edits_scores_and_not_the_trace() -> None:
+def test_postprocessor_with_fields_edits_scores_not_the_trace() -> None:
     index = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER)
     engine = index.as_query_engine(similarity_top_k=1, node_postprocessors=[Dummy(less=2.0)])
     before = index.as_retriever(similarity_top_k=1).retrieve("What is a lectern?")[0].get_score()
     response = engine.query("What is a lectern?")
     assert response.source_nodes[0].get_score() == pytest.approx(before - 2)
     assert response.trace is not None
-    (step,) = response.trace.named("retrieve")
+    (step,) = response.trace.spans("retrieve")
     assert step.facts["found"][0]["score"] == pytest.approx(before)
 
 
@@ -268,7 +268,7 @@ class Waiting(Engine):
         return f"awaited {query_str}"
 
 
-def test_a_query_engine_of_ones_own_answers_with_a_text_or_a_response() -> None:
+def test_custom_query_engine_answers_with_text_or_a_response() -> None:
     retriever = VectorStoreIndex.from_documents(documents(), embed_model=EMBEDDER).as_retriever(similarity_top_k=1)
     text = Engine(retriever=retriever)
     assert str(text.query("What is a lectern?")) == "A lectern is a stand.!"
@@ -329,7 +329,7 @@ class Simple(BasePydanticVectorStore):
 
 
 @pytest.mark.parametrize("stores_text", [True, False])
-def test_an_index_on_a_store_of_ones_own_finds_inserts_and_deletes(stores_text: bool, tmp_path: Path) -> None:
+def test_index_on_a_custom_store_finds_inserts_and_deletes(stores_text: bool, tmp_path: Path) -> None:
     own = Simple(stores_text=stores_text)
     context = StorageContext.from_defaults(vector_store=own)
     index = VectorStoreIndex.from_documents(documents(), storage_context=context, embed_model=EMBEDDER)
@@ -353,7 +353,7 @@ def test_an_index_on_a_store_of_ones_own_finds_inserts_and_deletes(stores_text: 
     assert again.as_retriever().retrieve("Who copied books?")[0].text == TEXTS["c"]
 
 
-def test_what_may_not_be_found_is_not_found_where_a_store_of_ones_own_does_not_look() -> None:
+def test_scope_is_applied_if_a_custom_store_ignores_it() -> None:
     index = VectorStoreIndex.from_vector_store(Simple(), embed_model=EMBEDDER)
     index.insert_documents(documents())
     among = index.as_retriever(similarity_top_k=3, document_ids=["b"])

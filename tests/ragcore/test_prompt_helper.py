@@ -57,7 +57,7 @@ def test_the_room_is_shared_and_what_is_filled_in_already_counts() -> None:
     assert helper(20).get_text_splitter_given_prompt(filled, padding=0).chunk_size == 12
 
 
-def test_messages_cost_their_roles_and_marks_too_and_a_selector_its_choice() -> None:
+def test_messages_cost_roles_and_marks_and_selectors_choices() -> None:
     chat = ChatPromptTemplate([ChatMessage(MessageRole.SYSTEM, "be {how}"), ChatMessage(MessageRole.USER, "say {text} now")])
     assert helper(30).get_text_splitter_given_prompt(chat, padding=0).chunk_size == 30 - 1 - (1 + 1 + 3) - (1 + 2 + 3)
     either = SelectorPromptTemplate(PROMPT, [(lambda llm: True, chat)])
@@ -76,7 +76,7 @@ def test_a_helper_for_a_model_and_one_for_none() -> None:
         PromptHelper(chunk_overlap_ratio=2)
 
 
-def test_the_biggest_prompt_is_the_one_with_the_longest_text_of_its_own() -> None:
+def test_biggest_prompt_is_the_one_with_the_longest_fixed_text() -> None:
     long, short = PromptTemplate("aaa {x}"), PromptTemplate("a {a_long_name_for_a_variable}")
     assert get_biggest_prompt([short, long]) is long
     assert get_biggest_prompt([short, TEXT_QA]) is TEXT_QA

@@ -96,7 +96,7 @@ def test_braces_in_a_text_or_its_metadata_are_only_text() -> None:
     assert node.get_content(MetadataMode.ALL) == "{value}: {content}\n\n{metadata_str} {key}"
 
 
-def test_the_hash_changes_with_text_and_metadata_and_not_with_their_order_or_the_id() -> None:
+def test_hash_depends_on_text_and_metadata_but_not_order_or_id() -> None:
     document = Document("text", metadata={"a": 1, "b": 2})
     assert document.hash == Document("text", id_="other", metadata={"b": 2, "a": 1}).hash
     assert document.hash == TextNode("text", metadata={"b": 2, "a": 1}).hash
@@ -113,7 +113,7 @@ def test_different_texts_have_different_hashes(one: str, two: str, metadata: dic
     assert (content_hash(one, metadata) == content_hash(two, metadata)) == (one == two)
 
 
-def test_a_document_has_one_id_under_two_names_and_a_random_one_where_none_is_given() -> None:
+def test_document_id_has_two_names_and_is_random_by_default() -> None:
     assert Document("a", doc_id="x").id_ == Document("a", id_="x").doc_id == "x"
     assert Document("a").id_ != Document("a").id_
     with pytest.raises(ValueError, match=r"'x'.*'y'"):
@@ -125,13 +125,13 @@ def test_the_example_is_a_document_with_text_and_metadata() -> None:
     assert Document.example().metadata["file_name"] == "lectern.txt"
 
 
-def test_documents_and_passages_have_a_base_and_passages_an_older_name() -> None:
+def test_documents_and_passages_share_a_base_and_have_old_names() -> None:
     assert Node is TextNode
     assert isinstance(Document("t"), BaseNode)
     assert isinstance(TextNode("t"), BaseNode)
 
 
-def test_a_node_can_be_edited_and_its_hash_is_that_of_what_it_is_now() -> None:
+def test_edited_node_has_the_hash_of_its_current_content() -> None:
     node, before = TextNode("text", id_="n", metadata={"a": 1}, excluded_llm_metadata_keys=("b",)), TextNode("text").hash
     node.text = "other"
     node.metadata = {"b": [1]}
@@ -266,7 +266,7 @@ def test_a_place_in_a_document_is_on_the_page_that_holds_it() -> None:
     )
 
 
-def test_a_node_without_a_score_counts_zero_unless_that_is_an_error() -> None:
+def test_node_without_score_counts_zero_unless_that_is_an_error() -> None:
     assert NodeWithScore(TextNode("x"), 0.5).get_score(raise_error=True) == 0.5
     hit = NodeWithScore(TextNode("x", id_="n7"))
     assert hit.get_score() == 0.0
@@ -274,13 +274,13 @@ def test_a_node_without_a_score_counts_zero_unless_that_is_an_error() -> None:
         hit.get_score(raise_error=True)
 
 
-def test_a_question_is_embedded_as_itself_or_as_the_texts_given_for_it() -> None:
+def test_question_is_embedded_as_itself_or_as_its_texts() -> None:
     assert QueryBundle("why?").embedding_strs == ("why?",)
     assert QueryBundle("why?", ("because",)).embedding_strs == ("because",)
     assert QueryBundle("").embedding_strs == ()
 
 
-def test_a_response_names_the_metadata_and_the_beginning_of_each_source() -> None:
+def test_response_has_metadata_and_beginning_of_each_source() -> None:
     response = Response("Yes.", (NodeWithScore(TextNode("abcdefgh", id_="n", metadata={"k": 1})),), extra={"kind": "short"})
     assert response.metadata == {"n": {"k": 1}, "kind": "short"}
     assert response.get_formatted_sources(6) == "> Source (Doc id: n): abc..."

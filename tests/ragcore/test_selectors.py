@@ -55,7 +55,7 @@ def multi(reply: str, max_outputs: int | None = None) -> LLMMultiSelector:
     return LLMMultiSelector.from_defaults(ScriptedLLM([reply]), max_outputs, embed_model=HashEmbedding())
 
 
-def test_the_model_sees_numbered_choices_with_names_and_the_question() -> None:
+def test_model_sees_numbered_choices_with_names_and_question() -> None:
     llm = ScriptedLLM(['[{"choice": 3, "reason": "notes"}]'])
     result = LLMSingleSelector.from_defaults(llm, embed_model=HashEmbedding()).select(TOOLS, QUESTION)
     assert (result.ind, result.reason) == (2, "notes")
@@ -115,7 +115,7 @@ def test_many_forms_of_reply_are_understood(reply: str, expected: list[tuple[int
     assert single(reply).select(TOOLS, QUESTION) == SelectorResult((SingleSelection(*expected[0]),))
 
 
-def test_at_most_max_outputs_are_kept_and_the_model_is_told_how_many() -> None:
+def test_at_most_max_outputs_are_selected_and_the_model_knows() -> None:
     llm = ScriptedLLM(["[3, 1, 2]"])
     assert LLMMultiSelector.from_defaults(llm, max_outputs=2, embed_model=HashEmbedding()).select(TOOLS, "?").inds == [2, 0]
     assert "At most 2" in llm.calls[0].messages[-1].content
@@ -155,9 +155,7 @@ def test_at_most_max_outputs_are_kept_and_the_model_is_told_how_many() -> None:
     ],
 )
 @pytest.mark.parametrize("of", [single, multi])
-def test_a_reply_without_a_choice_gives_the_nearest_by_embedding_and_the_reason_and_trace_say_so(
-    of: object, reply: str
-) -> None:
+def test_reply_without_a_choice_falls_back_to_the_nearest(of: object, reply: str) -> None:
     assert callable(of)
     with span("root") as root:
         result = of(reply).select(TOOLS, QUESTION)
@@ -170,11 +168,11 @@ def test_a_reply_without_a_choice_gives_the_nearest_by_embedding_and_the_reason_
 
 
 def selected(root: Span) -> Span:
-    (step,) = root.named("select")
+    (step,) = root.spans("select")
     return step
 
 
-def test_the_trace_says_what_was_selected_and_which_choices_there_are_not() -> None:
+def test_trace_has_the_selected_and_the_nonexistent_choices() -> None:
     with span("root") as root:
         multi('[{"choice": 0}, {"choice": 2, "reason": "r"}, {"choice": 9}]').select(TOOLS, QUESTION)
     facts = selected(root).facts
@@ -182,7 +180,7 @@ def test_the_trace_says_what_was_selected_and_which_choices_there_are_not() -> N
     assert "fell_back" not in facts
 
 
-def test_by_embedding_the_nearest_description_wins_and_the_first_of_equal_ones() -> None:
+def test_nearest_description_wins_and_ties_go_to_the_first() -> None:
     embedder = HashEmbedding()
     selector = EmbeddingSingleSelector.from_defaults(embedder)
     result = selector.select(TOOLS, QUESTION)
@@ -192,7 +190,7 @@ def test_by_embedding_the_nearest_description_wins_and_the_first_of_equal_ones()
     assert selector.select(["same", "same"], "same").ind == 0
 
 
-def test_the_nearest_is_that_to_the_vector_of_the_question_as_retrievers_make_it() -> None:
+def test_nearest_uses_the_question_vector_of_retrievers() -> None:
     embedder = HashEmbedding()
     selector = EmbeddingSingleSelector(embedder)
     vector = embedder.embed_query("meeting notes")

@@ -54,7 +54,7 @@ def test_nothing_said_means_what_needs_no_server_and_no_download() -> None:
     assert (splitter.chunk_size, splitter.chunk_overlap) == (1024, 200)
 
 
-def test_an_embedder_may_be_named_and_any_other_text_is_refused_where_it_is_given() -> None:
+def test_embedder_may_be_named_and_other_texts_are_refused() -> None:
     Settings.embed_model = "local:somebody/some-model"
     assert services().embed_model.name == HuggingFaceEmbedding("somebody/some-model").name
     assert services(embed_model="local").embed_model.name == HuggingFaceEmbedding().name
@@ -69,7 +69,7 @@ def test_a_model_s_name_is_no_model() -> None:
         VectorStoreIndex([], embed_model=HashEmbedding()).as_query_engine()
 
 
-def test_settings_are_used_by_whatever_is_built_after_them_and_by_nothing_built_before() -> None:
+def test_settings_apply_to_what_is_built_later_and_not_earlier() -> None:
     Settings.embed_model = HashEmbedding(8)
     Settings.llm = ExtractiveLLM(HashEmbedding(8))
     before = VectorStoreIndex([])
@@ -93,14 +93,14 @@ def test_what_is_given_goes_before_settings() -> None:
     assert (found.llm, found.embed_model, found.transformations) == (llm, embedder, (splitter,))
 
 
-def test_without_a_choice_the_node_parser_splits_sentences_to_the_chosen_sizes() -> None:
+def test_default_node_parser_splits_sentences_to_the_set_sizes() -> None:
     Settings.chunk_size, Settings.chunk_overlap, Settings.tokenizer = 6, 0, str.split
     for splitter in (Settings.node_parser, Settings.text_splitter, services().transformations[0]):
         nodes = splitter([Document("One two three four. Five six seven eight.")])
         assert [node.text for node in nodes] == ["One two three four.", "Five six seven eight."]
 
 
-def test_a_splitter_goes_before_sizes_and_transformations_before_a_splitter() -> None:
+def test_splitter_overrides_sizes_and_transformations_both() -> None:
     splitter, step = TokenTextSplitter(), TokenTextSplitter(chunk_size=9, chunk_overlap=0)
     Settings.chunk_size = 50
     Settings.text_splitter = splitter
@@ -116,7 +116,7 @@ def test_the_reader_that_quotes_uses_the_embedder_that_was_named() -> None:
     assert "Dogs bark." in index.as_query_engine(similarity_top_k=1).query("Do dogs bark?").response
 
 
-def test_a_model_named_after_an_index_was_made_answers_what_is_asked_from_then_on() -> None:
+def test_model_set_after_an_index_was_built_answers_from_then_on() -> None:
     Settings.embed_model = HashEmbedding(8)
     index = VectorStoreIndex([Document("A lectern holds notes.", "a")])
     Settings.llm = ScriptedLLM(["Notes."])
@@ -138,7 +138,7 @@ def test_the_window_is_the_models_until_another_is_chosen() -> None:
     assert Settings.context_window == 4000
 
 
-def test_a_chosen_window_holds_for_the_model_of_the_settings_and_not_for_one_that_is_given() -> None:
+def test_set_window_applies_to_the_settings_model_only() -> None:
     Settings.embed_model = HashEmbedding(8)
     Settings.llm = ScriptedLLM(lambda call: "Yes.", counts_words=True)
     nodes = [NodeWithScore(TextNode("word " * 300), 1.0), NodeWithScore(TextNode("other " * 300), 1.0)]
@@ -157,7 +157,7 @@ def test_a_chosen_window_holds_for_the_model_of_the_settings_and_not_for_one_tha
 
 
 @pytest.mark.parametrize("kind", [Ollama, OpenAICompatibleLLM])
-def test_a_model_behind_a_server_is_asked_with_the_sizes_that_were_chosen(kind: type[Ollama | OpenAICompatibleLLM]) -> None:
+def test_served_model_is_called_with_the_set_sizes(kind: type[Ollama | OpenAICompatibleLLM]) -> None:
     with ScriptedServer(lambda messages: "Yes.") as server, closing(kind("tiny", server.url)) as llm:
         Settings.llm = llm
         Settings.context_window, Settings.num_output = 32_000, 2_000
@@ -169,4 +169,4 @@ def test_a_model_behind_a_server_is_asked_with_the_sizes_that_were_chosen(kind: 
     asked = [chat.body.get("options", {}) | chat.body for chat in server.chats]
     assert [body.get("num_ctx") for body in asked] == ([32_000, 32_000, 900, 8192] if kind is Ollama else [None] * 4)
     assert [body.get("num_predict", body.get("max_tokens")) for body in asked] == [2_000, 2_000, 90, 768]
-    assert [step.facts["provider"] for step in root.named("llm")] == [llm.provider] * 4
+    assert [step.facts["provider"] for step in root.spans("llm")] == [llm.provider] * 4

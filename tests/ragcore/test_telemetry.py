@@ -141,7 +141,7 @@ def test_why_a_call_ended_is_told(exporter: InMemorySpanExporter, texts: bool) -
         assert messages == {"chat done": "stop", "chat cut": "length", "chat broken": "error"}
 
 
-def test_what_was_used_is_told_where_it_was_used_and_nowhere_else(exporter: InMemorySpanExporter, texts: bool) -> None:
+def test_token_usage_is_recorded_on_the_model_span_only(exporter: InMemorySpanExporter, texts: bool) -> None:
     with span("agent", mode="react") as step:
         usage = ScriptedLLM(["one two"]).generate(ASK).usage
         with span("pack", tokens=99):
@@ -171,7 +171,7 @@ def test_a_failure_is_an_error_with_its_type(exporter: InMemorySpanExporter, tex
         assert ("secret" in (other.status.description or "")) is texts
 
 
-def test_a_trace_belongs_to_what_was_being_recorded_where_it_began(
+def test_trace_belongs_to_the_span_that_was_active_at_its_start(
     exporter: InMemorySpanExporter, provider: TracerProvider, texts: bool
 ) -> None:
     stream = ScriptedLLM(["one two"]).stream(ASK)
@@ -183,9 +183,7 @@ def test_a_trace_belongs_to_what_was_being_recorded_where_it_began(
     assert found["chat scripted"].parent.span_id == found["request"].get_span_context().span_id
 
 
-def test_a_stream_that_nobody_reads_to_its_end_has_no_reason_to_have_finished(
-    exporter: InMemorySpanExporter, texts: bool
-) -> None:
+def test_unfinished_stream_has_no_finish_reason(exporter: InMemorySpanExporter, texts: bool) -> None:
     stream = ScriptedLLM(["one two"], counts_words=True).stream(ASK)
     next(stream)
     stream.close()

@@ -127,7 +127,7 @@ def test_an_annotated_parameter_is_described_by_its_note() -> None:
     }
 
 
-def test_names_that_a_model_of_pydantic_has_itself_are_names_of_parameters_too() -> None:
+def test_names_of_pydantic_s_own_members_may_be_parameters() -> None:
     def odd(schema: int, model_config: int, copy: int = 3, _hidden: int = 4) -> list[int]:
         return [schema, model_config, copy, _hidden]
 
@@ -218,7 +218,7 @@ class NextNumber:
 
 
 @pytest.mark.parametrize("function", [next_number, NextNumber(), partial(next_number), lambda a: next_number(a)])
-def test_an_async_function_runs_with_and_without_a_loop_around_it(function: Any) -> None:
+def test_async_function_runs_with_and_without_an_event_loop(function: Any) -> None:
     later = FunctionTool.from_defaults(function, "later", "Count on.")
 
     async def inside() -> tuple[Any, Any, Any]:
@@ -228,7 +228,7 @@ def test_an_async_function_runs_with_and_without_a_loop_around_it(function: Any)
     assert asyncio.run(inside()) == (2, 3, 4)
 
 
-def test_an_async_function_that_is_awaited_runs_in_the_loop_around_it() -> None:
+def test_awaited_async_function_runs_in_the_current_loop() -> None:
     class Loop:
         async def __call__(self) -> Any:
             return asyncio.get_running_loop()
@@ -240,13 +240,13 @@ def test_an_async_function_that_is_awaited_runs_in_the_loop_around_it() -> None:
     assert asyncio.run(inside())
 
 
-def test_a_function_that_is_not_async_runs_in_a_thread_where_it_is_awaited() -> None:
+def test_awaited_sync_function_runs_in_a_thread() -> None:
     made = FunctionTool.from_defaults(lambda: threading.get_ident(), name="thread")  # get_ident has no signature
     assert made().raw_output == threading.get_ident()
     assert asyncio.run(made.acall()).raw_output != threading.get_ident()
 
 
-def test_of_two_functions_the_async_one_is_awaited_and_the_other_called() -> None:
+def test_of_two_functions_the_async_one_is_awaited() -> None:
     def now() -> str:
         return "now"
 
@@ -274,7 +274,7 @@ def test_a_failing_tool_runs_once_and_its_error_is_the_result() -> None:
         fail(a=1)
 
 
-def test_a_tool_that_fails_without_a_word_is_said_to_have_failed_with_what() -> None:
+def test_tool_failure_without_a_message_names_its_error() -> None:
     @tool
     def fail() -> None:
         raise NotImplementedError
@@ -292,7 +292,7 @@ def test_a_tool_that_fails_without_a_word_is_said_to_have_failed_with_what() -> 
         ({}, "a: Field required"),
     ],
 )
-def test_arguments_that_do_not_fit_are_named_and_the_tool_does_not_run(arguments: Any, said: str) -> None:
+def test_unfitting_arguments_are_named_and_the_tool_does_not_run(arguments: Any, said: str) -> None:
     output = run_tool(FunctionTool.from_defaults(int_mult), arguments)
     assert output.is_error
     assert output.content.startswith("Error: the arguments do not fit int_mult. ")
@@ -348,7 +348,7 @@ def test_a_query_engine_is_asked_the_one_text(arguments: dict[str, Any], questio
     assert output.source_nodes == tuple(HITS)
 
 
-def test_a_query_engine_called_from_python_takes_a_text_or_the_argument() -> None:
+def test_query_engine_tool_accepts_a_text_or_the_argument() -> None:
     asking = QueryEngineTool.from_defaults(Engine([]), name="docs", description="Knows.", return_direct=True)
     assert asking.metadata == ToolMetadata("Knows.", "docs", return_direct=True)
     assert asking.call("who?").content == asking.call(input="who?").content == "answer to who?"
@@ -372,12 +372,12 @@ def test_a_tool_that_looks_for_nothing_has_no_passages() -> None:
 def test_the_trace_has_name_arguments_and_result() -> None:
     with span("root") as root:
         run_tool(FunctionTool.from_defaults(int_mult), {"a": 2, "b": 3})
-    (step,) = root.named("tool")
+    (step,) = root.spans("tool")
     assert step.facts == {"tool": "int_mult", "arguments": '{"a": 2, "b": 3}', "result": "6", "is_error": False}
     assert step.seconds >= 0
 
 
-def test_a_loop_written_by_hand_finds_in_the_messages_all_it_needs() -> None:
+def test_manual_loop_can_run_from_the_messages_alone() -> None:
     call = {"id": "call_7", "type": "function", "function": {"name": "int_mult", "arguments": '{"a": 12, "b": 34}'}}
     model = ScriptedLLM([Generation("", Usage(0, 0), (call,)), "It is 408."], is_function_calling_model=True)
     by_name = {made.metadata.name: made for made in (FunctionTool.from_defaults(fn=int_mult),)}
@@ -400,7 +400,7 @@ def test_a_loop_written_by_hand_finds_in_the_messages_all_it_needs() -> None:
     )
 
 
-def test_a_misspelt_argument_of_a_tool_is_an_error_and_not_passed_over() -> None:
+def test_misspelt_tool_argument_is_an_error() -> None:
     tools = [
         FunctionTool.from_defaults(lambda input: input, name="same", description="The same again."),
         RetrieverTool.from_defaults(Engine(HITS)),
@@ -443,14 +443,14 @@ def test_a_tool_may_return_nodes_and_blocks() -> None:
     assert nodes.content == "One.\n\nTwo."
 
 
-def test_an_engine_takes_all_that_a_model_wrote_under_other_names() -> None:
+def test_engine_tool_accepts_arguments_under_other_names() -> None:
     assert QueryEngineTool.from_defaults(Engine(HITS)).call(question="tower").raw_input == {"input": "{'question': 'tower'}"}
     strict = QueryEngineTool.from_defaults(Engine(HITS), resolve_input_errors=False)
     with pytest.raises(ValueError, match="takes the argument input"):
         strict.call(question="tower")
 
 
-def test_the_schema_of_a_function_has_further_fields_and_leaves_out_others() -> None:
+def test_function_schema_has_extra_fields_and_omits_others() -> None:
     def f(a: int, b: str = "x") -> None: ...
 
     schema = create_schema_from_function("F", f, [("c", bool), ("d", int, 1)], ignore_fields=["b"]).model_json_schema()

@@ -77,7 +77,7 @@ def test_images_sound_and_files_of_a_message_reach_the_server() -> None:
     ]
 
 
-def test_a_template_of_jinja_makes_messages_and_reaches_nothing_else() -> None:
+def test_jinja_template_makes_messages_and_reaches_nothing_else() -> None:
     template = RichPromptTemplate(
         '{% chat role="system" %}Be {{ how }}.{% endchat %}{% chat role="user" %}{{ question }}{{ place | image }}{% endchat %}'
     )
@@ -129,7 +129,7 @@ class Kept(BaseMemoryBlock[str]):
         self.messages = (*self.messages, *messages)
 
 
-def test_messages_that_no_longer_fit_go_to_the_blocks_in_whole_turns() -> None:
+def test_overflowing_messages_go_to_the_blocks_in_whole_turns() -> None:
     memory = Memory.from_defaults(
         session_id="s", token_limit=10, token_flush_size=1, memory_blocks=[Kept()], tokenizer_fn=str.split
     )
@@ -186,7 +186,7 @@ def test_a_synthesizer_is_a_class_of_its_mode(kind: type[Synthesizer], answer: s
     assert made.get_response("What?", ["One.", "Two."]) == answer
 
 
-def test_an_engine_of_ones_own_has_fields_and_answers_with_sources() -> None:
+def test_custom_engine_has_fields_and_answers_with_sources() -> None:
     class Retrieves(CustomQueryEngine):
         retriever: Any
         prefix: str = ""

@@ -69,7 +69,7 @@ def answered(library: Library, *asks: Ask) -> list[Message]:
     "mode",
     ["refine", "compact", "simple_summarize", "tree_summarize", "accumulate", "compact_accumulate", "generation", "no_text"],
 )
-def test_each_response_mode_answers_with_its_source_and_shows_nothing_of_its_prompt(library: Library, mode: str) -> None:
+def test_each_response_mode_cites_its_source_and_hides_prompts(library: Library, mode: str) -> None:
     [message] = answered(library, Ask(QUESTION, chat_mode=None, response_mode=mode, top_k=2))
     assert not PROMPT_WORDS.search(message.text)
     if mode == "no_text":
@@ -82,7 +82,7 @@ def test_each_response_mode_answers_with_its_source_and_shows_nothing_of_its_pro
 
 
 @pytest.mark.parametrize("mode", ["condense_question", "context", "condense_plus_context", "react", "openai", "best", "simple"])
-def test_each_chat_mode_answers_a_question_and_the_one_that_follows(library: Library, mode: str) -> None:
+def test_each_chat_mode_answers_a_question_and_its_follow_up(library: Library, mode: str) -> None:
     first, second = answered(library, Ask(QUESTION, mode, top_k=2), Ask("And when did it open?", mode, top_k=2))
     assert not PROMPT_WORDS.search(first.text + second.text)
     if mode == "simple":  # reads no documents
@@ -122,7 +122,7 @@ def test_an_answer_can_have_a_form(llm: LlamaCPP) -> None:
     assert llm.structured_predict(Railway, prompt, text=RAILWAY) == Railway(builder="Edwin Rusk", year=1894)
 
 
-def test_stop_ends_an_answer_at_once_and_the_next_one_is_answered(library: Library) -> None:
+def test_stop_ends_an_answer_and_the_next_one_works(library: Library) -> None:
     runs = AnswerRuns(library)
     run = runs.start(library.conversations.create().id, Ask("Count from 1 to 200 in words.", "simple"))
     pieces = run.follow()

@@ -31,7 +31,7 @@ def llm() -> Iterator[LlamaCPP]:
     llm.runtime.stop()
 
 
-def test_two_questions_at_once_are_answered_and_the_speed_is_known(llm: LlamaCPP) -> None:
+def test_two_parallel_questions_are_answered_and_speed_measured(llm: LlamaCPP) -> None:
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(llm.generate, [FRANCE, FRANCE])
     assert "Paris" in first.text

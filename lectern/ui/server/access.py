@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lectern import access
 from lectern.settings import default_folder
-from lectern.ui.i18n import answer_in, preferred_language, translate
+from lectern.ui.i18n import preferred_language, set_request_language, translate
 from lectern.ui.server.security import host_and_port, is_encrypted, refusal
 
 PARAMETER = "token"
-OPEN = ("/_stcore/health",)  # for monitoring
+PATHS_WITHOUT_ACCESS = ("/_stcore/health",)  # for monitoring
 COOKIE_SECONDS = 365 * 24 * 3600
 
 
@@ -29,8 +29,8 @@ def stored_token() -> str | None:
 
 
 class Access:
-    """Refuses every request and websocket without the cookie. The token in an address is exchanged for the cookie, then the
-    address opens without it."""
+    """Refuses every request and websocket without the cookie. An address with the token sets the cookie and then opens
+    without the token."""
 
     def __init__(self, app: ASGIApp, token: Callable[[], str | None] = stored_token) -> None:
         self.app = app
@@ -38,7 +38,7 @@ class Access:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         token = self._token() if scope["type"] in ("http", "websocket") else None
-        if token is None or (scope["type"] == "http" and scope["path"] in OPEN):
+        if token is None or (scope["type"] == "http" and scope["path"] in PATHS_WITHOUT_ACCESS):
             await self.app(scope, receive, send)
             return
         has_cookie = _has_cookie(scope, access.cookie_value(token))
@@ -48,18 +48,18 @@ class Access:
             else:
                 await send({"type": "websocket.close", "code": 1008, "reason": "no access"})
             return
-        answer = _answer(scope, token, has_cookie=has_cookie)
-        await (answer or self.app)(scope, receive, send)
+        response = _access_response(scope, token, has_cookie=has_cookie)
+        await (response or self.app)(scope, receive, send)
 
 
-def _answer(scope: Scope, token: str, *, has_cookie: bool) -> Response | None:
+def _access_response(scope: Scope, token: str, *, has_cookie: bool) -> Response | None:
     """The response instead of the requested one; None to let the request through."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     tokens = [value for name, value in query if name == PARAMETER]
     if tokens and scope["method"] in ("GET", "HEAD"):
         is_right = hmac.compare_digest(tokens[0].encode(), token.encode())
         if is_right or has_cookie:
-            page = _opens(scope, [(name, value) for name, value in query if name != PARAMETER])
+            page = _open_again(scope, [(name, value) for name, value in query if name != PARAMETER])
             if is_right:
                 _set_cookie(page, scope, token)
             return page
@@ -67,7 +67,7 @@ def _answer(scope: Scope, token: str, *, has_cookie: bool) -> Response | None:
         return None
     headers = Headers(scope=scope)
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
-        return _opens(scope, query)  # a link on another site: the browser sends the cookie only for our own pages
+        return _open_again(scope, query)  # a link on another site: the browser sends the cookie only for our own pages
     return _refusal_page(scope, headers)
 
 
@@ -75,7 +75,7 @@ def _has_cookie(scope: Scope, value: str) -> bool:
     """Whether any cookie is right: a page on another port can add cookies of the same name."""
     name = access.cookie_name(host_and_port(scope)[1])
     cookies = [pair.strip().partition("=") for line in Headers(scope=scope).getlist("cookie") for pair in line.split(";")]
-    return any(hmac.compare_digest(each[2].encode(), value.encode()) for each in cookies if each[0] == name)
+    return any(hmac.compare_digest(sent.encode(), value.encode()) for name_, _equals, sent in cookies if name_ == name)
 
 
 def _set_cookie(page: Response, scope: Scope, token: str) -> None:
@@ -89,7 +89,7 @@ def _set_cookie(page: Response, scope: Scope, token: str) -> None:
     )
 
 
-def _opens(scope: Scope, query: list[tuple[str, str]]) -> Response:
+def _open_again(scope: Scope, query: list[tuple[str, str]]) -> Response:
     """A page that opens this path again. A redirect would still count as the other site's request, without the cookie."""
     path = "/" + quote(re.sub(r"^[/\\]+", "", scope["path"]))  # no //host
     target = path + (f"?{urlencode(query)}" if query else "")
@@ -98,7 +98,7 @@ def _opens(scope: Scope, query: list[tuple[str, str]]) -> Response:
 
 
 def _refusal_page(scope: Scope, headers: Headers) -> Response:
-    answer_in(preferred_language(headers.get("accept-language", "")))
+    set_request_language(preferred_language(headers.get("accept-language", "")))
     what = "This browser does not have access yet."
     hint = "Open the address that Lectern printed in the terminal when it was started. It ends with a token."
     if "text/html" not in headers.get("accept", ""):

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lectern import access
 from lectern.open_files import raise_open_files
 from lectern.ui import resources
-from lectern.ui.i18n import answer_in, preferred_language
+from lectern.ui.i18n import preferred_language, set_request_language
 from lectern.ui.server import downloads, exports, uploads
 from lectern.ui.server.access import Access, stored_token
 from lectern.ui.server.first_frame import FirstFrame
@@ -30,7 +30,7 @@ from ragcore.errors import RagError
 
 logger = logging.getLogger(__name__)
 
-AWAY_SECONDS = 5.0  # between two tries to reach a database server
+RETRY_SECONDS = 5.0  # between two attempts to reach a database server
 
 
 @asynccontextmanager
@@ -58,7 +58,7 @@ def _open() -> bool:
     """Opens the indexes. Returns False while the database server is away."""
     try:
         resources.get_index()
-        resources.open_indexes().go_on()
+        resources.open_indexes().resume_work()
     except RagError as error:
         logger.warning("the library cannot be opened: %s", error.what)  # the screens show it, and try again
         return not error.retryable
@@ -68,13 +68,13 @@ def _open() -> bool:
 def _open_later() -> None:
     """Waiting files are read even without a visitor."""
     while not _open():
-        time.sleep(AWAY_SECONDS)
+        time.sleep(RETRY_SECONDS)
 
 
 def in_one_line(record: logging.LogRecord) -> bool:
     """Streamlit logs every failing screen with a traceback. For an error that the screen explains, one line is enough."""
     error = record.exc_info[1] if record.exc_info else None
-    if error is not None and not isinstance(error, Exception):  # the person left the screen meanwhile
+    if error is not None and not isinstance(error, Exception):  # Streamlit interrupted the script meanwhile
         error = error.__context__
     if isinstance(error, RagError):
         record.msg, record.args, record.exc_info = "a screen cannot be drawn: %s", (error,), None
@@ -100,7 +100,7 @@ class RequestLanguage:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/"):
             chosen = await anyio.to_thread.run_sync(resources.chosen_language)
-            answer_in(chosen or preferred_language(Headers(scope=scope).get("accept-language", "")))
+            set_request_language(chosen or preferred_language(Headers(scope=scope).get("accept-language", "")))
         await self.app(scope, receive, send)
 
 
@@ -145,5 +145,5 @@ ROUTES = [
     Route("/api/card/{message_id}", downloads.run_card),
 ]
 MIDDLEWARE = [
-    Middleware(each) for each in (ClosedTabs, SecurityHeaders, KnownHosts, SameOrigin, Access, RequestLanguage, FirstFrame)
+    Middleware(class_) for class_ in (ClosedTabs, SecurityHeaders, KnownHosts, SameOrigin, Access, RequestLanguage, FirstFrame)
 ]

@@ -15,7 +15,7 @@ from lectern.export import backup
 from lectern.library import Library
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, language, translate
-from lectern.ui.server.index_address import asked_index, in_open_index
+from lectern.ui.server.index_address import requested_index, with_index_parameter
 from lectern.ui.server.security import check_ticket, refusal
 from ragcore.errors import InputError, RagError, UnknownDocumentError
 from ragcore.schema import new_id
@@ -43,7 +43,9 @@ def send_copy(request: Request) -> Response:
     path = _copy_of(request.path_params["id"].hex)
     if not path.exists():
         return PlainTextResponse(_("This copy has already been downloaded. Make another one in Settings."), status_code=404)
-    return _Once(path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream")
+    return _TemporaryFileResponse(
+        path, filename=f"library-{time.strftime('%Y-%m-%d')}{backup.SUFFIX}", media_type="application/octet-stream"
+    )
 
 
 def _copy_of(copy_id: str) -> Path:
@@ -51,7 +53,7 @@ def _copy_of(copy_id: str) -> Path:
     return resources.get_index().library.incoming / f"copy-{copy_id}{backup.SUFFIX}"
 
 
-class _Once(FileResponse):
+class _TemporaryFileResponse(FileResponse):
     """Deletes the file after it was sent or the client is gone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,7 +67,7 @@ def run_card(request: Request) -> Response:
     """The run card of an answer, or of all answers of its comparison."""
     message_id = str(request.path_params["message_id"])
     try:
-        card = _card(resources.get_index(asked_index(request)).library, message_id)
+        card = _card(resources.get_index(requested_index(request)).library, message_id)
     except RagError as error:
         return PlainTextResponse(f"{translate(error.what)} {translate(error.hint)}", status_code=404)
     saved = {"Content-Disposition": f'attachment; filename="run-card-{message_id[:8]}.html"'}
@@ -81,23 +83,23 @@ def _card(library: Library, message_id: str) -> str:
     conversation = conversations.get(message.conversation_id) if message else None
     if message is None or conversation is None:
         raise InputError("This answer no longer exists.", hint="Ask the question again.")
-    all_of_it = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
-    ways = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
+    answers = conversations.messages(conversation.id) if conversation.kind == "compare" else [message]
+    modes = {name: mode.label for name, mode in [*labels.chat_modes().items(), *labels.response_modes().items()]}
     readings: dict[str, str] = {name: reading.label for name, reading in labels.readings().items()}
     prompts = {name: title for name, (title, _where) in titles().items()}
-    voice = Voice(language(), _, translate, ways, readings, prompts)
-    return run_card(library, [each for each in all_of_it if each.role == "assistant"], voice)
+    voice = Voice(language(), _, translate, modes, readings, prompts)
+    return run_card(library, [each for each in answers if each.role == "assistant"], voice)
 
 
 def card_address(message_id: str) -> str:
-    return in_open_index(f"/api/card/{message_id}")
+    return with_index_parameter(f"/api/card/{message_id}")
 
 
 def page_image(request: Request) -> Response:
     """A page of a PDF as an image. The address has the file's version, so that browsers may cache it."""
     file_id, index = str(request.path_params["file_id"]), int(request.path_params["page_index"])
     try:
-        data = draw_page(resources.get_index(asked_index(request)).library, file_id, index)
+        data = draw_page(resources.get_index(requested_index(request)).library, file_id, index)
     except RagError as error:
         return refusal(404, error.what, error.hint)
     return Response(data, media_type=image_type(data), headers={"Cache-Control": "private, max-age=86400"})
@@ -106,7 +108,7 @@ def page_image(request: Request) -> Response:
 def original(request: Request) -> Response:
     """The original file of a document. A browser only saves it and never shows it."""
     try:
-        files, file_id = resources.get_index(asked_index(request)).library.files, str(request.path_params["file_id"])
+        files, file_id = resources.get_index(requested_index(request)).library.files, str(request.path_params["file_id"])
         file = files.get(file_id)
         if file is None or not file.path or not (path := files.location(file)).is_file():
             raise UnknownDocumentError(file_id)
@@ -117,7 +119,7 @@ def original(request: Request) -> Response:
 
 
 def original_address(file_id: str) -> str:
-    return in_open_index(f"/api/original/{file_id}")
+    return with_index_parameter(f"/api/original/{file_id}")
 
 
 def image_type(data: bytes) -> str:
@@ -128,4 +130,4 @@ def image_type(data: bytes) -> str:
 
 def page_address(file_id: str, version: str) -> str:
     """The address of the pages of a file; fill in {index}."""
-    return in_open_index(f"/api/page/{file_id}/{{index}}?v={version[:12]}")
+    return with_index_parameter(f"/api/page/{file_id}/{{index}}?v={version[:12]}")

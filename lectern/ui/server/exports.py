@@ -12,7 +12,7 @@ from lectern.library import Library
 from lectern.ui import labels as screen_labels
 from lectern.ui import resources
 from lectern.ui.i18n import _, translate
-from lectern.ui.server.index_address import asked_index, in_open_index
+from lectern.ui.server.index_address import requested_index, with_index_parameter
 from ragcore.errors import RagError
 
 PRINT = "print"  # the form that opens in the browser
@@ -20,14 +20,14 @@ PRINT = "print"  # the form that opens in the browser
 
 def export_address(conversation_id: str, form: str) -> str:
     """The address of a conversation's file; `form` is one of FORMS, or PRINT."""
-    return in_open_index(f"/api/conversation/{conversation_id}/{form}")
+    return with_index_parameter(f"/api/conversation/{conversation_id}/{form}")
 
 
 def conversation_file(request: Request) -> Response:
     """A conversation as a file named after its title, or as a page to print. Only its own pages know its id."""
     conversation_id, form = str(request.path_params["id"]), str(request.path_params["form"])
     try:
-        transcript = _transcript(resources.get_index(asked_index(request)).library, conversation_id)
+        transcript = _transcript(resources.get_index(requested_index(request)).library, conversation_id)
     except RagError as error:
         return PlainTextResponse(f"{translate(error.what)} {translate(error.hint)}", status_code=404)
     if transcript is not None and form == PRINT:

@@ -24,7 +24,7 @@ window.matchMedia = (query) => {
 };
 """.replace("COOKIE", APPEARANCE_COOKIE)
 OTHER_HTML = ("/api/", "/media/")  # downloads and pictures
-OF_A_COPY = (b"if-none-match", b"if-modified-since")  # a browser may have cached the page without the style
+CACHE_HEADERS = (b"if-none-match", b"if-modified-since")  # a browser may have cached the page without the style
 
 
 class FirstFrame:
@@ -40,15 +40,15 @@ class FirstFrame:
             return
         is_page = False
 
-        async def all_but_the_page(message: Message) -> None:
+        async def send_other_files(message: Message) -> None:
             nonlocal is_page
             if message["type"] == "http.response.start" and message["status"] == 200:
                 is_page = dict(message["headers"]).get(b"content-type", b"").startswith(b"text/html")
             if not is_page:
                 await send(message)
 
-        whole = {**scope, "headers": [header for header in scope["headers"] if header[0] not in OF_A_COPY]}
-        await self.app(whole, receive, all_but_the_page)
+        unconditional = {**scope, "headers": [header for header in scope["headers"] if header[0] not in CACHE_HEADERS]}
+        await self.app(unconditional, receive, send_other_files)
         if is_page:
             await HTMLResponse(page(), headers={"Cache-Control": "no-cache"})(scope, receive, send)
 

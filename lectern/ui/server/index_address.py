@@ -1,4 +1,4 @@
-"""Which index an address of this server is about."""
+"""The index parameter in addresses of this server."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from lectern.indexes import MAIN
 from lectern.ui.state import session
 
 
-def in_open_index(address: str) -> str:
+def with_index_parameter(address: str) -> str:
     """Adds the open index of this tab to an address of this server."""
     index = session().index
     return address if index == MAIN else f"{address}{'&' if '?' in address else '?'}i={index}"
 
 
-def asked_index(request: Request) -> str:
-    """The id in such an address; the index may not exist."""
+def requested_index(request: Request) -> str:
+    """The id of the index in the address of a request. The index may not exist."""
     return request.query_params.get("i") or MAIN

@@ -29,7 +29,8 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 class KnownHosts:
-    """Answers only requests to this server's own names. Otherwise a page elsewhere could reach it by pointing its name here."""
+    """Answers only requests to this server's own names. This prevents DNS rebinding, where another
+    site points its own name to this computer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -119,14 +120,14 @@ class SecurityHeaders:
             await self.app(scope, receive, send)
             return
 
-        async def with_headers(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in security_headers().items():
                     headers[name] = value
             await send(message)
 
-        await self.app(scope, receive, with_headers)
+        await self.app(scope, receive, send_with_headers)
 
 
 @cache

@@ -18,15 +18,15 @@ from lectern.indexes import Index
 from lectern.library import Library
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
-from lectern.ui.link_downloads import NOT_SAVED
 from lectern.ui.server.security import check_ticket, refusal
+from lectern.ui.source_downloads import NOT_SAVED
 from ragcore.errors import RagError, StoreError, TooLargeError
 from ragcore.schema import new_id
 
 logger = logging.getLogger(__name__)
 
-NAME_CHARS = 180
-PLACE_CHARS = 2_000
+MAX_NAME_CHARS = 180
+MAX_PLACE_CHARS = 2_000
 
 
 def safe_name(name: str) -> str:
@@ -34,10 +34,10 @@ def safe_name(name: str) -> str:
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     printable = "".join(character if character.isprintable() else " " for character in last)
     printable = " ".join(printable.split()).lstrip(".").strip()
-    if len(printable) > NAME_CHARS:
+    if len(printable) > MAX_NAME_CHARS:
         stem, dot, suffix = printable.rpartition(".")
         keep = dot + suffix if dot and len(suffix) <= 10 else ""
-        printable = (stem if keep else printable)[: NAME_CHARS - len(keep)] + keep
+        printable = (stem if keep else printable)[: MAX_NAME_CHARS - len(keep)] + keep
     return printable or "unnamed"
 
 
@@ -94,13 +94,13 @@ def _drop(target: Path) -> None:
 def _take_in(library: Library, uploaded: Path, name: str, place: str) -> dict[str, str]:
     """`place` is the path below the dropped folder. A file from the same place replaces the earlier one."""
     if _is_copy(name):
-        return {"outcome": "copy", "name": name, "told": labels.copy_summary(backup.read_copy(library, uploaded, name=name))}
-    added = library.intake.add(uploaded, name, origin=f"dropped:{place[:PLACE_CHARS]}" if "/" in place else "")
+        return {"outcome": "copy", "name": name, "message": labels.copy_summary(backup.read_copy(library, uploaded, name=name))}
+    added = library.intake.add(uploaded, name, origin=f"dropped:{place[:MAX_PLACE_CHARS]}" if "/" in place else "")
     outcome = {"outcome": added.outcome, "name": added.file.name, "id": added.file.id}
-    if added.outcome == "duplicate" and added.given != added.file.name:
-        outcome["told"] = _("is already in your library, as {name}.").format(name=added.file.name)
-    if added.outcome == "added" and added.given != added.file.name:
-        outcome["told"] = _("was saved as {name}, because another file has the same name.").format(name=added.file.name)
+    if added.outcome == "duplicate" and added.original_name != added.file.name:
+        outcome["message"] = _("is already in your library, as {name}.").format(name=added.file.name)
+    if added.outcome == "added" and added.original_name != added.file.name:
+        outcome["message"] = _("was saved as {name}, because another file has the same name.").format(name=added.file.name)
     return outcome
 
 
@@ -141,8 +141,8 @@ async def make_index(request: Request) -> Response:
 
     def make(on_progress: Callable[[float], None]) -> tuple[Index, Copied]:
         try:
-            return indexes.take_in(target, called, called=name, told=on_progress)
+            return indexes.take_in(target, called, called=name, on_progress=on_progress)
         finally:
             target.unlink(missing_ok=True)
 
-    return JSONResponse({"id": resources.open_indexes().making.start(called, make)})
+    return JSONResponse({"id": resources.open_indexes().creations.start(called, make)})

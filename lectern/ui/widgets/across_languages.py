@@ -9,14 +9,14 @@ from lectern.jobs.embedders import DOWNLOADED_MULTILINGUAL, MULTILINGUAL
 from lectern.schema import Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
-from lectern.ui.widgets.rebuilding import rebuild_status
+from lectern.ui.widgets.rebuild_status import rebuild_status
 from ragcore.embeddings import multilingual_e5
 
 
 def across_languages(message: Message) -> None:
-    """Draws nothing if it would not help, and a progress bar during the rebuild."""
+    """Draws the offer if it would help, or a progress bar during the rebuild."""
     library = resources.library()
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     if coming is not None and coming.embed_model in (MULTILINGUAL, DOWNLOADED_MULTILINGUAL):
         rebuild_status()
         return

@@ -1,4 +1,4 @@
-"""The actions below an answer: small buttons, and a menu for the rarer ones. ACTIONS has a line for each."""
+"""The actions below an answer: small buttons, and a menu for the less frequent ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lectern.ui.i18n import _
 from lectern.ui.server.downloads import card_address
 from lectern.ui.server.exports import export_address
 from lectern.ui.state import event, session
-from lectern.ui.widgets.ask_otherwise import is_chat, open_edit, open_ways
+from lectern.ui.widgets.answer_forms import is_chat, open_edit, open_mode_form
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.missed_passages import ask_why, can_miss
+from lectern.ui.widgets.missed_passages import can_miss, open_missed_passages
 from lectern.ui.widgets.notes import can_be_kept, keep_answer
 from lectern.ui.widgets.panel import show_panel
-from lectern.ui.widgets.read_everything import reads_more
+from lectern.ui.widgets.read_everything import can_read_more
 from lectern.ui.widgets.sentence_support import can_be_checked, check_sentences
 from lectern.ui.widgets.thumbs import is_judged, judge
 from ragcore.extractive.fixed_replies import is_refusal
@@ -27,23 +27,23 @@ _ACTIONS = component("actions", '<div class="root"></div>')
 
 
 def _replay(message: Message) -> None:
-    session().replay.conversation, session().address.onward = message.conversation_id, "replay"
+    session().replay.conversation, session().address.next_page = message.conversation_id, "replay"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`label` returns the text, `icon` is the path of a 24 x 24 line drawing, `run` is a callback. An action is offered for the
+    """`label` returns the text, `icon` is the path of a 24 x 24 line drawing, `run` is a callback. The action is available for
     answers that it `fits`."""
 
-    do: str
+    do: str  # its name in the component
     label: Callable[[], str]
     icon: str
     run: Callable[[Message], None]
     fits: Callable[[Message], bool] = lambda message: True
     only_last: bool = False
     in_menu: bool = False
-    group: int = 0  # in the menu, with a line between groups, from everyday use to how it works
-    spelled: Callable[[Message], bool] = lambda message: False  # draws its label next to the icon instead of in the menu
+    group: int = 0  # of the menu, with a line between groups. Higher groups are for less frequent use.
+    labelled: Callable[[Message], bool] = lambda message: False  # a button with a label, not in the menu
     pressed: Callable[[Message], bool] | None = None  # for a toggle
     download: Callable[[Message], str] | None = None  # the address of a file to save, instead of `run`
 
@@ -57,12 +57,7 @@ ACTIONS: tuple[Action, ...] = (
         only_last=True,
     ),
     Action(
-        "keep",
-        lambda: _("Keep as a note"),
-        "M6 4h12v17l-6-4-6 4zM12 7v6M9 10h6",
-        keep_answer,
-        fits=can_be_kept,
-        in_menu=True,
+        "keep", lambda: _("Keep as a note"), "M6 4h12v17l-6-4-6 4zM12 7v6M9 10h6", keep_answer, fits=can_be_kept, in_menu=True
     ),
     Action("edit", lambda: _("Edit question"), "M4 20h4L19 9l-4-4L4 16v4M13 7l4 4", open_edit, fits=is_chat, in_menu=True),
     Action(
@@ -95,7 +90,7 @@ ACTIONS: tuple[Action, ...] = (
         "ways",
         lambda: _("Answer another way"),
         "M6 4v16M6 9c0 4 12 1 12 6v5M15 17l3 3 3-3M3 7l3-3 3 3",
-        open_ways,
+        open_mode_form,
         fits=is_chat,
         in_menu=True,
         group=1,
@@ -104,11 +99,11 @@ ACTIONS: tuple[Action, ...] = (
         "why",
         lambda: _("Why wasn’t it found?"),
         "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5L21 21M8.8 9a1.8 1.8 0 1 1 2.4 1.7v1M11.2 13.6v.1",
-        ask_why,
+        open_missed_passages,
         fits=can_miss,
         in_menu=True,
         group=1,
-        spelled=lambda message: bool(message.text) and (not message.cited or is_refusal(message.text)),
+        labelled=lambda message: bool(message.text) and (not message.cited or is_refusal(message.text)),
     ),
     Action(
         "check",
@@ -124,10 +119,10 @@ ACTIONS: tuple[Action, ...] = (
         lambda: labels.readings()["everything"].label,
         "M4 5h7v14H4zM13 5h7v14h-7zM6 9h3M6 12h3M15 9h3M15 12h3",
         lambda message: show_panel("everything", message),
-        fits=reads_more,
+        fits=can_read_more,
         in_menu=True,
         group=1,
-        spelled=lambda message: (
+        labelled=lambda message: (
             message.ask is not None and message.ask.reading == "best" and is_summary_request(message.ask.question)
         ),
     ),
@@ -136,7 +131,7 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("Ask each document"),
         "M4 5h16v14H4zM4 10h16M4 15h16M10 5v14",
         lambda message: show_panel("each_file", message),
-        fits=reads_more,
+        fits=can_read_more,
         in_menu=True,
         group=1,
     ),
@@ -164,19 +159,19 @@ ACTIONS: tuple[Action, ...] = (
 
 def actions(message: Message, *, last: bool) -> None:
     key = f"actions_{message.id}"
-    offered = [action for action in ACTIONS if action.fits(message) and (last or not action.only_last)]
+    available = [action for action in ACTIONS if action.fits(message) and (last or not action.only_last)]
     buttons = [
         {
-            "do": one.do,
-            "label": one.label(),
-            "icon": one.icon,
-            "menu": one.in_menu and not one.spelled(message),
-            "group": one.group,
-            "spelled": one.spelled(message),
-            "pressed": one.pressed(message) if one.pressed else None,
-            "download": one.download(message) if one.download else None,
+            "do": action.do,
+            "label": action.label(),
+            "icon": action.icon,
+            "menu": action.in_menu and not action.labelled(message),
+            "group": action.group,
+            "spelled": action.labelled(message),
+            "pressed": action.pressed(message) if action.pressed else None,
+            "download": action.download(message) if action.download else None,
         }
-        for one in offered
+        for action in available
     ]
     words = {
         "copy": _("Copy"),

@@ -1,4 +1,4 @@
-"""Questions and answers: growing text first, then passages, facts and actions."""
+"""Questions and answers: streamed text first, then passages, facts and actions."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from lectern.schema import Ask, Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _, ngettext, numeral
-from lectern.ui.live_fragments import growing_place
-from lectern.ui.places import go_to_settings
+from lectern.ui.live_fragments import answer_placeholder
+from lectern.ui.navigation import go_to_settings
 from lectern.ui.safetext import address_md, addresses_in, answer_md, label, plain_md
-from lectern.ui.state import fill_widget, interruptible
+from lectern.ui.state import allow_interruption, fill_menu
 from lectern.ui.widgets.across_languages import across_languages
 from lectern.ui.widgets.actions import actions
-from lectern.ui.widgets.ask_otherwise import is_chat
-from lectern.ui.widgets.file_table import file_table, growing_table
-from lectern.ui.widgets.growing import GrowingText, call_words, waiting_words, waits_for
+from lectern.ui.widgets.answer_forms import is_chat
+from lectern.ui.widgets.file_table import file_table, stream_table
 from lectern.ui.widgets.passage import address, calls_address
 from lectern.ui.widgets.problem import Choice, problem, try_again
 from lectern.ui.widgets.read_everything import draw_progress
-from lectern.ui.widgets.reading import move_reading_bar
+from lectern.ui.widgets.reading_progress import move_reading_bar
 from lectern.ui.widgets.sentence_support import sentence_marks, unsupported_line
+from lectern.ui.widgets.streamed_text import StreamedText, call_words, waiting_words, waits_for
 from lectern.ui.widgets.thumbs import verdict_line
 from ragcore.errors import Problem
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-CHIPS = 12  # passages named below an answer; the others unfold
-MOST_ADDRESSES = 20  # of one answer
-FIRST = 2  # visible paragraphs of closest passages: what they are, and the closest sentences
-FOLDED_CHARS = 700  # further paragraphs are folded
-LOOK_SECONDS = 1.0  # between two checks of an answer from another server
+CHIPS = 12  # links to passages below an answer; the others are in an expander
+MAX_ADDRESSES = 20  # listed per answer
+MIN_PARAGRAPHS = 2  # always visible of closest passages: the sentence about them, and the closest sentences
+VISIBLE_CHARS = 700  # of closest passages; further paragraphs are in an expander
+POLL_SECONDS = 1.0  # between two checks of an answer from another server
 
 
 def question(message: Message) -> None:
@@ -84,7 +84,7 @@ def answer(message: Message, *, last: bool) -> None:
         _below(message, last=last)
 
 
-@st.fragment(run_every=LOOK_SECONDS)
+@st.fragment(run_every=POLL_SECONDS)
 def unsaved_line(message_id: str) -> None:
     """A warning below an answer that could not be saved, until it is."""
     message = resources.library().conversations.message(message_id)
@@ -99,27 +99,27 @@ def unsaved_line(message_id: str) -> None:
     )
 
 
-def passages_alone(message: Message) -> None:
+def answer_without_text(message: Message) -> None:
     """The rest of an answer without text; its passages are listed elsewhere."""
     _unread(message)
     _below(message, last=True)
     verdict_line(message)
 
 
-def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = None) -> None:
-    """Draws an answer until it is finished. `where` as in `growing_place`."""
+def stream_answer(run: Run, message: Message, where: DeltaGenerator | None = None) -> None:
+    """Draws an answer until it is finished. `where`: the `place` of `answer_placeholder`."""
     reading = message.ask.reading if message.ask else "best"
-    place = growing_place(where)
+    place = answer_placeholder(where)
     with place:
         if reading == "each_file":
-            growing_table(run, message)
+            stream_table(run, message)
             return
         bar = st.empty() if reading == "everything" else None
-        text, passages, looked = GrowingText(st.container()), FoundPassages(message), 0.0
+        text, passages, polled = StreamedText(st.container()), StreamedSources(message), 0.0
         for piece in run.follow():
-            interruptible()
-            if time.monotonic() - looked > 1.0:
-                looked = time.monotonic()
+            allow_interruption()
+            if time.monotonic() - polled > POLL_SECONDS:
+                polled = time.monotonic()
                 move_reading_bar()
                 if bar is not None:
                     draw_progress(run, message, bar)
@@ -129,27 +129,28 @@ def growing_answer(run: Run, message: Message, where: DeltaGenerator | None = No
             passages.draw(run.sources)
 
 
-def written_elsewhere(messages: Sequence[Message]) -> Message | None:
+def find_answer_elsewhere(messages: Sequence[Message]) -> Message | None:
     """The answer that another server of this library is writing."""
     return next((message for message in messages if message.state == "writing"), None)
 
 
-def answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> None:
-    """Draws an answer from another server until it is finished, or that server is silent. `where` as in `growing_place`."""
-    noted: Message | None = message
-    with growing_place(where):
-        slot, passages = st.empty(), FoundPassages(message)
-        while noted is not None and noted.state == "writing":
-            slot.markdown(answer_md(noted.text, _links(noted), numbers=noted.shown_numbers) or f":shimmer[{waiting_words()}]")
-            passages.draw(noted.sources)
-            interruptible()
-            time.sleep(LOOK_SECONDS)
-            noted = resources.library().conversations.message(message.id)
+def follow_answer_elsewhere(message: Message, where: DeltaGenerator | None = None) -> None:
+    """Draws an answer from another server until it is finished, or that server is silent. `where` as above."""
+    current: Message | None = message
+    with answer_placeholder(where):
+        slot, passages = st.empty(), StreamedSources(message)
+        while current is not None and current.state == "writing":
+            text = answer_md(current.text, _links(current), numbers=current.shown_numbers)
+            slot.markdown(text or f":shimmer[{waiting_words()}]")
+            passages.draw(current.sources)
+            allow_interruption()
+            time.sleep(POLL_SECONDS)
+            current = resources.library().conversations.message(message.id)
 
 
-class FoundPassages:
-    """The passages of a growing answer, drawn below it as soon as they are known. The complete answer draws its own row in the
-    same place. On a narrow screen that row usually has one line, so this one has one too."""
+class StreamedSources:
+    """The row of sources below a streamed answer, in the place where the complete answer draws its own row. On a narrow screen
+    it has one line, as that row usually has."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -187,8 +188,8 @@ def sources_row(message: Message) -> None:
 
 
 def _addresses(message: Message) -> None:
-    """The addresses in the answer, which are plain text there: to check as a whole, and then open."""
-    if not (addresses := addresses_in(message.text)[:MOST_ADDRESSES]):
+    """The addresses in the answer as links. In the answer itself they are plain text."""
+    if not (addresses := addresses_in(message.text)[:MAX_ADDRESSES]):
         return
     many = ngettext("{number} web address", "{number} web addresses", len(addresses)).format(number=len(addresses))
     with st.container(key=f"addresses_{message.id}"), st.expander(many, type="compact"):
@@ -222,7 +223,7 @@ def _chip(source: Source, message: Message, numbers: Sequence[int]) -> str:
 
 
 def _below(message: Message, *, last: bool) -> None:
-    """The actions of an answer, and a link to how it was made: one word in a chat, the facts elsewhere."""
+    """The actions of an answer, and a link to its model calls: one word in a chat, the facts elsewhere."""
     with st.container(key=f"below_{message.id}", horizontal=True, vertical_alignment="center", gap="xsmall"):
         actions(message, last=last)
         if (facts := message.facts) is None:
@@ -236,10 +237,10 @@ def _below(message: Message, *, last: bool) -> None:
 
 
 def _draw_text(message: Message, *, folds: bool) -> None:
-    """The text of an answer. If it `folds`, later paragraphs unfold with a click."""
+    """The text of an answer. If it `folds`, later paragraphs are in an expander."""
     written = answer_md(message.text, _links(message), sentence_marks(message), message.shown_numbers)
     ends = accumulate(map(len, message.text.split("\n\n")))
-    visible = max(FIRST, sum(end <= FOLDED_CHARS for end in ends))
+    visible = max(MIN_PARAGRAPHS, sum(end <= VISIBLE_CHARS for end in ends))
     paragraphs = written.split("\n\n")
     if not folds or len(paragraphs) <= visible:
         st.markdown(written)
@@ -250,7 +251,7 @@ def _draw_text(message: Message, *, folds: bool) -> None:
 
 
 def _narrow_scope_line(message: Message) -> None:
-    """Says that only some documents were searched without an answer, and offers to search all."""
+    """If a search of some documents gave no answer, offers to search all."""
     ask, facts = message.ask, message.facts
     if ask is None or not ask.file_ids or facts is None or facts.outcome == "answer" or not is_chat(message):
         return
@@ -263,7 +264,7 @@ def _narrow_scope_line(message: Message) -> None:
 
 
 def _search_all(message_id: str, ask: Ask) -> None:
-    fill_widget("chat_files", [])
+    fill_menu("chat_files", [])
     answer_again(message_id, ask=replace(ask, file_ids=None))
 
 

@@ -18,14 +18,14 @@ from ragcore.text.word_diff import legible
 
 _CALL_GRAPH = component("call_graph", '<div class="root"></div>')
 
-DRAWN = 120  # calls; of more, only the first and last are drawn
-LAST = 20
-TEXT_CHARS = 2000  # of a reply in the drawing; an opened call shows all of it
-GRAPHS = 16  # in memory, because reading a long trace takes time
+MAX_STEPS = 120  # in the list. Of more, only the first and the last are drawn.
+LAST_STEPS = 20
+TEXT_CHARS = 2000  # of a reply in the list; an opened call has all of it
+CACHE_SIZE = 16  # graphs, because reading a long trace takes time
 
 
 def draw_call_graph(message: Message, opened: int) -> None:
-    """Draws how an answer was made, with the details of the call number `opened`, if not 0."""
+    """Draws the calls of an answer, with the details of call `opened`. Calls are numbered from 1; 0 opens none."""
     try:
         graph = _build(resources.library().name, message.id, repr(message.facts))
     except LookupError:
@@ -37,11 +37,10 @@ def draw_call_graph(message: Message, opened: int) -> None:
             _("No language model: the built-in reader took the same steps through your documents and quoted them at each one.")
         )
     call = graph.call(opened)
-    longest = max((call.milliseconds for call in graph.calls), default=0.0)
     data = {
-        "items": _items(graph, longest),
+        "items": _items(graph),
         "tree": _tree(graph),
-        "opened": _whole(call) if call else None,
+        "opened": _details(call) if call else None,
         "origins": {
             "instructions": _("Instructions"),
             "documents": _("Documents"),
@@ -59,7 +58,7 @@ def draw_call_graph(message: Message, opened: int) -> None:
     _CALL_GRAPH(key="film", data=data, on_open_change=lambda: _open(message, opened))
 
 
-def what_happened(message: Message) -> str:
+def describe_calls(message: Message) -> str:
     """What this response mode did for the question, in one sentence; "" if the calls were not recorded."""
     try:
         graph = _build(resources.library().name, message.id, repr(message.facts))
@@ -101,7 +100,7 @@ def summary(graph: CallGraph) -> str:
     return _("Read on in {calls}, {changed} of which changed the answer.").format(calls=calls, changed=numeral(changed))
 
 
-@lru_cache(maxsize=GRAPHS)
+@lru_cache(maxsize=CACHE_SIZE)
 def _build(library: str, message_id: str, facts: str) -> CallGraph:
     """Reads the trace in the open library; `library` is part of the cache key. LookupError, uncached, without a trace."""
     trace = resources.library().conversations.trace(message_id)
@@ -140,17 +139,16 @@ def _sentence(graph: CallGraph) -> str:
     return _("A single call writes the answer.")
 
 
-def _items(graph: CallGraph, longest: float) -> list[dict[str, object]]:
-    """The rows of the list. Of very many steps, only the first and last."""
+def _items(graph: CallGraph) -> list[dict[str, object]]:
+    """The rows of the list."""
     items: list[dict[str, object]] = []
+    longest = max((call.milliseconds for call in graph.calls), default=0.0)
     group = ""
     for number, step in enumerate(graph.steps):
-        if DRAWN - LAST <= number < len(graph.steps) - LAST and len(graph.steps) > DRAWN:
-            if number == DRAWN - LAST:
-                left_out = len(graph.steps) - DRAWN
-                items.append(
-                    {"note": ngettext("{number} more step", "{number} more steps", left_out).format(number=numeral(left_out))}
-                )
+        if MAX_STEPS - LAST_STEPS <= number < len(graph.steps) - LAST_STEPS and len(graph.steps) > MAX_STEPS:
+            if number == MAX_STEPS - LAST_STEPS:
+                more = len(graph.steps) - MAX_STEPS
+                items.append({"note": ngettext("{number} more step", "{number} more steps", more).format(number=numeral(more))})
             continue
         if step.group != group:
             group = step.group
@@ -165,7 +163,7 @@ def _call_item(graph: CallGraph, call: Call, longest: float) -> dict[str, object
     return {
         "number": call.number,
         "title": _title(call),
-        "sub": _sub(call),
+        "sub": _subtitle(call),
         "share": call.milliseconds / longest if longest else 0.0,
         "changes": [[change.kind, change.text] for change in changed] if len(call.reply) <= TEXT_CHARS else [],
         "text": labels.cut_at_word(call.reply, TEXT_CHARS),
@@ -176,22 +174,22 @@ def _call_item(graph: CallGraph, call: Call, longest: float) -> dict[str, object
 
 
 def _step_item(step: Step) -> dict[str, object]:
-    took = _time(step.milliseconds)
+    time = _time(step.milliseconds)
     match step.kind:
         case "retrieve":
-            count = ngettext("{number} passage found", "{number} passages found", step.found or 0)
+            count = ngettext("{number} passage found", "{number} passages found", step.passages or 0)
             title = _("Searches for passages")
-            sub = f"{count.format(number=numeral(step.found or 0))} · {took}"
+            sub = f"{count.format(number=numeral(step.passages or 0))} · {time}"
         case "tool":
-            title, sub = _("Uses {tool}").format(tool=step.text), took
+            title, sub = _("Uses {tool}").format(tool=step.text), time
         case _:
-            title = _choices().get(step.text) or _("Chooses among the passages")
-            sub = _("{number} kept").format(number=numeral(step.found or 0)) + f" · {took}"
+            title = _postprocessor_titles().get(step.text) or _("Chooses among the passages")
+            sub = _("{number} kept").format(number=numeral(step.passages or 0)) + f" · {time}"
     text = step.text if step.kind == "retrieve" else labels.cut_at_word(step.result, TEXT_CHARS)
     return {"title": title, "sub": sub, "text": text, "error": step.error}
 
 
-def _choices() -> Mapping[str, str]:
+def _postprocessor_titles() -> Mapping[str, str]:
     """What a postprocessor does, by its class."""
     return {
         "SimilarityPostprocessor": _("Leaves out passages with a low score"),
@@ -218,20 +216,20 @@ def _title(call: Call) -> str:
     return call.prompt.replace("_", " ")
 
 
-def _sub(call: Call) -> str:
+def _subtitle(call: Call) -> str:
     parts = []
     if call.passages:
-        some = ngettext("passage {numbers}", "passages {numbers}", len(call.passages))
-        parts.append(some.format(numbers=_ranges(call.passages)))
+        text = ngettext("passage {numbers}", "passages {numbers}", len(call.passages))
+        parts.append(text.format(numbers=_ranges(call.passages)))
     if call.inputs and not call.changes:
-        some = ngettext("reply of call {numbers}", "replies of calls {numbers}", len(call.inputs))
-        parts.append(some.format(numbers=_ranges(call.inputs)))
+        text = ngettext("reply of call {numbers}", "replies of calls {numbers}", len(call.inputs))
+        parts.append(text.format(numbers=_ranges(call.inputs)))
     tokens = call.prompt_tokens + call.completion_tokens
     token_count = labels.about_tokens(tokens) if call.estimated else labels.count(tokens, "token")
     return " · ".join([*parts, token_count, _time(call.milliseconds)])
 
 
-def _whole(call: Call) -> dict[str, object]:
+def _details(call: Call) -> dict[str, object]:
     roles = {"system": _("System"), "user": _("User"), "assistant": _("Assistant"), "tool": _("Tool")}
     figures = [
         _("{number} tokens read").format(number=numeral(call.prompt_tokens)),
@@ -264,12 +262,11 @@ def _tree(graph: CallGraph) -> dict[str, object] | None:
 
 
 def _node(call: Call) -> dict[str, object]:
-    below = _ranges(call.passages) if call.passages else ""
     return {
         "number": call.number,
-        "label": f"{_title(call)}: {_sub(call)}",
+        "label": f"{_title(call)}: {_subtitle(call)}",
         "time": _time(call.milliseconds),
-        "passages": below,
+        "passages": _ranges(call.passages),
         "error": bool(call.error),
     }
 
@@ -281,6 +278,6 @@ def _time(milliseconds: float) -> str:
 def _ranges(numbers: Sequence[int]) -> str:
     """[1, 2, 3, 7] as "1–3, 7" """
     # Consecutive numbers have the same difference to their position.
-    runs = groupby(enumerate(sorted(set(numbers))), key=lambda item: item[1] - item[0])
-    ends = [[number for _place, number in run] for _difference, run in runs]
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in ends)
+    groups = groupby(enumerate(sorted(set(numbers))), key=lambda item: item[1] - item[0])
+    runs = [[number for _position, number in group] for _difference, group in groups]
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from lectern.runs.chat_mode_replay import Cell, Lack, Lane, Replay, Steps, ToolUse, lacking
+from lectern.runs.chat_mode_replay import Cell, Lack, Lane, Replay, Steps, ToolUse, find_lack
 from lectern.schema import AnswerFacts, Source
 from lectern.ui import labels
 from lectern.ui.i18n import _, ngettext, translate
@@ -16,19 +16,19 @@ from ragcore.llms.base import LLMMetadata
 _REPLAY = component("chat_mode_replay", '<div class="root"></div>')
 
 
-def needs(lack: Lack) -> str:
-    """What a mode lacks, in words."""
+def describe_lack(lack: Lack) -> str:
+    """Why the model cannot use a mode, in one sentence."""
     if lack == "model":
         return _("Needs a language model; without one, it cannot answer.")
     return _("Needs a model that can call functions.")
 
 
-def table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
-    """Draws all lanes, then the modes that this model cannot use, with the reason. `again` is a callback with the mode whose
-    last answer is to be repeated."""
+def draw_table(replay: Replay, model: LLMMetadata, again: Callable[[str], None]) -> None:
+    """Draws all lanes, then the modes that this model cannot use, with the reason. `again` is a callback that repeats the last
+    answer in a mode."""
     lanes = {lane.mode: lane for lane in replay.lanes}
     modes = [mode for mode in labels.chat_modes() if mode in lanes]
-    modes += [mode for mode in labels.chat_modes() if mode not in lanes and lacking(mode, model)]
+    modes += [mode for mode in labels.chat_modes() if mode not in lanes and find_lack(mode, model)]
     columns = [_column(mode, lanes.get(mode), len(replay.questions), replay.running, model) for mode in modes]
     rows = [
         {"question": labels.excerpt(question), "cells": [_cell(lanes.get(mode), place, replay) for mode in modes]}
@@ -55,32 +55,32 @@ def _again(again: Callable[[str], None]) -> None:
 
 
 def _column(mode: str, lane: Lane | None, questions: int, running: bool, model: LLMMetadata) -> dict[str, object]:
-    about = labels.chat_modes()[mode]
-    column: dict[str, object] = {"mode": mode, "label": about.label, "title": labels.caption(mode), "state": "lacks"}
+    column: dict[str, object] = {"mode": mode, "label": labels.chat_modes()[mode].label, "state": "lacks"}
+    column["title"] = labels.caption(mode)
     if lane is None:
-        lack = lacking(mode, model)
-        return column | {"facts": needs(lack) if lack else ""}
+        lack = find_lack(mode, model)
+        return column | {"facts": describe_lack(lack) if lack else ""}
     done = sum(cell.state == "done" for cell in lane.cells)
     busy = running and any(cell.state == "writing" for cell in lane.cells)
-    whole = done == questions
+    complete = done == questions
     estimated = any(cell.facts.tokens_estimated for cell in lane.cells if cell.facts)
     calls = 0 if all(cell.facts.extractive for cell in lane.cells if cell.facts) else lane.calls
-    facts = _spent(calls, lane.tokens, lane.seconds, estimated) if lane.cells and done else ""
-    worked = {cell.steps.worked_as for cell in lane.cells if cell.steps} - {mode, ""}
-    if len(worked) == 1:
-        facts = " · ".join(filter(None, [_("as {mode}").format(mode=f"“{labels.mode_label(worked.pop())}”"), facts]))
-    if running and not whole and not busy and not facts:
+    facts = _cost(calls, lane.tokens, lane.seconds, estimated) if lane.cells and done else ""
+    used_modes = {cell.steps.worked_as for cell in lane.cells if cell.steps} - {mode, ""}
+    if len(used_modes) == 1:
+        facts = " · ".join(filter(None, [_("as {mode}").format(mode=f"“{labels.mode_label(used_modes.pop())}”"), facts]))
+    if running and not complete and not busy and not facts:
         facts = _("Waiting")
-    return column | {"state": "busy" if busy else "done" if whole else "part", "facts": facts}
+    return column | {"state": "busy" if busy else "done" if complete else "part", "facts": facts}
 
 
 def _facts(facts: AnswerFacts) -> str:
     calls = 0 if facts.extractive else facts.calls
-    spent = _spent(calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds, facts.tokens_estimated)
-    return " · ".join([*labels.recording_note(facts), spent])
+    cost = _cost(calls, facts.prompt_tokens + facts.completion_tokens, facts.seconds, facts.tokens_estimated)
+    return " · ".join([*labels.recording_note(facts), cost])
 
 
-def _spent(calls: int, tokens: int, seconds: float, estimated: bool) -> str:
+def _cost(calls: int, tokens: int, seconds: float, estimated: bool) -> str:
     if not calls:  # of a language model
         return labels.seconds(seconds)
     token_count = labels.about_tokens(tokens) if estimated else labels.count(tokens, "token")
@@ -103,7 +103,7 @@ def _cell(lane: Lane | None, place: int, replay: Replay) -> dict[str, object] | 
         "problem": [translate(cell.problem.what), translate(cell.problem.hint)] if cell.problem else [],
         "marks": _marks(cell.steps) if cell.steps else [],
         "lookups": _lookups(cell.steps) if cell.steps else [],
-        "same": _same(cell, lane, place, replay.lanes),
+        "same": _same_as(cell, lane, place, replay.lanes),
         "sources": [_source(cell, source) for source in cell.sources],
         "facts": _facts(cell.facts) if cell.facts else "",
         "calls": f"#calls-{cell.message_id}" if cell.steps else "",
@@ -147,8 +147,8 @@ def _argument(use: ToolUse) -> str:
     return str(next(iter(arguments.values()))) if isinstance(arguments, dict) and len(arguments) == 1 else use.arguments
 
 
-def _same(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
-    """The first mode to the left with the same answer."""
+def _same_as(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
+    """A sentence about the first earlier column with the same answer, or ""."""
     if cell.state != "done":
         return ""
     by_mode = {other.mode: other for other in lanes}
@@ -164,8 +164,4 @@ def _same(cell: Cell, lane: Lane, place: int, lanes: Sequence[Lane]) -> str:
 
 
 def _source(cell: Cell, source: Source) -> dict[str, object]:
-    return {
-        "number": source.number,
-        "title": labels.place(source),
-        "address": f"#passage-{cell.message_id}.{source.number}",
-    }
+    return {"number": source.number, "title": labels.place(source), "address": f"#passage-{cell.message_id}.{source.number}"}

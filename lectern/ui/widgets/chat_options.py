@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.runs.chat_mode_replay import Lack, lacking
+from lectern.runs.chat_mode_replay import Lack, find_lack
 from lectern.ui import labels, resources
 from lectern.ui.asking import chat_ask
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
-from lectern.ui.state import fill_new_widget, fill_widget, widget
-from lectern.ui.widgets.chat_mode_replay import needs
-from lectern.ui.widgets.model_offer import unlock
-from lectern.ui.widgets.price import most_tag
+from lectern.ui.state import fill_menu, fill_new_widget, menu_key, menu_value
+from lectern.ui.widgets.chat_mode_replay import describe_lack
+from lectern.ui.widgets.model_offer import unlock_modes
+from lectern.ui.widgets.price import highest_price_tag
 from ragcore.errors import RagError
 
-USUAL = "condense_plus_context"
+DEFAULT_MODE = "condense_plus_context"
 NAME_CHARS = 28  # of the name of a document or group
 
 
 def scope_menu(*, disabled: bool) -> None:
     """The menu of documents to search."""
     ready = resources.library().files.ready_names()
-    chosen = [file_id for file_id in widget("chat_files") or () if file_id in ready]
-    fill_widget("chat_files", chosen)
+    chosen = [file_id for file_id in menu_value("chat_files") or () if file_id in ready]
+    fill_menu("chat_files", chosen)
     groups = {name: [id_ for id_ in ids if id_ in ready] for name, ids in resources.library().groups.all().items()}
     scope = _("All documents")
     if group := next((name for name, ids in groups.items() if chosen and set(ids) == set(chosen)), None):
@@ -40,13 +40,13 @@ def scope_menu(*, disabled: bool) -> None:
                     key=f"scope_group_{number}",
                     type="tertiary",
                     icon=":material/label:",
-                    on_click=fill_widget,
+                    on_click=fill_menu,
                     args=("chat_files", ids),
                 )
         st.multiselect(
             _("Only these documents"),
             list(ready),
-            key="chat_files",
+            key=menu_key("chat_files"),
             format_func=lambda file_id: ready.get(file_id, _("a deleted document")),
             placeholder=_("All documents"),
             persist_state="session",
@@ -55,27 +55,27 @@ def scope_menu(*, disabled: bool) -> None:
 
 def mode_menu(*, disabled: bool) -> None:
     """The available modes with their names in the literature, then those that need another model."""
-    fill_new_widget("chat_mode", resources.library().settings.answers.chat_mode)
+    fill_new_widget(menu_key("chat_mode"), resources.library().settings.answers.chat_mode)
     locked = locked_modes()
-    able = [mode for mode in labels.chat_modes() if mode not in locked]
-    if widget("chat_mode") not in able:
-        fill_widget("chat_mode", USUAL)
-    mode = labels.chat_modes()[str(widget("chat_mode"))]
+    available = [mode for mode in labels.chat_modes() if mode not in locked]
+    if menu_value("chat_mode") not in available:
+        fill_menu("chat_mode", DEFAULT_MODE)
+    mode = labels.chat_modes()[str(menu_value("chat_mode"))]
     with st.popover(label(mode.label), type="tertiary", icon=":material/tune:", key="mode_popover", disabled=disabled):
         st.radio(
             _("How to answer"),
-            able,
-            key="chat_mode",
+            available,
+            key=menu_key("chat_mode"),
             format_func=_mode_name,
-            captions=[labels.chat_modes()[name].sentence for name in able],
+            captions=[labels.chat_modes()[name].sentence for name in available],
             persist_state="session",
         )
         if resources.library().files.ready_names():
-            most_tag(chat_ask(""))
+            highest_price_tag(chat_ask(""))
         for name, lack in locked.items():
-            st.caption(f":material/lock: **{_mode_name(name)}**  \n{label(needs(lack))}")
+            st.caption(f":material/lock: **{_mode_name(name)}**  \n{label(describe_lack(lack))}")
         if "model" in locked.values():
-            unlock()
+            unlock_modes()
 
 
 def locked_modes() -> dict[str, Lack]:
@@ -84,7 +84,7 @@ def locked_modes() -> dict[str, Lack]:
         model = resources.library().llm().metadata
     except RagError:
         return {}  # asking reports the wrong setting
-    return {mode: lack for mode in labels.chat_modes() if (lack := lacking(mode, model)) is not None}
+    return {mode: lack for mode in labels.chat_modes() if (lack := find_lack(mode, model)) is not None}
 
 
 def _mode_name(mode: str) -> str:

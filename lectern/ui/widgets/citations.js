@@ -81,7 +81,7 @@ let heard = { answering: "", ended: 0, drawn: 0 }, said = { of: "", text: "" }, 
 
 // Said once the element has been there for a moment: what it holds from the beginning is not read out. An element that is about
 // to go may come after the one in its place, with what was drawn before.
-function tell(parent, { answering, of, ended, drawn, told }) {
+function tell(parent, { answering, of, ended, drawn, announcement }) {
   if (drawn < heard.drawn) return;
   place = parent.querySelector('[role="status"]');
   if (said.of !== of) said = { of, text: "" };
@@ -89,7 +89,7 @@ function tell(parent, { answering, of, ended, drawn, told }) {
   const before = heard;
   heard = { answering: answering ? of : "", ended, drawn };
   const begun = heard.answering && heard.answering !== before.answering;
-  if (begun || ended > before.ended) setTimeout(() => { if (said.of === of) place.textContent = said.text = told; }, 150);
+  if (begun || ended > before.ended) setTimeout(() => { if (said.of === of) place.textContent = said.text = announcement; }, 150);
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -11,7 +11,7 @@ import streamlit as st
 from lectern.schema import Conversation
 from lectern.ui import resources
 from lectern.ui.i18n import _, month
-from lectern.ui.places import go_to_chat
+from lectern.ui.navigation import go_to_chat
 from lectern.ui.server.exports import PRINT, export_address
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
@@ -19,27 +19,26 @@ from ragcore.errors import Problem, RagError
 
 _CONVERSATIONS = component("conversations", '<section aria-label="Conversations"></section>')
 
-LISTED = 60  # conversations at first, and as many again each time that more are wanted
+BATCH = 60  # conversations in the list at first, and with each click on "Show more"
 
 
 def conversation_list(open_id: str | None, search: str = "") -> int:
-    """Draw the list, and act on it; gives how many it has."""
-    conversations, room = resources.library().conversations, LISTED + session().chat.more_listed
-    pinned = conversations.all("chat", search, pinned=True, limit=room + 1)
-    others = conversations.all("chat", search, pinned=False, limit=max(0, room - len(pinned) + 1))  # one tells of more
-    groups = [(_("Pinned conversations"), pinned[:room])] if pinned else []
-    groups += by_day(others[: max(0, room - len(pinned))], datetime.now(_zone()))
+    """Draws the list and handles its events. Returns the number of conversations in it."""
+    conversations, limit = resources.library().conversations, BATCH + session().chat.more_listed
+    pinned = conversations.all("chat", search, pinned=True, limit=limit + 1)
+    others = conversations.all("chat", search, pinned=False, limit=max(0, limit - len(pinned) + 1))  # one more than drawn
+    groups = [(_("Pinned conversations"), pinned[:limit])] if pinned else []
+    groups += group_by_day(others[: max(0, limit - len(pinned))], datetime.now(_browser_time_zone()))
     items = [
         {"id": one.id, "title": one.title or _("New conversation"), "group": name, "pinned": one in pinned}
         for name, group in groups
         for one in group
     ]
-    # A place in the address for the conversation's id.
     forms = (("docx", "Word"), ("md", "Markdown"), ("html", "HTML"), ("json", "JSON"))
-    files = {name: export_address("ID", form) for form, name in forms}
+    files = {name: export_address("ID", form) for form, name in forms}  # the component replaces "ID"
     data = {
         "items": items,
-        "more": len(pinned) + len(others) > room,
+        "more": len(pinned) + len(others) > limit,
         "open": open_id,
         "asked": f"{open_id} {session().chat.list_acts} {search}",  # it changes when this person acts
         "files": files,
@@ -53,16 +52,16 @@ def conversation_list(open_id: str | None, search: str = "") -> int:
     return len(items)
 
 
-def by_day(conversations: Sequence[Conversation], now: datetime) -> list[tuple[str, list[Conversation]]]:
-    """The conversations, latest first, under the days and months of the time zone of `now`, latest first."""
+def group_by_day(conversations: Sequence[Conversation], now: datetime) -> list[tuple[str, list[Conversation]]]:
+    """Groups conversations by day or month in the time zone of `now`. Their order stays."""
     groups: dict[str, list[Conversation]] = {}
     for one in conversations:
         day = datetime.fromtimestamp(one.updated, now.tzinfo).date()
-        groups.setdefault(_name_of(day, now.date()), []).append(one)
+        groups.setdefault(_group_name(day, now.date()), []).append(one)
     return list(groups.items())
 
 
-def _name_of(day: date, today: date) -> str:
+def _group_name(day: date, today: date) -> str:
     days = (today - day).days
     if days <= 0:
         return _("Today")
@@ -71,8 +70,8 @@ def _name_of(day: date, today: date) -> str:
     return _("Previous 7 days") if days <= 7 else month(day)
 
 
-def _zone() -> tzinfo | None:
-    """That of the person's browser, where it names one that is known here; None is this computer's."""
+def _browser_time_zone() -> tzinfo | None:
+    """The time zone of the browser. None, for that of this computer, if it is unknown."""
     try:
         return ZoneInfo(st.context.timezone or "")
     except (LookupError, ValueError, OSError):
@@ -101,27 +100,26 @@ def _words() -> dict[str, str]:
 def _act() -> None:
     request = event("conversations", "act")
     session().chat.list_acts += 1
-    conversations, asked_id = resources.library().conversations, str(request.get("id", ""))
+    conversations, id_ = resources.library().conversations, str(request.get("id", ""))
     if request.get("do") == "rename":
-        conversations.rename(asked_id, str(request.get("title", ""))[:120])
+        conversations.rename(id_, str(request.get("title", ""))[:120])
     elif request.get("do") == "pin":
-        conversations.pin(asked_id, bool(request.get("pinned")))
+        conversations.pin(id_, bool(request.get("pinned")))
     elif request.get("do") == "more":
-        session().chat.more_listed += LISTED
+        session().chat.more_listed += BATCH
     elif request.get("do") == "duplicate":
-        _duplicate(asked_id)
+        _duplicate(id_)
     elif request.get("do") == "delete":
-        run = resources.current_index().runs.get(asked_id)
+        run = resources.current_index().runs.get(id_)
         if run is not None:
             run.stop()
-        conversations.delete(asked_id)
-        if session().chat.conversation == asked_id:
+        conversations.delete(id_)
+        if session().chat.conversation == id_:
             session().chat.conversation, session().panel = None, ""
         session().notice = _("Conversation deleted.")
 
 
 def _duplicate(conversation_id: str) -> None:
-    """The copy stands first in the list; what is open stays open."""
     try:
         copy = resources.library().conversations.duplicate(conversation_id)
     except RagError as error:

@@ -30,25 +30,25 @@ def show_differences(first: Message, second: Message) -> None:
     session().panel = f"{DIFFERENCES}.{first.id}.{places.index(second.id) + 1}"
 
 
-def shown_pair(opened: Opened) -> tuple[Message, Message] | None:
+def opened_pair(opened: Opened) -> tuple[Message, Message] | None:
     """Both answers. `opened.number` is the position of the second one in the conversation."""
     messages = resources.library().conversations.messages(opened.message.conversation_id)
     return (opened.message, messages[opened.number - 1]) if 0 < opened.number <= len(messages) else None
 
 
 def differences_title(opened: Opened) -> str:
-    pair = shown_pair(opened)
+    pair = opened_pair(opened)
     if pair is None:
         return ""
-    return _("From {first} to {second}").format(first=way(pair[0]), second=way(pair[1]))
+    return _("From {first} to {second}").format(first=mode_label(pair[0]), second=mode_label(pair[1]))
 
 
 def differences(opened: Opened) -> None:
-    pair = shown_pair(opened)
+    pair = opened_pair(opened)
     if pair is None:
         return
     pieces = word_differences(pair[0].text, pair[1].text)
-    if say_the_same(pieces):
+    if have_same_words(pieces):
         st.markdown(_("Both answers say the same, word for word."))
         return
     removed, added = (sum(len(piece.text.split()) for piece in pieces if piece.kind == kind) for kind in ("removed", "added"))
@@ -56,25 +56,25 @@ def differences(opened: Opened) -> None:
     _DIFFERENCES(key="differences", data={"pieces": [[piece.kind, piece.text] for piece in legible(pieces)], "words": words})
 
 
-def say_the_same(pieces: Sequence[Piece]) -> bool:
-    """Whether both have the same words; line ends do not matter."""
+def have_same_words(pieces: Sequence[Piece]) -> bool:
+    """Whether the answers differ at most in white space."""
     return all(piece.kind == "same" or not piece.text.strip() for piece in pieces)
 
 
 def _only_in(message: Message, count: int) -> str:
     text = ngettext("{number} word only in {way}", "{number} words only in {way}", count)
-    return text.format(number=numeral(count), way=way(message))
+    return text.format(number=numeral(count), way=mode_label(message))
 
 
-def way(message: Message) -> str:
-    """The mode of an answer as plain text."""
+def mode_label(message: Message) -> str:
+    """The response mode of an answer."""
     return labels.mode_label(message.ask.response_mode) if message.ask else ""
 
 
-def pins(answers: list[Message], opened: Opened | None) -> list[Message]:
+def pinned_answers(answers: list[Message], opened: Opened | None) -> list[Message]:
     """The pinned answers, at most two. After a reload they come from the panel."""
     state = session()
-    pair = shown_pair(opened) if opened is not None and opened.kind == DIFFERENCES else None
+    pair = opened_pair(opened) if opened is not None and opened.kind == DIFFERENCES else None
     if pair is not None:
         state.query.pinned = (pair[0].id, pair[1].id)
     state.query.pinned = tuple(id_ for id_ in state.query.pinned if any(answer.id == id_ for answer in answers))
@@ -95,9 +95,11 @@ def pin_button(message: Message, answers: list[Message]) -> None:
 
 
 def pinned_line(pinned: list[Message]) -> None:
-    """After one pin a hint, after two a button to the differences."""
+    """A hint if one answer is pinned, a button to the differences if two are."""
     if len(pinned) == 2:
-        text = _("Differences between {first} and {second}").format(first=label(way(pinned[0])), second=label(way(pinned[1])))
+        text = _("Differences between {first} and {second}").format(
+            first=label(mode_label(pinned[0])), second=label(mode_label(pinned[1]))
+        )
         st.button(
             text,
             key="show_differences",
@@ -107,15 +109,15 @@ def pinned_line(pinned: list[Message]) -> None:
             args=tuple(pinned),
         )
     elif pinned:
-        st.caption(_("Pin a second answer to see where it differs from {way}.").format(way=label(way(pinned[0]))))
+        st.caption(_("Pin a second answer to see where it differs from {way}.").format(way=label(mode_label(pinned[0]))))
 
 
 def _pin(message: Message, answers: list[Message]) -> None:
     state = session()
-    showing = state.panel.startswith(f"{DIFFERENCES}.")
+    is_open = state.panel.startswith(f"{DIFFERENCES}.")
     if message.id in state.query.pinned:
         state.query.pinned = tuple(id_ for id_ in state.query.pinned if id_ != message.id)
-        state.panel = "" if showing else state.panel
+        state.panel = "" if is_open else state.panel
         return
     state.query.pinned = (*state.query.pinned, message.id)[-2:]
     pair = [answer for answer in answers if answer.id in state.query.pinned]  # in column order

@@ -18,53 +18,47 @@ from lectern.ui.widgets.groups import groups_form
 from lectern.ui.widgets.passage import passage
 from ragcore.readers.registry import has_reader
 from ragcore.schema import Document
-from ragcore.text.code_fences import fenced
+from ragcore.text.code_fences import mark_fenced
 from ragcore.text.table_facts import Grid, grids_in
 
-TABLES = ("CSV", "TSV")  # and files with sheets
+TABLE_KINDS = ("CSV", "TSV")  # files with sheets are tables too
 HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*?)[\s#]*$")
-AROUND = 60  # characters around a match
-PARTS = 500  # entries in the contents
-MOST_HITS = 50  # matches in the list
-STRETCH = 6000  # characters of text before and after a place
-TABLE_STRETCH = 100_000  # characters of a table's text whose rows are drawn at once
-TABLE_ROWS = 12  # visible rows of a table without scrolling
+CONTEXT_CHARS = 60  # before and after a match
+MAX_PARTS = 500  # entries in the contents
+MAX_MATCHES = 50  # in the list
+SURROUNDING_CHARS = 6000  # of the text before and after a place
+TABLE_CHARS = 100_000  # of a table, whose rows are drawn at once
+VISIBLE_ROWS = 12  # of a table without scrolling
 ROW_PIXELS = 35
 
 
 def document_view(file: FileRow, document: Document) -> None:
     """The search results, the table of contents, and the current place."""
-    grids = _grids(document) if file.kind in TABLES or document.page_word == "sheet" else []
+    grids = _grids(document) if file.kind in TABLE_KINDS or document.page_word == "sheet" else []
     if file.kind != "PDF":
         with st.container(key="document_parts", horizontal=True, vertical_alignment="center"):
             _contents(file, document)
             if grids:
                 st.toggle(_("As text"), key="document_as_text")
     if words := str(widget("search_in_document") or "").strip():
-        _hits(document, words)
+        _matches(document, words)
     if grids and not widget("document_as_text"):
         for number, grid in enumerate(grids):
-            _draw(grid, number)
-        first, start, last = _rows_looked_at(document)
-        _turn(start - TABLE_STRETCH if start > first else None, start + TABLE_STRETCH if start + TABLE_STRETCH < last else None)
+            _draw_table(grid, number)
+        first, start, last = _drawn_rows(document)
+        _page_buttons(
+            start - TABLE_CHARS if start > first else None, start + TABLE_CHARS if start + TABLE_CHARS < last else None
+        )
         return
     with st.container(key="document_page"):
-        passage(_looked_at(file, document), around=STRETCH)
+        passage(_current_source(file, document), around=SURROUNDING_CHARS)
     if file.kind != "PDF" and not resources.library().files.page_words.of(file.id, [0]):
         start, end = session().documents.place
-        before, behind, total = start - 2 * STRETCH, end + 2 * STRETCH, len(document.text)
-        _turn(max(0, before) if start > STRETCH else None, min(behind, total) if end + STRETCH < total else None)
-
-
-def search_field() -> None:
-    st.text_input(
-        _("Search in this document"),
-        key="search_in_document",
-        placeholder=_("Search in this document"),
-        label_visibility="collapsed",
-        icon=":material/search:",
-        width=230,
-    )
+        previous, following, total = start - 2 * SURROUNDING_CHARS, end + 2 * SURROUNDING_CHARS, len(document.text)
+        _page_buttons(
+            max(0, previous) if start > SURROUNDING_CHARS else None,
+            min(following, total) if end + SURROUNDING_CHARS < total else None,
+        )
 
 
 def groups_menu(file: FileRow) -> None:
@@ -73,34 +67,34 @@ def groups_menu(file: FileRow) -> None:
         groups_form([file.id])
 
 
-def _turn(back: int | None, on: int | None) -> None:
-    """Buttons to the text before and after, if there is any."""
+def _page_buttons(previous: int | None, following: int | None) -> None:
+    """Buttons to the text at these positions."""
     with st.container(key="document_turn", horizontal=True):
-        if back is not None:
-            st.button(_("Previous"), key="document_back", on_click=_go_to, args=(back, back))
-        if on is not None:
-            st.button(_("Next"), key="document_on", on_click=_go_to, args=(on, on))
+        if previous is not None:
+            st.button(_("Previous"), key="document_back", on_click=_go_to, args=(previous, previous))
+        if following is not None:
+            st.button(_("Next"), key="document_on", on_click=_go_to, args=(following, following))
 
 
-def _rows_looked_at(document: Document) -> tuple[int, int, int]:
-    """The start of the sheet, of the current stretch of its rows, and the end of the sheet."""
+def _drawn_rows(document: Document) -> tuple[int, int, int]:
+    """The start of the current sheet, the start of its drawn rows, and the end of the sheet, in characters."""
     place = session().documents.place[0]
     sheet = document.page_at(place)
     first, last = (sheet.start, sheet.end) if sheet else (0, len(document.text))
-    return first, first + max(0, place - first) // TABLE_STRETCH * TABLE_STRETCH, last
+    return first, first + max(0, place - first) // TABLE_CHARS * TABLE_CHARS, last
 
 
 def _grids(document: Document) -> list[Grid]:
-    first, start, last = _rows_looked_at(document)
-    begin, end = (
-        last if edge >= last else max(first, document.text.rfind("\n", first, edge) + 1)
-        for edge in (start, start + TABLE_STRETCH)
-    )
-    return grids_in(document.text[begin:end])
+    first, start, last = _drawn_rows(document)
+
+    def start_of_line(position: int) -> int:
+        return last if position >= last else max(first, document.text.rfind("\n", first, position) + 1)
+
+    return grids_in(document.text[start_of_line(start) : start_of_line(start + TABLE_CHARS)])
 
 
-def _draw(grid: Grid, number: int) -> None:
-    rows = min(len(grid.rows), TABLE_ROWS + 0.5) + 1  # half a row shows that there are more
+def _draw_table(grid: Grid, number: int) -> None:
+    rows = min(len(grid.rows), VISIBLE_ROWS + 0.5) + 1  # half a row shows that there are more
     st.dataframe(
         {name: [row.get(name, "") for row in grid.rows] for name in grid.columns},
         key=f"document_table_{number}",
@@ -109,7 +103,7 @@ def _draw(grid: Grid, number: int) -> None:
     )
 
 
-def _looked_at(file: FileRow, document: Document) -> Source:
+def _current_source(file: FileRow, document: Document) -> Source:
     start, end = session().documents.place
     page = document.page_at(start)
     text = document.text[start:end]
@@ -131,9 +125,9 @@ def _contents(file: FileRow, document: Document) -> None:
     parts = [(page.label, page.start) for page in document.pages] if several else list(_headings(file.name, document.text))
     if not parts:
         return
-    at = document.page_at(session().documents.place[0]) if several else None
-    with st.popover(label(at.label) if at else _("Contents"), icon=":material/toc:", key="document_contents"):
-        for number, (name, start) in enumerate(parts[:PARTS]):
+    current = document.page_at(session().documents.place[0]) if several else None
+    with st.popover(label(current.label) if current else _("Contents"), icon=":material/toc:", key="document_contents"):
+        for number, (name, start) in enumerate(parts[:MAX_PARTS]):
             st.button(label(name), key=f"part_{number}", type="tertiary", on_click=_go_to, args=(start, start))
 
 
@@ -143,37 +137,36 @@ def _headings(name: str, text: str) -> Iterator[tuple[str, int]]:
         return
     lines = text.splitlines(keepends=True)
     starts = accumulate((len(line) for line in lines), initial=0)
-    for line, start, is_code in zip(lines, starts, fenced(lines), strict=False):
+    for line, start, is_code in zip(lines, starts, mark_fenced(lines), strict=False):
         if not is_code and (heading := HEADING.match(line)):
             yield heading[1].replace("*", "").replace("`", ""), start
 
 
-def _hits(document: Document, words: str) -> None:
+def _matches(document: Document, words: str) -> None:
     """The matches with the text around them; a click goes there."""
     matches = [match.span() for match in re.finditer(re.escape(words), document.text, re.IGNORECASE)]
     count = ngettext("Found in {number} place", "Found in {number} places", len(matches)).format(number=numeral(len(matches)))
     st.caption(count if matches else _("“{words}” is not in this document.").format(words=label(words)))
     with st.container(key="found_in_document", height=240 if len(matches) > 5 else "content"):
-        for number, (start, end) in enumerate(matches[:MOST_HITS]):
-            before, behind = _around(document.text, start, end)
+        for number, (start, end) in enumerate(matches[:MAX_MATCHES]):
+            before, after = _context(document.text, start, end)
             page = document.page_at(start)
             where = f"{labels.part(document.page_word, page.label)} · " if page else ""
             match_text = label(document.text[start:end])
-            bold = (
-                f"**{match_text}**" if words[0].isalnum() and words[-1].isalnum() else match_text
-            )  # Markdown has no other bold in a word
-            line = label(where + before) + " " * before.endswith(" ") + bold + " " * behind.startswith(" ") + label(behind)
+            if words[0].isalnum() and words[-1].isalnum():  # Markdown needs letters or digits at the ends of bold text
+                match_text = f"**{match_text}**"
+            line = label(where + before) + " " * before.endswith(" ") + match_text + " " * after.startswith(" ") + label(after)
             st.button(line, key=f"found_{number}", type="tertiary", on_click=_go_to, args=(start, end))
 
 
-def _around(text: str, start: int, end: int) -> tuple[str, str]:
+def _context(text: str, start: int, end: int) -> tuple[str, str]:
     """The text before and after a place, in whole words."""
-    before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]
-    if start > AROUND:
+    before, after = text[max(0, start - CONTEXT_CHARS) : start], text[end : end + CONTEXT_CHARS]
+    if start > CONTEXT_CHARS:
         before = "…" + re.sub(r"^\S*\s", "", before)
-    if end + AROUND < len(text):
-        behind = re.sub(r"\s\S*$", "", behind) + "…"
-    return re.sub(r"\s+", " ", before), re.sub(r"\s+", " ", behind)
+    if end + CONTEXT_CHARS < len(text):
+        after = re.sub(r"\s\S*$", "", after) + "…"
+    return re.sub(r"\s+", " ", before), re.sub(r"\s+", " ", after)
 
 
 def _go_to(start: int, end: int) -> None:

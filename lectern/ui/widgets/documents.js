@@ -99,9 +99,9 @@ function draw(table) {
       name.append(open);
     } else name.append(...breakable(file.name));
     row.append(name);
-    const told = element("td", "told");
-    told.append(...breakable(file.told));
-    row.append(told);
+    const status = element("td", "status");
+    status.append(...breakable(file.status));
+    row.append(status);
     for (const column of ["passages", "size", "added"]) row.append(element("td", column, file[column]));
     const more = element("td", "more");
     const dots = button("⋯", "icon", () => unfold(table, table.opened === file.id ? "" : file.id), filled(data.words.more, file));

@@ -9,12 +9,13 @@ import streamlit as st
 from lectern.jobs.file_rows import ACTIVE, FileRow
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day_and_time, numeral, translate
-from lectern.ui.places import open_document
+from lectern.ui.navigation import open_document
 from lectern.ui.server.security import page_ticket
 from lectern.ui.state import event, fill_widget, session, widget
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.empty_state import empty_state
 from lectern.ui.widgets.files import delete_files, deletion_question
-from lectern.ui.widgets.nothing_yet import nothing_yet
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import Problem, RagError
 
 ROWS = 50  # per page
@@ -34,7 +35,7 @@ def _documents(was_busy: bool) -> None:
         session().viewer.redraw = False
         st.rerun()
     if not files:
-        nothing_yet(_("No documents yet."))
+        empty_state(_("No documents yet."))
         return
     matching = _filter_and_sort(files)
     pages = max(1, -(-len(matching) // ROWS))
@@ -55,20 +56,13 @@ def _documents(was_busy: bool) -> None:
     if not matching:
         st.caption(_("No documents match."))
     if pages > 1:
-        _pages(page, pages, len(rows), len(matching))
+        _page_buttons(page, pages, len(rows), len(matching))
 
 
 def _filters(files: Sequence[FileRow]) -> None:
     with st.container(key="document_filters", horizontal=True, vertical_alignment="bottom"):
-        st.text_input(
-            _("Search documents"),
-            key="document_search",
-            placeholder=_("Search by name"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            on_change=_first_page,
-            width=260,
-        )
+        name = _("Search by name")
+        search_field(_("Search documents"), "document_search", placeholder=name, width=260, on_change=_first_page)
         st.selectbox(
             _("Status"),
             list(_states()),
@@ -92,15 +86,19 @@ def _filters(files: Sequence[FileRow]) -> None:
         )
 
 
-def _pages(page: int, pages: int, rows: int, matching: int) -> None:
+def _page_buttons(page: int, pages: int, rows: int, matching: int) -> None:
     with st.container(key="document_pages", horizontal=True, vertical_alignment="center"):
         first = (page - 1) * ROWS + 1
         st.caption(
             _("{first} to {last} of {all}").format(first=numeral(first), last=numeral(first + rows - 1), all=numeral(matching)),
             width="content",
         )
-        st.button(_("Previous"), key="documents_back", type="tertiary", on_click=_turn, args=(page - 1,), disabled=page == 1)
-        st.button(_("Next"), key="documents_on", type="tertiary", on_click=_turn, args=(page + 1,), disabled=page == pages)
+        st.button(
+            _("Previous"), key="documents_back", type="tertiary", on_click=_go_to_page, args=(page - 1,), disabled=page == 1
+        )
+        st.button(
+            _("Next"), key="documents_on", type="tertiary", on_click=_go_to_page, args=(page + 1,), disabled=page == pages
+        )
 
 
 def _states() -> dict[str, str]:
@@ -121,7 +119,7 @@ def _filter_and_sort(files: Sequence[FileRow]) -> list[FileRow]:
     matching = [
         file for file in files if text in file.name.casefold() and state in ("", file.state) and kind in ("", file.kind)
     ]
-    by, backwards = session().indexes.document_sort.removeprefix("-"), session().indexes.document_sort.startswith("-")
+    sort = session().indexes.document_sort
     keys = {
         "name": lambda file: file.name.casefold(),
         "state": lambda file: file.state,
@@ -129,7 +127,7 @@ def _filter_and_sort(files: Sequence[FileRow]) -> list[FileRow]:
         "size": lambda file: file.size,
         "added": lambda file: file.added,
     }
-    return sorted(matching, key=keys[by], reverse=backwards)
+    return sorted(matching, key=keys[sort.removeprefix("-")], reverse=sort.startswith("-"))
 
 
 def _row(file: FileRow) -> dict[str, object]:
@@ -137,7 +135,7 @@ def _row(file: FileRow) -> dict[str, object]:
         "id": file.id,
         "name": file.name,
         "state": file.state,
-        "told": labels.file_problem(file) or labels.stages()[file.stage],
+        "status": labels.file_problem(file) or labels.stages()[file.stage],
         "left_out": [f"{translate(part.what)} {translate(part.hint)}" for part in file.left_out],
         "passages": numeral(file.passages) if file.passages else "",
         "size": labels.size(file.size) if file.size else "",
@@ -172,7 +170,7 @@ def _first_page() -> None:
     session().indexes.document_page = 1
 
 
-def _turn(page: int) -> None:
+def _go_to_page(page: int) -> None:
     session().indexes.document_page = page
 
 

@@ -96,12 +96,12 @@ function send(zone, upload) {
   request.onload = () => {
     const said = request.response || {};
     upload.bar.remove();
-    if (request.status === 200 && said.outcome === "added" && !said.told) {
+    if (request.status === 200 && said.outcome === "added" && !said.message) {
       upload.row.remove();
     } else {
       upload.row.className = request.status === 200 ? "said" : "failed";
       upload.state.textContent = request.status === 200
-        ? said.told || (said.outcome === "replaced" ? zone.words.replaces : zone.words.there)
+        ? said.message || (said.outcome === "replaced" ? zone.words.replaces : zone.words.there)
         : `${said.what || zone.words.failed} ${said.hint || ""}`;
       if (request.status !== 200) upload.row.querySelector(".name").remove();
       // A refused file stays in the list below with the same words; here they may go.

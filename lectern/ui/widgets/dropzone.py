@@ -1,4 +1,4 @@
-"""The area to drop or choose files, and the other sources."""
+"""The area to drop or choose files, with buttons for other sources."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ stroke-linejoin="round" aria-hidden="true"><path d="M12 16V5m0 0L7.5 9.5M12 5l4.
 
 
 def dropzone(
-    ways: Mapping[str, str],
+    sources: Mapping[str, str],
     more: Mapping[str, str],
     *,
     small: bool,
-    on_landed: Callable[[], None],
-    on_way: Callable[[str], None],
+    on_uploaded: Callable[[], None],
+    on_source: Callable[[str], None],
 ) -> None:
-    """`ways` maps other sources to their button labels; those in `more` are behind one more button. `on_landed` runs when files
-    are on this computer, `on_way` when a source was chosen."""
+    """`sources` maps other sources to their button labels. Those in `more` are behind one more button. `on_uploaded` runs when
+    files are on this computer, `on_source` when a source was chosen."""
     limit = resources.library().settings.ingest.max_file_mb * 1_000_000
     _DROPZONE(
         key="dropzone",
@@ -42,18 +42,18 @@ def dropzone(
             "ticket": page_ticket(),
             "small": small,
             "limit": limit,
-            "ways": [{"name": name, "label": label} for name, label in ways.items()],
+            "ways": [{"name": name, "label": label} for name, label in sources.items()],
             "more": [{"name": name, "label": label} for name, label in more.items()],
             "words": _words(limit),
         },
-        on_landed_change=on_landed,
-        on_way_change=lambda: _way(on_way),
+        on_landed_change=on_uploaded,
+        on_way_change=lambda: _choose_source(on_source),
     )
 
 
-def _way(on_way: Callable[[str], None]) -> None:
+def _choose_source(on_source: Callable[[str], None]) -> None:
     if chosen := event("dropzone", "way"):
-        on_way(str(chosen.get("name", "")))
+        on_source(str(chosen.get("name", "")))
 
 
 def _words(limit: int) -> dict[str, str]:

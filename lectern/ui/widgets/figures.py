@@ -11,11 +11,11 @@ from lectern.jobs.file_rows import ACTIVE
 from lectern.settings import SplitterName
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral, translate
-from lectern.ui.live_fragments import draw_anew
+from lectern.ui.live_fragments import rerun_page
 from lectern.ui.safetext import label, plain_md
 from lectern.ui.state import fill_new_widget, session, widget
-from lectern.ui.widgets.nothing_yet import nothing_yet
-from lectern.ui.widgets.rebuilding import rebuild_status
+from lectern.ui.widgets.empty_state import empty_state
+from lectern.ui.widgets.rebuild_status import rebuild_status
 from ragcore.embeddings import multilingual_e5
 from ragcore.errors import RagError
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from lectern.jobs.rebuild import RebuildPlan
     from lectern.library import Library
 
-LOOK_SECONDS = 2.0  # between two updates while files are read
+POLL_SECONDS = 2.0  # between two updates while files are read
 
 
 def figures() -> None:
-    """With updates while files are read."""
+    """Updates itself while files are read."""
     busy = _is_reading()
-    st.fragment(_figures, run_every=LOOK_SECONDS if busy else None)(busy)
+    st.fragment(_figures, run_every=POLL_SECONDS if busy else None)(busy)
 
 
 def _is_reading() -> bool:
@@ -38,9 +38,9 @@ def _is_reading() -> bool:
 
 def _figures(was_reading: bool) -> None:
     if was_reading and not _is_reading():
-        draw_anew()
+        rerun_page()
     status = resources.library().status()
-    tokens, exact = resources.current_index().surveys.tokens()
+    tokens, exact = resources.current_index().maps.tokens()
     with st.container(key="index_figures", horizontal=True, gap="medium"):
         st.metric(_("Documents"), numeral(status.files), width="content")
         st.metric(_("Passages"), numeral(status.passages), width="content")
@@ -54,13 +54,13 @@ def _figures(was_reading: bool) -> None:
 
 
 def rebuild() -> None:
-    """The form to rebuild the index, with a preview of the result."""
+    """The form to rebuild the index, with a preview of the changes."""
     library = resources.library()
-    if library.store.versions.coming() is not None:
+    if library.store.versions.next_version() is not None:
         rebuild_status()
         return
     if not len(library.store):
-        nothing_yet(_("There are no passages yet."))
+        empty_state(_("There are no passages yet."))
         return
     try:
         plan = _plan_from_fields(library)
@@ -92,18 +92,18 @@ def rebuild() -> None:
 def _plan_from_fields(library: Library) -> RebuildPlan:
     """Draws the fields and plans the rebuild. RagError if such an index is impossible."""
     ingest, model = library.settings.ingest, library.store.versions.current().embed_model
-    session_key = session().index
-    fill_new_widget(f"rebuild_size_{session_key}", ingest.chunk_size)
-    fill_new_widget(f"rebuild_overlap_{session_key}", ingest.chunk_overlap)
-    fill_new_widget(f"rebuild_splitter_{session_key}", ingest.splitter)
-    fill_new_widget(f"rebuild_embedder_{session_key}", model)
+    index_id = session().index
+    fill_new_widget(f"rebuild_size_{index_id}", ingest.chunk_size)
+    fill_new_widget(f"rebuild_overlap_{index_id}", ingest.chunk_overlap)
+    fill_new_widget(f"rebuild_splitter_{index_id}", ingest.splitter)
+    fill_new_widget(f"rebuild_embedder_{index_id}", model)
     with st.container(horizontal=True, vertical_alignment="bottom", key="rebuild_fields"):
         size = st.number_input(
             _("Length of passages, in tokens"),
             16,
             2048,
             step=10,
-            key=f"rebuild_size_{session_key}",
+            key=f"rebuild_size_{index_id}",
             help=_(
                 "Longer passages give more context; shorter ones are found more precisely. 200 "
                 "works well with the built-in search."
@@ -115,7 +115,7 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
             0,
             1024,
             step=5,
-            key=f"rebuild_overlap_{session_key}",
+            key=f"rebuild_overlap_{index_id}",
             help=_("How much of a passage the next one repeats."),
             width=180,
         )
@@ -123,7 +123,7 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
         splitter = st.selectbox(
             _("Where to split"),
             list(splitters),
-            key=f"rebuild_splitter_{session_key}",
+            key=f"rebuild_splitter_{index_id}",
             format_func=splitters.__getitem__,
             help=_(
                 "Where a passage may end. Whole sentences read best; equal lengths suit lists "
@@ -134,7 +134,7 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
         chosen = st.selectbox(
             _("Embedding model"),
             list(dict.fromkeys([BUILT_IN, multilingual_e5.available(), HASHING, model])),
-            key=f"rebuild_embedder_{session_key}",
+            key=f"rebuild_embedder_{index_id}",
             format_func=labels.embedder,
             accept_new_options=True,
             help=_(
@@ -149,11 +149,7 @@ def _plan_from_fields(library: Library) -> RebuildPlan:
 
 
 def _splitter_names() -> dict[SplitterName, str]:
-    return {
-        "sentence": _("After whole sentences"),
-        "token": _("At equal lengths"),
-        "section": _("At headings, then sentences"),
-    }
+    return {"sentence": _("After whole sentences"), "token": _("At equal lengths"), "section": _("At headings, then sentences")}
 
 
 def _rebuild(index: str) -> None:

@@ -1,4 +1,4 @@
-"""A table with one answer per document. It grows while answers arrive, and can be saved as CSV."""
+"""A table with one answer per document, drawn while answers arrive. It can be saved as CSV."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from lectern.schema import FileAnswer, Message, Source
 from lectern.ui import labels
 from lectern.ui.i18n import _, ngettext, translate
 from lectern.ui.safetext import breakable
-from lectern.ui.state import interruptible
+from lectern.ui.state import allow_interruption
 from lectern.ui.widgets.passage import address
 from lectern.ui.widgets.read_everything import draw_progress
 from ragcore.extractive.fixed_replies import is_refusal, without_heading
 from ragcore.text.citations import MARKS, cited_in
 from ragcore.text.csv_safety import as_csv
 
-AT_ONCE = 100  # rows; the others unfold
-GROWING = 20  # rows while it grows, the newest
-HZ = 2.0
+MAX_ROWS = 100  # visible; the others are in an expander
+STREAMED_ROWS = 20  # the newest, while answers arrive
+DRAWS_PER_SECOND = 2.0
 
 
 def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
     with st.container(key=f"file_table_{message.id}"):
-        _table(message, rows[:AT_ONCE], message.sources)
-        if rest := rows[AT_ONCE:]:
+        _table(message, rows[:MAX_ROWS], message.sources)
+        if rest := rows[MAX_ROWS:]:
             with st.expander(ngettext("{number} more document", "{number} more documents", len(rest)).format(number=len(rest))):
                 _table(message, rest, message.sources)
         st.download_button(
@@ -43,30 +43,30 @@ def file_table(message: Message, rows: Sequence[FileAnswer]) -> None:
         )
 
 
-def growing_table(run: Run, message: Message) -> None:
+def stream_table(run: Run, message: Message) -> None:
     bar, table, drawn = st.empty(), st.empty(), -1
-    for _piece in run.follow(HZ):
-        interruptible()
+    for _piece in run.follow(DRAWS_PER_SECOND):
+        allow_interruption()
         draw_progress(run, message, bar)
         rows = run.rows
         if len(rows) > drawn:
             drawn = len(rows)
             with table.container():
-                _table(message, rows[-GROWING:], run.sources)
+                _table(message, rows[-STREAMED_ROWS:], run.sources)
 
 
 def table_csv(rows: Sequence[FileAnswer]) -> bytes:
     head = [_("Document"), _("Answer"), _("Pages"), _("Found")]
-    return as_csv([head, *([row.file_name, _bare(row), ", ".join(row.pages), _outcome(row)] for row in rows)])
+    return as_csv([head, *([row.file_name, _text_for_csv(row), ", ".join(row.pages), _outcome(row)] for row in rows)])
 
 
-def _bare(row: FileAnswer) -> str:
+def _text_for_csv(row: FileAnswer) -> str:
     """Without citations, whose numbers mean nothing in a spreadsheet. The pages have their own column."""
     return MARKS.sub("", _answer(row)) + (f" {row.hint}" if row.hint else "")
 
 
 def _answer(row: FileAnswer) -> str:
-    """Empty if it only says that there is no answer, because "Found" says so."""
+    """Empty if it only says that there is no answer, because the last column says so too."""
     if row.found == "closest":
         return without_heading(row.text)
     return "" if is_refusal(row.text) else row.text

@@ -11,8 +11,8 @@ import streamlit as st
 from lectern.jobs.file_rows import ACTIVE, FileRow, Stage, seconds_left
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral, translate
-from lectern.ui.live_fragments import draw_anew
-from lectern.ui.places import open_document
+from lectern.ui.live_fragments import rerun_page
+from lectern.ui.navigation import open_document
 from lectern.ui.safetext import label
 from lectern.ui.state import event, session, widget
 from lectern.ui.widgets.component import component
@@ -20,19 +20,19 @@ from lectern.ui.widgets.groups import groups_form
 from lectern.ui.widgets.viewer import close_viewer
 from ragcore.errors import RagError, UnknownDocumentError
 
-MANY = 8  # rows from which their number is written above the list
-SEALED = ("EPUB", "EML", "MHT", "MHTML")  # protected files for which no password can be entered here
-ROWS = 200  # rows at first, and with each click on more
+COUNTED_FROM = 8  # files; a shorter list has no count above it
+WITHOUT_PASSWORD = ("EPUB", "EML", "MHT", "MHTML")  # kinds of protected files that cannot be unlocked here
+BATCH = 200  # rows at first, and with each click on "Show more"
 
 _FILES = component("files", '<label class="all" hidden><input type="checkbox"><span></span></label><ul></ul>')
 
 
 def file_rows() -> None:
-    """A row per file, with updates while files are read."""
+    """A row per file. Updates itself while files are read."""
     tally = _tally()
     count = tally.total()
-    st.fragment(_rows, run_every=1.0 if tally["active"] else None)(tally)
-    more = min(ROWS, count - ROWS - session().documents.more_files)
+    st.fragment(_draw_list, run_every=1.0 if tally["active"] else None)(tally)
+    more = min(BATCH, count - BATCH - session().documents.more_files)
     if more > 0:
         label_more = ngettext("Show {number} more document", "Show {number} more documents", more).format(number=numeral(more))
         st.button(label_more, key="more_files", type="tertiary", on_click=_show_more)
@@ -43,14 +43,14 @@ def _head(tally: Counter[str], files: Sequence[FileRow], active: Sequence[FileRo
     failed = resources.library().files.all(Stage.FAILED) if tally["failed"] else []
     removable = sum(map(_unreadable, failed))
     facts = _count_facts(tally - Counter(failed=sum(file.passed_over for file in failed)), removable)
-    facts = [*(facts if tally.total() >= MANY else facts[: not active]), *_reading_facts(active)]
+    facts = [*(facts if tally.total() >= COUNTED_FROM else facts[: not active]), *_reading_facts(active)]
     ticked = getattr(widget("files"), "chosen", None) or ()
     chosen = [file.id for file in files if file.id in ticked]
     choosing = session().documents.choosing
     with st.container(key="tally", horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(_("{number} chosen").format(number=numeral(len(chosen))) if choosing else " · ".join(facts))
         if choosing:
-            _done_with_several(chosen)
+            _selection_actions(chosen)
         elif removable > 1:
             st.button(
                 _("Remove {number} that cannot be read").format(number=numeral(removable)),
@@ -71,7 +71,7 @@ def _reading_facts(active: Sequence[FileRow]) -> list[str]:
     return [*facts, _("now {name}").format(name=label(now))] if now else facts
 
 
-def _done_with_several(chosen: Sequence[str]) -> None:
+def _selection_actions(chosen: Sequence[str]) -> None:
     with st.popover(_("Groups"), icon=":material/label:", type="tertiary", key="groups_popover", disabled=not chosen):
         groups_form(chosen)
     with st.popover(_("Delete"), icon=":material/delete:", type="tertiary", key="delete_popover", disabled=not chosen):
@@ -98,31 +98,31 @@ def deletion_question(number: int) -> str:
 
 def delete_files(file_ids: Sequence[str]) -> None:
     """A callback. A toast names the deleted files, or says why one was not deleted."""
-    library, state, gone = resources.library(), session(), []
+    library, state, deleted = resources.library(), session(), []
     try:
         for file_id in file_ids:
             with suppress(UnknownDocumentError):  # another tab has deleted it
-                gone.append(library.delete_file(file_id).name)
+                deleted.append(library.delete_file(file_id).name)
             if state.viewer.document == file_id:
                 close_viewer()
     except RagError as error:
         state.notice = f"{translate(error.what)} {translate(error.hint)}"
     else:
-        if len(gone) == 1:
-            state.notice = _("{name} was deleted.").format(name=gone[0])
-        elif gone:
-            text = ngettext("{number} file was deleted.", "{number} files were deleted.", len(gone))
-            state.notice = text.format(number=numeral(len(gone)))
+        if len(deleted) == 1:
+            state.notice = _("{name} was deleted.").format(name=deleted[0])
+        elif deleted:
+            text = ngettext("{number} file was deleted.", "{number} files were deleted.", len(deleted))
+            state.notice = text.format(number=numeral(len(deleted)))
 
 
 def _count_facts(tally: Counter[str], removable: int) -> list[str]:
-    """`removable`: failed files that do not wait for a password."""
+    """`removable` is the number of failed files that do not wait for a password."""
     facts = [labels.count(tally.total(), "file"), _("{number} ready").format(number=numeral(tally["ready"]))]
     if removable:
         facts.append(_("{number} could not be read").format(number=numeral(removable)))
     if waiting := tally["failed"] - removable:
-        some = ngettext("{number} waits for a password", "{number} wait for a password", waiting)
-        facts.append(some.format(number=numeral(waiting)))
+        text = ngettext("{number} waits for a password", "{number} wait for a password", waiting)
+        facts.append(text.format(number=numeral(waiting)))
     return facts
 
 
@@ -133,9 +133,9 @@ def _tally() -> Counter[str]:
     return tally
 
 
-def _rows(drawn: Counter[str]) -> None:
+def _draw_list(drawn: Counter[str]) -> None:
     library, tally = resources.library(), _tally()
-    files, active = library.files.all(limit=ROWS + session().documents.more_files), library.files.all(*ACTIVE)
+    files, active = library.files.all(limit=BATCH + session().documents.more_files), library.files.all(*ACTIVE)
     if files:
         _head(tally, files, active)
     groups = library.groups.all()
@@ -149,20 +149,20 @@ def _rows(drawn: Counter[str]) -> None:
         on_act_change=_act,
         on_chosen_change=lambda: None,
     )
-    if session().notice or session().address.onward or tally != drawn:
-        draw_anew()
+    if session().notice or session().address.next_page or tally != drawn:
+        rerun_page()
 
 
 def _remove_failed() -> None:
     """Removes the rows of unreadable files. Files that wait for a password stay."""
     library = resources.library()
-    gone = [file for file in library.files.all(Stage.FAILED) if _unreadable(file)]
-    for file in gone:
-        if file.passages:  # from an earlier version, which still answers questions
+    failed = [file for file in library.files.all(Stage.FAILED) if _unreadable(file)]
+    for file in failed:
+        if file.passages:  # of an earlier version, which answers still use
             library.delete_file(file.id)
         else:
             library.files.remove(file.id)
-    session().notice = _("{files} removed from the list.").format(files=labels.count(len(gone), "file"))
+    session().notice = _("{files} removed from the list.").format(files=labels.count(len(failed), "file"))
 
 
 def _unreadable(file: FileRow) -> bool:
@@ -170,11 +170,11 @@ def _unreadable(file: FileRow) -> bool:
 
 
 def _unlockable(file: FileRow) -> bool:
-    return file.problem is not None and file.problem.needs_password and file.kind not in SEALED
+    return file.problem is not None and file.problem.needs_password and file.kind not in WITHOUT_PASSWORD
 
 
 def _show_more() -> None:
-    session().documents.more_files += ROWS
+    session().documents.more_files += BATCH
 
 
 def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
@@ -185,9 +185,7 @@ def _row(file: FileRow, groups: Sequence[str]) -> dict[str, object]:
             "hint": translate(file.problem.hint),
             "needs_password": _unlockable(file),
             "left_out": [f"{translate(part.what)} {translate(part.hint)}" for part in file.left_out],
-            "details": file.problem.details
-            if ": " in file.problem.details
-            else "",  # the name of an error alone explains nothing
+            "details": file.problem.details if ": " in file.problem.details else "",  # not if it is only the name of an error
         }
     state = file.state
     return {

@@ -13,7 +13,7 @@ from lectern.ui.state import fill_widget, widget
 
 
 def groups_form(file_ids: Sequence[str]) -> None:
-    """All groups, with those selected that contain all these documents, and a field for a new one."""
+    """All groups, and a field for a new one. A group that contains all these documents is selected."""
     members = resources.library().groups.all()
     shared = {name for name, ids in members.items() if set(file_ids) <= set(ids)}
     if members:
@@ -24,19 +24,19 @@ def groups_form(file_ids: Sequence[str]) -> None:
             selection_mode="multi",
             key="document_groups",
             format_func=label,
-            on_change=lambda: _change_groups(file_ids, without=shared, with_=widget("document_groups") or ()),
+            on_change=lambda: _change_groups(file_ids, remove_from=shared, add_to=widget("document_groups") or ()),
         )
-    st.text_input(_("Name of a new group"), key="new_group", on_change=_put_in_new, args=(file_ids,))
+    st.text_input(_("Name of a new group"), key="new_group", on_change=_add_to_new_group, args=(file_ids,))
     st.caption(_("In a chat, you can choose a whole group of documents at once."))
 
 
-def _put_in_new(file_ids: Sequence[str]) -> None:
-    _change_groups(file_ids, with_=[str(widget("new_group") or "")])
+def _add_to_new_group(file_ids: Sequence[str]) -> None:
+    _change_groups(file_ids, add_to=[str(widget("new_group") or "")])
     fill_widget("new_group", "")
 
 
-def _change_groups(file_ids: Sequence[str], *, with_: Iterable[str], without: Iterable[str] = ()) -> None:
-    """Removes the documents from the groups `without` and adds them to `with_`. Their other groups stay."""
+def _change_groups(file_ids: Sequence[str], *, add_to: Iterable[str], remove_from: Iterable[str] = ()) -> None:
+    """Removes the documents from groups, then adds them to groups."""
     groups = resources.library().groups
     for file_id in file_ids:
-        groups.put(file_id, {*groups.of(file_id)} - {*without} | {*with_})
+        groups.replace(file_id, {*groups.of(file_id)} - {*remove_from} | {*add_to})

@@ -45,16 +45,16 @@ def index_list() -> None:
                 disabled=is_open and len(all_) == 1,
                 help=_("This one is open") if is_open else _("Open this index"),
             )
-        _new_box()
+        _new_index_form()
     _draw_creation()
 
 
-def _new_box() -> None:
-    """A new key closes the form after each index: one that was opened and submitted in the same run ignores a close request.
+def _new_index_form() -> None:
+    """A new key closes the form after each index: Streamlit ignores a close request for a form that was opened in the same run.
     No `on_change`: it would also run for a click on a link, and lead back to this page."""
-    anew = session().indexes.forms
-    key = f"new_index_name_{anew}"
-    with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{anew}"):
+    number = session().indexes.forms
+    key = f"new_index_name_{number}"
+    with st.popover(_("New index"), icon=":material/add:", type="tertiary", key=f"make_index_{number}"):
         st.text_input(_("Name"), key=key, max_chars=NAME_CHARS, placeholder=_("For example: Contracts"))
         st.button(_("Create"), key="create_index", type="primary", on_click=_create, args=(key,))
         st.caption(_("Or start from an exported copy:"))
@@ -62,28 +62,28 @@ def _new_box() -> None:
 
 
 def _draw_creation() -> None:
-    if session().indexes.making:
+    if session().indexes.creation:
         with st.container(key="making"):
             st.fragment(_progress, run_every=0.5)()
 
 
 def _progress() -> None:
-    state, makings = session(), resources.open_indexes().making
-    making = makings.get(state.indexes.making)
-    if making is not None and not making.ended:
-        st.progress(making.fraction, _("Creating {name}").format(name=label(making.name)))
+    state, creations = session(), resources.open_indexes().creations
+    creation = creations.get(state.indexes.creation)
+    if creation is not None and not creation.ended:
+        st.progress(creation.fraction, _("Creating {name}").format(name=label(creation.name)))
         st.button(
-            _("Stop"), key="stop_making", icon=":material/stop:", type="tertiary", on_click=makings.stop, args=(making.id,)
+            _("Stop"), key="stop_making", icon=":material/stop:", type="tertiary", on_click=creations.stop, args=(creation.id,)
         )
         return
-    makings.forget(state.indexes.making)
-    state.indexes.making = ""
-    if making is not None and making.index is not None:
-        open_index(making.index.id)
-        summary = f"{labels.copy_summary(making.copied)} " if making.copied else ""
-        session().notice = summary + _("{name} has been created and is open.").format(name=making.index.name)
-    elif making is not None:
-        state.problem = making.problem
+    creations.forget(state.indexes.creation)
+    state.indexes.creation = ""
+    if creation is not None and creation.index is not None:
+        open_index(creation.index.id)
+        summary = f"{labels.copy_summary(creation.copied)} " if creation.copied else ""
+        session().notice = summary + _("{name} has been created and is open.").format(name=creation.index.name)
+    elif creation is not None:
+        state.problem = creation.problem
     st.rerun()
 
 
@@ -92,14 +92,14 @@ def index_actions() -> None:
     if index is None or resources.all_indexes().one_only:
         return
     with st.container(key="index_actions", horizontal=True, gap="small", vertical_alignment="center"):
-        _rename_box(index)
+        _rename_form(index)
         st.button(
             _("Duplicate"),
             key="duplicate_index",
             icon=":material/content_copy:",
             type="tertiary",
             on_click=_duplicate,
-            disabled=bool(session().indexes.making),
+            disabled=bool(session().indexes.creation),
             help=_("A second index with the same documents and conversations, for trying other settings."),
         )
         with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="export_popover"):
@@ -113,18 +113,18 @@ def index_actions() -> None:
             st.button(_("Delete this index"), key="delete_index", type="primary", on_click=_delete)
 
 
-def _rename_box(index: Index) -> None:
+def _rename_form(index: Index) -> None:
     """Fills the field before the popover opens, because a later value would overwrite what is typed at once. Closes like
-    `_new_box`."""
-    anew = session().indexes.forms
-    key = f"index_name_{anew}"
-    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{anew}"):
+    `_new_index_form`."""
+    number = session().indexes.forms
+    key = f"index_name_{number}"
+    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=f"rename_popover_{number}"):
         st.text_input(_("Name"), labels.index_name(index.name), key=key, max_chars=NAME_CHARS)
         st.button(_("Save"), key="rename_index", type="primary", on_click=_rename, args=(key,))
 
 
 def _create(key: str) -> None:
-    with_problem(lambda: open_index(resources.all_indexes().create(str(widget(key) or "")).id))
+    _report_problem(lambda: open_index(resources.all_indexes().create(str(widget(key) or "")).id))
 
 
 def _rename(key: str) -> None:
@@ -132,7 +132,7 @@ def _rename(key: str) -> None:
         resources.all_indexes().rename(session().index, str(widget(key) or ""))
         session().indexes.forms += 1
 
-    with_problem(rename)
+    _report_problem(rename)
 
 
 def _duplicate() -> None:
@@ -140,7 +140,7 @@ def _duplicate() -> None:
     index = indexes.get(id_)
     name = indexes.free_name(_("Copy of {name}").format(name=labels.index_name(index.name) if index else ""))
     session().problem = None
-    session().indexes.making = resources.open_indexes().making.start(
+    session().indexes.creation = resources.open_indexes().creations.start(
         name, lambda on_progress: (indexes.duplicate(id_, library, name, on_progress), None)
     )
 
@@ -154,10 +154,10 @@ def _delete() -> None:
         name = index.name if index else ""
         session().notice = _("{name} was deleted; {size} freed.").format(name=name, size=labels.size(freed))
 
-    with_problem(delete)
+    _report_problem(delete)
 
 
-def with_problem(act: Callable[[], None]) -> None:
+def _report_problem(act: Callable[[], None]) -> None:
     session().problem = None
     try:
         act()
@@ -178,13 +178,13 @@ def _import() -> None:
                 "lost": _("The copy could not be uploaded: the connection was lost. Try again."),
             },
         },
-        on_sent_change=_sent,
+        on_sent_change=_start_import,
     )
 
 
-def _sent() -> None:
+def _start_import() -> None:
     if sent := event("import_index", "sent"):
         session().problem = None
-        session().indexes.making = str(sent.get("id", ""))
+        session().indexes.creation = str(sent.get("id", ""))
         session().indexes.forms += 1
         st.rerun()

@@ -21,7 +21,7 @@ from lectern.local_models import (
 )
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral, translate
-from lectern.ui.live_fragments import draw_anew
+from lectern.ui.live_fragments import rerun_page
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
 from lectern.ui.widgets.problem import Choice, problem
@@ -30,8 +30,8 @@ from ragcore.errors import Problem, RagError
 if TYPE_CHECKING:
     from lectern.model_download import Download
 
-SHOWN = 3  # models, to fit the page on a screen; installed models and downloads are always in the list
-LOOK_SECONDS = 1.0  # between two updates of a download
+MAX_MODELS = 3  # in the list, to fit on a screen. Installed models and downloads are always in it.
+POLL_SECONDS = 1.0  # between two updates of a download
 
 Use = Callable[[str], None]  # takes the name of a model in the settings
 
@@ -39,29 +39,29 @@ Use = Callable[[str], None]  # takes the name of a model in the settings
 def local_models(use: Use) -> None:
     """The list. `use` is a callback that makes the model write the answers."""
     free = memory_for_models()
-    there = {model.setting: model for model in installed_models(resources.home())}
+    installed = {model.setting: model for model in installed_models(resources.home())}
     st.caption(_("Free memory: {size}. A model uses memory only while it answers.").format(size=labels.gigabytes(free)))
     if (error := session().settings.model_problem) is not None:
         problem(error, key="model_list")
     catalogue = resources.model_downloads().catalogue
     first = suggested_model(free, catalogue)
     with st.container(key="local_models"):
-        for each in there.values():
-            with st.container(key=f"local_{each.setting}"):
-                _installed_row(each, use, free)
-        to_get = sorted((model for model in catalogue if model.file not in there), key=lambda model: model.memory > free)
-        begun = [model for model in to_get if resources.model_downloads().state(model) is not None]
-        shown = list(dict.fromkeys([*begun, *to_get[: max(0, SHOWN - len(there))]]))
-        for model in shown:
-            _catalogue_row(model, free, primary=model is first and not there)
-        if len(shown) < len(to_get):
+        for local_model in installed.values():
+            with st.container(key=f"local_{local_model.setting}"):
+                _installed_row(local_model, use, free)
+        available = sorted((model for model in catalogue if model.file not in installed), key=lambda model: model.memory > free)
+        started = [model for model in available if resources.model_downloads().state(model) is not None]
+        listed = list(dict.fromkeys([*started, *available[: max(0, MAX_MODELS - len(installed))]]))
+        for model in listed:
+            _catalogue_row(model, free, primary=model is first and not installed)
+        if len(listed) < len(available):
             with st.expander(_("Other models"), type="compact"):
-                for model in to_get:
-                    if model not in shown:
+                for model in available:
+                    if model not in listed:
                         _catalogue_row(model, free, primary=False)
     folder = label(str(models_folder(resources.home())))
     st.caption(_("You can also put your own GGUF file into {folder}.").format(folder=folder))
-    st.fragment(_look_for_files, run_every=LOOK_SECONDS)(set(there))
+    st.fragment(_watch_folder, run_every=POLL_SECONDS)(set(installed))
 
 
 def _catalogue_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
@@ -69,17 +69,17 @@ def _catalogue_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
         _download_row(model, free, primary=primary)
 
 
-def _look_for_files(shown: set[str]) -> None:
-    """Draw the list again once a file was put into the models folder, or taken out of it."""
-    if {model.setting for model in installed_models(resources.home())} != shown:
-        draw_anew()
+def _watch_folder(drawn: set[str]) -> None:
+    """Draws the list again when a file is added to or removed from the models folder."""
+    if {model.setting for model in installed_models(resources.home())} != drawn:
+        rerun_page()
 
 
 def download_bar(model: CatalogueModel) -> None:
     """The progress of a download with a Stop button. Reruns the page at the end. Nothing without a download."""
     state = resources.model_downloads().state(model)
     if state is not None and state.state in ("running", "checking"):
-        st.fragment(_bar, run_every=LOOK_SECONDS)(model)
+        st.fragment(_bar, run_every=POLL_SECONDS)(model)
 
 
 def download_problem(model: CatalogueModel, state: Download) -> None:
@@ -100,7 +100,7 @@ def start_download(model: CatalogueModel) -> None:
         state.settings.model_problem = Problem.of(error)
 
 
-def _good_for() -> Mapping[str, str]:
+def _descriptions() -> Mapping[str, str]:
     return {
         "qwen2.5-1.5b-instruct-q4_k_m.gguf": _("Short answers on almost any computer. A good first choice."),
         "Qwen3-1.7B-Q4_K_M.gguf": _("A newer model of the same size that knows more languages."),
@@ -123,15 +123,15 @@ def _memory(needed: int, free: int) -> str:
     """ "needs 1.7 GB of memory", in orange if that is more than is free."""
     if needed <= free:
         return _("needs {size} of memory").format(size=labels.gigabytes(needed))
-    more = _("needs {size} of memory, more than is free").format(size=labels.gigabytes(needed))
-    return f":orange[{more}]"
+    text = _("needs {size} of memory, more than is free").format(size=labels.gigabytes(needed))
+    return f":orange[{text}]"
 
 
 def _download_row(model: CatalogueModel, free: int, *, primary: bool) -> None:
     downloads = resources.model_downloads()
-    state, running = downloads.state(model), downloads.running
+    state, running = downloads.state(model), downloads.current
     with st.container(key=f"row_{model.file}", horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{model.name}**  \n{_good_for().get(model.file, '')}  \n:small[{_facts(model, free)}]")
+        st.markdown(f"**{model.name}**  \n{_descriptions().get(model.file, '')}  \n:small[{_facts(model, free)}]")
         if state is None:
             st.button(
                 _("Download"),
@@ -163,14 +163,14 @@ def _bar(model: CatalogueModel) -> None:
     if state is None or state.state not in ("running", "checking"):
         if state is None:
             session().notice = _("{name} is now on this computer.").format(name=model.name)
-        draw_anew()
+        rerun_page()
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(min(1.0, state.done / state.total), _how_far(state))
+        st.progress(min(1.0, state.done / state.total), _progress_text(state))
         st.button(_("Stop"), key=f"stop_{model.file}", icon=":material/stop:", type="tertiary", on_click=downloads.stop)
 
 
-def _how_far(state: Download) -> str:
+def _progress_text(state: Download) -> str:
     if state.state == "checking":
         return _("Checking the download…")
     parts = [_("{done} of {all}").format(done=labels.size(state.done), all=labels.size(state.total))]
@@ -181,10 +181,10 @@ def _how_far(state: Download) -> str:
 
 def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
     llm, known = resources.library().settings.llm, catalogue_model(model.setting)
-    used = llm.provider == "llama_cpp" and llm.model == model.setting
+    in_use = llm.provider == "llama_cpp" and llm.model == model.setting
     name, usable = label(model_name(model.setting)), True
     if known is not None:
-        about, facts = _good_for().get(known.file, ""), _facts(known, free)
+        about, facts = _descriptions().get(known.file, ""), _facts(known, free)
     else:
         about = _("A file in the models folder.") if model.deletable else _("Set by the administrator of this server.")
         facts = labels.size(model.size)
@@ -198,17 +198,13 @@ def _installed_row(model: InstalledModel, use: Use, free: int) -> None:
             with st.popover(_("Delete"), type="tertiary", key=f"delete_{model.setting}"):
                 sure = _("Delete **{name}**? This frees {size}.")
                 sentences = [sure.format(name=name, size=labels.size(model.size))]
-                if used:
+                if in_use:
                     sentences.append(_("This model writes your answers now. Without it, answers quote your documents."))
                 st.markdown(" ".join(sentences))
                 st.button(
-                    _("Delete this model"),
-                    key=f"sure_{model.setting}",
-                    type="primary",
-                    on_click=_delete,
-                    args=(model.setting,),
+                    _("Delete this model"), key=f"sure_{model.setting}", type="primary", on_click=_delete, args=(model.setting,)
                 )
-        if used:
+        if in_use:
             st.markdown(f":green[:material/check_circle: {_('In use')}]", width="content")
         elif usable:
             st.button(_("Use"), key=f"use_{model.setting}", type="primary", on_click=use, args=(model.setting,))

@@ -12,40 +12,40 @@ from lectern.explain.missed_passages import nearest, why_missed
 from lectern.library import Library
 from lectern.schema import Message
 from lectern.ui import labels, resources
+from lectern.ui.analyses import analysis_result, discard_analysis, start_analysis
 from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _, ngettext
-from lectern.ui.places import HOME, SETTINGS
-from lectern.ui.recheck import begin_look, look_again, look_result
+from lectern.ui.navigation import HOME, SETTINGS
 from lectern.ui.safetext import label, plain_md
-from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.state import fill_menu, fill_widget, session, widget
 from lectern.ui.widgets.passage import passage
-from lectern.ui.widgets.search_options import put_settings
+from lectern.ui.widgets.search_options import fill_search_options
 from ragcore.text.sentences import sentences
 
-SNIPPET = 420  # characters of the missed passage
-MOST_KEPT = 20  # the most passages to make the new default; more apply to one question only
+SNIPPET_CHARS = 420  # of the missed passage
+MAX_DEFAULT_TOP_K = 20  # a higher number of passages applies to one question only and is not saved in the settings
 OPEN = 1  # the number in the panel's address that opens the missed passage
-_NOWHERE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # causes without a passage that says it
-_OUT_OF_REACH = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
+_NO_PASSAGE = (Cause.ABSENT, Cause.NO_TEXT, Cause.READING, Cause.STOPPED, Cause.FAILED)  # no passage contains the answer
+_SETTINGS_HELP = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause.SUMMARY)
 
 
 def can_miss(message: Message) -> bool:
-    """Whether it comes from a search that can miss something."""
+    """Whether the answer comes from a search, which can miss passages."""
     facts = message.facts
     searched = message.ask is not None and message.ask.reading == "best" and message.ask.node_ids is None
     return searched and message.state == "done" and facts is not None and facts.recorded is None
 
 
-def ask_why(message: Message) -> None:
+def open_missed_passages(message: Message) -> None:
     session().panel = f"why.{message.id}"
-    begin_look(_key(message, ""), partial(_look, resources.library(), message, ""))
+    start_analysis(_key(message, ""), partial(_analyse, resources.library(), message, ""))
 
 
-def why_title(message: Message) -> str:
+def missed_passages_title(message: Message) -> str:
     return _("Why wasn’t it found?") if can_miss(message) else ""
 
 
-def why(message: Message, number: int) -> None:
+def draw_missed_passages(message: Message, number: int) -> None:
     """Fills the side panel; `number` is OPEN for the missed passage itself."""
     place = st.container()
     if number != OPEN:
@@ -62,8 +62,8 @@ def why(message: Message, number: int) -> None:
 
 def _draw_cause_or_passage(message: Message, number: int, expected: str) -> None:
     key = _key(message, expected)
-    missed = look_result(
-        key, partial(_look, resources.library(), message, expected), _("Looking through your documents…"), name="why"
+    missed = analysis_result(
+        key, partial(_analyse, resources.library(), message, expected), _("Looking through your documents…"), name="why"
     )
     if missed is None:
         return
@@ -78,7 +78,7 @@ def _draw_cause_or_passage(message: Message, number: int, expected: str) -> None
 def _draw_cause(message: Message, missed: Missed, expected: str) -> None:
     with st.container(key="why_cause"):
         st.markdown(cause_text(missed))
-        _button(message, missed)
+        _remedy_button(message, missed)
     if missed.source is not None:
         with st.container(key="why_passage", border=True):
             st.caption(_rank(message, missed))
@@ -98,7 +98,7 @@ def _draw_cause(message: Message, missed: Missed, expected: str) -> None:
 def _rank(message: Message, missed: Missed) -> str:
     if missed.cause is Cause.USED:
         return _("Passage {number} of this answer").format(number=missed.rank)
-    if missed.cause in _NOWHERE:
+    if missed.cause in _NO_PASSAGE:
         if missed.source is not None and missed.source.node_id in {source.node_id for source in message.sources}:
             return _("The closest passage, which was read")
         return _("The closest passage that was not read")
@@ -110,44 +110,44 @@ def _rank(message: Message, missed: Missed) -> str:
 
 
 def _snippet(text: str, words: str) -> str:
-    """The start of a passage, from the sentence with most of the given words."""
+    """The start of a passage, or the sentence that is closest to `words` and what follows it."""
     parts = sentences(text)
-    first = nearest(parts, words) if len(" ".join(parts)) > SNIPPET else 0
-    cut = labels.cut_at_word(" ".join(" ".join(parts[first:]).split()), SNIPPET)
+    first = nearest(parts, words) if len(" ".join(parts)) > SNIPPET_CHARS else 0
+    cut = labels.cut_at_word(" ".join(" ".join(parts[first:]).split()), SNIPPET_CHARS)
     return f"… {cut}" if first else cut
 
 
-def _button(message: Message, missed: Missed) -> None:
+def _remedy_button(message: Message, missed: Missed) -> None:
     text = button_text(missed)
     if missed.ask is not None:
         st.button(text, key="why_do", type="primary", icon=":material/refresh:", on_click=_ask_again, args=(message, missed))
     elif missed.cause is Cause.STOPPED:
         st.button(text, key="why_do", type="primary", icon=":material/play_arrow:", on_click=_read, args=(message, missed))
     elif missed.cause is not Cause.USED and st.button(text, key="why_do", type="primary", icon=":material/arrow_forward:"):
-        st.switch_page(SETTINGS if missed.cause in (Cause.SPLIT, Cause.LANGUAGE, *_OUT_OF_REACH) else HOME)
+        st.switch_page(SETTINGS if missed.cause in (Cause.SPLIT, Cause.LANGUAGE, *_SETTINGS_HELP) else HOME)
 
 
 def _ask_again(message: Message, missed: Missed) -> None:
-    """Applies the change to the page's options too, and answers the question again."""
+    """Answers the question again with the change, which also applies to the options of the page."""
     state, ask = session(), missed.ask
     if ask is None:
         return
     library = resources.library()
     answers = library.settings.answers
     if ask.chat_mode is None:
-        put_settings(ask, fill_widget)
+        fill_search_options(ask, fill_widget)
     else:
-        fill_widget("chat_mode", ask.chat_mode)
-        fill_widget("chat_files", list(ask.file_ids or ()))
-        if answers.top_k < ask.top_k <= MOST_KEPT:
+        fill_menu("chat_mode", ask.chat_mode)
+        fill_menu("chat_files", list(ask.file_ids or ()))
+        if answers.top_k < ask.top_k <= MAX_DEFAULT_TOP_K:
             changed = answers.model_copy(update={"top_k": ask.top_k})
             library.update_settings(library.settings.model_copy(update={"answers": changed}))
             state.notice = _(
                 "From now on, {number} passages are read for each answer. You can change this in Settings."
             ).format(number=ask.top_k)
     state.panel = ""
-    look_again(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
-    look_again(_key(message, ""))
+    discard_analysis(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
+    discard_analysis(_key(message, ""))
     answer_again(message.id, ask=ask)
 
 
@@ -155,7 +155,7 @@ def _read(message: Message, missed: Missed) -> None:
     if missed.file is not None:
         resources.library().files.queue.retry(missed.file.id)
         session().notice = _("{name} is being read. Ask again when it is ready.").format(name=missed.file.name)
-    look_again(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
+    discard_analysis(_key(message, str(widget(f"expected_{message.id}") or "").strip()))
 
 
 def _show(message: Message, number: int) -> None:
@@ -166,7 +166,7 @@ def _key(message: Message, expected: str) -> str:
     return f"why.{message.id}.{hash((message.ask, message.text, expected))}"
 
 
-def _look(library: Library, message: Message, expected: str) -> Missed:
+def _analyse(library: Library, message: Message, expected: str) -> Missed:
     return why_missed(library, message, expected, library.answer_check.sentences)
 
 
@@ -235,10 +235,10 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
 
 
 def button_text(missed: Missed) -> str:
-    more = with_its_words = _("Open settings")
+    more = with_passage_words = _("Open settings")
     if missed.ask is not None:
         more = ngettext("Read {number} passage", "Read {number} passages", missed.ask.top_k).format(number=missed.ask.top_k)
-        with_its_words = _("Ask with words from the passage")
+        with_passage_words = _("Ask with words from the passage")
     return {
         Cause.NOT_LOOKED: _("Search my documents"),
         Cause.USED: _("Ask each passage separately"),
@@ -246,13 +246,13 @@ def button_text(missed: Missed) -> str:
         Cause.CUT_OFF: _("Ask without a minimum score"),
         Cause.WEAKER: _("Ask again, including weaker passages"),
         Cause.REORDERED: _("Ask without that step"),
-        Cause.SUMMARY: with_its_words,
+        Cause.SUMMARY: with_passage_words,
         Cause.CONDENSED: _("Ask with my exact words"),
         Cause.SPLIT: more,
         Cause.ADDED_SINCE: _("Ask again"),
-        Cause.LANGUAGE: with_its_words,
+        Cause.LANGUAGE: with_passage_words,
         Cause.TOP_K: more,
-        Cause.FAR: with_its_words,
+        Cause.FAR: with_passage_words,
         Cause.NO_TEXT: _("Show the documents"),
         Cause.READING: _("Ask again"),
         Cause.STOPPED: _("Read it now"),

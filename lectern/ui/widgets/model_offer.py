@@ -9,7 +9,7 @@ import streamlit as st
 from lectern.local_models import CatalogueModel, first_usable_model, memory_for_models, model_name, suggested_model
 from lectern.schema import Message
 from lectern.settings import models_are_locked
-from lectern.ui import labels, places, resources
+from lectern.ui import labels, navigation, resources
 from lectern.ui.asking import answer_again
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
@@ -20,8 +20,8 @@ from lectern.ui.widgets.settings_model import use_local_model
 from ragcore.extractive.fixed_replies import NO_MODEL
 
 
-def offered_below(messages: Sequence[Message]) -> Message | None:
-    """The answer to put the offer below: the last one that a model might improve. None without an offer."""
+def answer_for_offer(messages: Sequence[Message]) -> Message | None:
+    """The last answer that a model might improve. The offer is drawn below it. None without an offer."""
     settings = resources.library().settings
     if settings.llm.provider != "none" or settings.stage or models_are_locked():
         return None
@@ -29,7 +29,7 @@ def offered_below(messages: Sequence[Message]) -> Message | None:
         message
         for message in reversed(messages)
         if message.state == "done" and message.facts and message.facts.extractive
-        # A model might answer: passages come close, or the mode reads none.
+        # There are close passages, or the mode reads no passages.
         if message.facts.outcome == "closest" or message.text in NO_MODEL.values()
     )
     last = next(unanswered, None)
@@ -37,12 +37,12 @@ def offered_below(messages: Sequence[Message]) -> Message | None:
 
 
 def model_offer(message: Message) -> None:
-    """The offer at its current step: install, download progress, or ask again."""
+    """A button to install a model, the progress of its download, or a button to ask again with it."""
     installed = first_usable_model(resources.home())
     if installed is not None:
-        _ready(message, installed.setting)
+        _ask_again_offer(message, installed.setting)
         return
-    model = _to_install()
+    model = _model_to_install()
     if model is None:
         return
     state = resources.model_downloads().state(model)
@@ -64,11 +64,11 @@ def model_offer(message: Message) -> None:
                 install = _("Continue installing {name}").format(name=model.name)
             if state is None or state.state == "stopped":
                 st.button(install, key="install_model", type="primary", on_click=start_download, args=(model,))
-            st.page_link(places.SETTINGS, label=_("Other models"))
+            st.page_link(navigation.SETTINGS, label=_("Other models"))
             _decline(message)
 
 
-def unlock() -> None:
+def unlock_modes() -> None:
     """A button to use the installed model or to install one, or a link to the settings."""
     if models_are_locked():
         return
@@ -79,7 +79,7 @@ def unlock() -> None:
         use = _("Use {name}").format(name=label(model_name(installed.setting)))
         st.button(use, key="unlock_model", on_click=use_local_model, args=(installed.setting,))
         return
-    model = _to_install()
+    model = _model_to_install()
     state = resources.model_downloads().state(model) if model else None
     if model is not None and state is None:
         install = _("Install a free language model ({size})").format(size=labels.gigabytes(model.size))
@@ -87,17 +87,17 @@ def unlock() -> None:
     elif model is not None and state is not None and state.state in ("running", "checking"):
         st.caption(_("Installing {name}. You can keep asking questions meanwhile.").format(name=model.name))
     else:
-        st.page_link(places.SETTINGS, label=_("Choose a language model"), icon=":material/settings:")
+        st.page_link(navigation.SETTINGS, label=_("Choose a language model"), icon=":material/settings:")
 
 
-def _to_install() -> CatalogueModel | None:
-    """The model in installation, else a partial download, else the first that fits into memory."""
+def _model_to_install() -> CatalogueModel | None:
+    """The model of the current download, else of a partial download, else the first that fits into memory."""
     downloads = resources.model_downloads()
-    begun = (model for model in downloads.catalogue if downloads.state(model) is not None)
-    return downloads.running or next(begun, None) or suggested_model(memory_for_models(), downloads.catalogue)
+    started = (model for model in downloads.catalogue if downloads.state(model) is not None)
+    return downloads.current or next(started, None) or suggested_model(memory_for_models(), downloads.catalogue)
 
 
-def _ready(message: Message, setting: str) -> None:
+def _ask_again_offer(message: Message, setting: str) -> None:
     with st.container(key="model_offer", border=True):
         text = _("{name} is on this computer and can answer this in its own words.")
         st.markdown(text.format(name=label(model_name(setting))))

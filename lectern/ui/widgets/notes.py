@@ -16,12 +16,13 @@ from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day, ngettext, numeral, translate
 from lectern.ui.safetext import answer_md, label
 from lectern.ui.state import fill_widget, session, widget
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError
 from ragcore.text.citations import renumber
 from ragcore.text.quote_places import quoted_places
 
-SEARCH_FROM = 8  # notes from which there is a search field
-NOTES_DRAWN = 20  # notes at first
+MIN_SEARCHABLE = 8  # notes; a shorter list has no search field
+BATCH = 20  # notes at first, and with each click on "Show more"
 
 
 def can_be_kept(message: Message) -> bool:
@@ -29,7 +30,7 @@ def can_be_kept(message: Message) -> bool:
 
 
 def keep_answer(message: Message) -> None:
-    """Keep the answer, with the mark of an unsure one, and each cited passage as a source of its own."""
+    """Adds an answer with its cited passages as sources. An unsure answer begins with "Not sure"."""
     numbers = {source.number: number for number, source in enumerate(message.cited, 1)}
     sources = [replace(source, number=numbers[source.number]) for source in message.cited]
     mark = f"*{_('Not sure')}*\n\n" if message.facts is not None and message.facts.is_unsure else ""
@@ -63,7 +64,7 @@ def opened_note_id() -> str | None:
 def opened_source(note_id: str | None) -> tuple[Note, Source] | None:
     note = resources.library().notes.get(note_id) if note_id and note_id == opened_note_id() else None
     number = session().panel.rpartition(".")[2]
-    source = next((one for one in note.sources if str(one.number) == number), None) if note else None
+    source = next((source for source in note.sources if str(source.number) == number), None) if note else None
     return (note, source) if note and source else None
 
 
@@ -71,16 +72,8 @@ def search_notes() -> list[Note]:
     """Draws the search field if there are many notes. Returns the matching ones."""
     store, search = resources.library().notes, str(widget("notes_search") or "")
     notes = store.all(search)
-    if search or len(notes) >= SEARCH_FROM:
-        st.text_input(
-            _("Search notes"),
-            key="notes_search",
-            placeholder=_("Search notes"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            type="search",
-            live=True,
-        )
+    if search or len(notes) >= MIN_SEARCHABLE:
+        search_field(_("Search notes"), "notes_search", live=True)
     if search and not notes:
         st.caption(_("No note contains these words."))
     elif not notes:
@@ -99,7 +92,7 @@ def export_notes(notes: Sequence[Note]) -> None:
         return
     with st.popover(_("Export"), icon=":material/download:", type="tertiary", key="notes_export"):
         st.checkbox(_("Choose notes"), key="notes_choosing", persist_state="session")
-        chosen = [note for note in notes if widget(_tick(note))] if widget("notes_choosing") else notes
+        chosen = [note for note in notes if widget(_checkbox_key(note))] if widget("notes_choosing") else notes
         count = ngettext("{number} note", "{number} notes", len(chosen)).format(number=numeral(len(chosen)))
         st.caption(count if chosen else _("Select notes in the list."))
         title = _("Notes")
@@ -131,31 +124,31 @@ def undo_line() -> None:
 
 def draw_notes(notes: Sequence[Note]) -> None:
     state = session().notes
-    for note in notes[: NOTES_DRAWN + state.more]:
+    for note in notes[: BATCH + state.more]:
         with st.container(key=f"note_{note.id}", border=True):
             _question(note)
             if state.editing == note.id:
                 _draw_editor(note)
             else:
                 _note(note)
-    if len(notes) > NOTES_DRAWN + state.more:
-        more = _("Show more notes ({number})").format(number=numeral(len(notes) - NOTES_DRAWN - state.more))
+    if len(notes) > BATCH + state.more:
+        more = _("Show more notes ({number})").format(number=numeral(len(notes) - BATCH - state.more))
         st.button(more, key="more_notes", type="tertiary", on_click=_show_more)
 
 
 def _question(note: Note) -> None:
     if widget("notes_choosing"):
-        st.checkbox(label(labels.excerpt(note.question)) or _("This note"), key=_tick(note), persist_state="session")
+        st.checkbox(label(labels.excerpt(note.question)) or _("This note"), key=_checkbox_key(note), persist_state="session")
     elif note.question:
         st.markdown(f"**{label(labels.excerpt(note.question))}**")
 
 
 def _note(note: Note) -> None:
-    leads_to = {source.number: f"#passage-{note.id}.{source.number}" for source in note.sources}
-    st.markdown(answer_md(note.text, leads_to))
+    links = {source.number: f"#passage-{note.id}.{source.number}" for source in note.sources}
+    st.markdown(answer_md(note.text, links))
     if note.sources:
         with st.container(key=f"chips_{note.id}"):
-            st.markdown(" ".join(f"[{_place(source)}]({leads_to[source.number]})" for source in note.sources))
+            st.markdown(" ".join(f"[{_place(source)}]({links[source.number]})" for source in note.sources))
     with st.container(key=f"note_foot_{note.id}", horizontal=True, vertical_alignment="center", gap="small"):
         text = _("Kept on {day}") if note.edited is None else _("Kept on {day}, edited")
         st.caption(text.format(day=day(note.created)), width="stretch")
@@ -173,24 +166,24 @@ def _place(source: Source) -> str:
 
 
 def _draw_editor(note: Note) -> None:
-    st.text_area(_("Note text"), key=_field(note), height="content", max_chars=TEXT_CHARS, persist_state="session")
+    st.text_area(_("Note text"), key=_editor_key(note), height="content", max_chars=TEXT_CHARS, persist_state="session")
     with st.container(horizontal=True, gap="small"):
         st.button(_("Save"), key=f"save_{note.id}", type="primary", on_click=_save, args=(note,))
         st.button(_("Cancel"), key=f"cancel_{note.id}", type="tertiary", on_click=_stop_editing)
 
 
-def _field(note: Note) -> str:
+def _editor_key(note: Note) -> str:
     return f"note_text_{note.id}"
 
 
-def _tick(note: Note) -> str:
+def _checkbox_key(note: Note) -> str:
     return f"note_chosen_{note.id}"
 
 
 def _edit(note: Note) -> None:
     state = session().notes
     state.editing, state.deleted = note.id, None
-    fill_widget(_field(note), note.text)
+    fill_widget(_editor_key(note), note.text)
 
 
 def _stop_editing() -> None:
@@ -199,7 +192,7 @@ def _stop_editing() -> None:
 
 def _save(note: Note) -> None:
     try:
-        resources.library().notes.edit(note.id, str(widget(_field(note)) or ""))
+        resources.library().notes.edit(note.id, str(widget(_editor_key(note)) or ""))
     except RagError as error:
         session().notice = f"{translate(error.what)} {translate(error.hint)}"
     else:
@@ -217,4 +210,4 @@ def _put_back(note: Note) -> None:
 
 
 def _show_more() -> None:
-    session().notes.more += NOTES_DRAWN
+    session().notes.more += BATCH

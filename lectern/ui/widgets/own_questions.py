@@ -10,7 +10,7 @@ from lectern.ui import resources
 from lectern.ui.i18n import _, day_and_time
 from lectern.ui.state import session, widget
 from ragcore.errors import Problem
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 
 ROWS = 3
 
@@ -71,4 +71,4 @@ def _read_row(row: int) -> Question | None:
     text = " ".join(str(widget(_key("text", row)) or "").split())
     document, page = widget(_key("document", row)), str(widget(_key("page", row)) or "")
     pages = tuple(part.strip() for part in page.split(",") if part.strip())
-    return Question(text, wanted=(Wanted(document, pages),) if document else ()) if text else None
+    return Question(text, expected=(ExpectedSource(document, pages),) if document else ()) if text else None

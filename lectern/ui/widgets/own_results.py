@@ -10,28 +10,30 @@ from lectern.ui.i18n import _, ngettext, numeral
 from lectern.ui.safetext import answer_md, label
 from lectern.ui.widgets.question_sets import expected_answer
 
-FEW = 12  # questions at most
+MAX_QUESTIONS = 12  # of a small set
 
 
-def are_few(chosen: QuestionSet) -> bool:
-    return chosen.origin == "upload" and chosen.size <= FEW
+def is_small(chosen: QuestionSet) -> bool:
+    return chosen.origin == "upload" and chosen.size <= MAX_QUESTIONS
 
 
 def own_results(run: EvalRun) -> None:
     """The results of one measurement, in the order of the questions."""
     evaluations = resources.library().evaluations
     results = [
-        result for one in evaluations.scores(run.id) if (result := evaluations.result(run.id, one.question_id)) is not None
+        result
+        for scored in evaluations.scores(run.id)
+        if (result := evaluations.result(run.id, scored.question_id)) is not None
     ]
-    known = [result.scores["hit_rate"] > 0 for result in results if "hit_rate" in result.scores]
-    if known:
-        text = ngettext("{found} of {number} found", "{found} of {number} found", len(known))
-        st.markdown(f"**{text.format(found=numeral(sum(known)), number=numeral(len(known)))}**")
+    hits = [result.scores["hit_rate"] > 0 for result in results if "hit_rate" in result.scores]
+    if hits:
+        text = ngettext("{found} of {number} found", "{found} of {number} found", len(hits))
+        st.markdown(f"**{text.format(found=numeral(sum(hits)), number=numeral(len(hits)))}**")
     for result in results:
         with st.container(key=f"own_result_{result.question.id}", gap="xxsmall"):
-            is_found = result.scores.get("hit_rate")
-            sign = "help" if is_found is None else "check_circle" if is_found else "cancel"
-            st.markdown(f":material/{sign}: **{label(result.question.text)}**")
+            hit_rate = result.scores.get("hit_rate")
+            icon = "help" if hit_rate is None else "check_circle" if hit_rate else "cancel"
+            st.markdown(f":material/{icon}: **{label(result.question.text)}**")
             st.caption(_("Expected: {what}").format(what=label(expected_answer(result.question))))
             if result.answer:
                 st.markdown(answer_md(result.answer))

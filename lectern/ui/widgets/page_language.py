@@ -76,12 +76,12 @@ def language_choice() -> None:
         list(names),
         key="set_language",
         format_func=names.__getitem__,
-        on_change=_keep,
+        on_change=_save,
     )
     st.caption(_("The language of menus and buttons."))
 
 
-def _keep() -> None:
+def _save() -> None:
     library = resources.get_index().library
     library.update_settings(library.settings.model_copy(update={"language": str(widget("set_language") or "")}))
 

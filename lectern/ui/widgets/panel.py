@@ -1,5 +1,5 @@
-"""The side panel: a cited passage, or another closer look at an answer. On a phone it covers the screen. Its content is in
-the session and in the page's address, so that a reload shows the same."""
+"""The side panel: a cited passage, or an analysis of an answer. On a phone it covers the screen. The session and the address
+of the page contain its kind, message and number, so that a reload shows the same."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import streamlit as st
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _
-from lectern.ui.places import open_document
+from lectern.ui.navigation import open_document
 from lectern.ui.safetext import breakable, label
 from lectern.ui.state import session
 from lectern.ui.widgets.call_graph import draw_call_graph
 from lectern.ui.widgets.differences import DIFFERENCES, differences, differences_title
-from lectern.ui.widgets.missed_passages import why, why_title
+from lectern.ui.widgets.missed_passages import draw_missed_passages, missed_passages_title
 from lectern.ui.widgets.notes import keep_quote
 from lectern.ui.widgets.passage import passage
-from lectern.ui.widgets.read_everything import offer_again, reading_title
-from lectern.ui.widgets.sentence_support import evidence, sentences, sentences_title
+from lectern.ui.widgets.read_everything import draw_offer_panel, reading_title
+from lectern.ui.widgets.sentence_support import draw_sentences, find_evidence, sentences_title
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`number` is that of the passage, the sentence or the opened call, if the kind has one."""
+    """The content of the panel. `number` is the number of the passage, sentence or call, if the kind has one."""
 
     kind: str
     message: Message
@@ -109,7 +109,7 @@ def _source(source: Source | None, message: Message, answer: str = "") -> None:
 
 
 def _evidence(opened: Opened) -> Source | None:
-    return evidence(opened.message, opened.number)
+    return find_evidence(opened.message, opened.number)
 
 
 def _calls_title(opened: Opened) -> str:
@@ -117,11 +117,11 @@ def _calls_title(opened: Opened) -> str:
 
 
 def _calls(opened: Opened) -> None:
-    """Adds the facts of the answer, and the search text if it differs from the question."""
+    """The calls of the answer, below its facts and the search text if that differs from the question."""
     if (facts := opened.message.facts) is not None:
         lines = [label(labels.answer_facts(facts))]
-        if looked_for := facts.meant or facts.condensed:
-            lines.append(_("Searched for: {question}").format(question=label(labels.excerpt(looked_for))))
+        if searched := facts.meant or facts.condensed:
+            lines.append(_("Searched for: {question}").format(question=label(labels.excerpt(searched))))
         with st.container(key="panel_facts"):
             st.caption("  \n".join(lines))
     draw_call_graph(opened.message, opened.number)
@@ -139,9 +139,11 @@ PANELS: Mapping[str, Panel] = {
         lambda opened: _source(_evidence(opened), opened.message),
         lambda opened: _evidence(opened),
     ),
-    "why": Panel(lambda opened: why_title(opened.message), lambda opened: why(opened.message, opened.number)),
-    "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: sentences(opened.message)),
+    "why": Panel(
+        lambda opened: missed_passages_title(opened.message), lambda opened: draw_missed_passages(opened.message, opened.number)
+    ),
+    "check": Panel(lambda opened: sentences_title(opened.message), lambda opened: draw_sentences(opened.message)),
     "calls": Panel(_calls_title, _calls),
-    "everything": Panel(reading_title, offer_again),
-    "each_file": Panel(reading_title, offer_again),
+    "everything": Panel(reading_title, draw_offer_panel),
+    "each_file": Panel(reading_title, draw_offer_panel),
 }

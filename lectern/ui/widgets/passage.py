@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from lectern.explain.source_view import SURROUNDINGS, view_source
+from lectern.explain.source_view import SURROUNDING_CHARS, view_source
 from lectern.schema import Message, Source
 from lectern.ui import resources
 from lectern.ui.i18n import _, translate
@@ -25,31 +25,31 @@ _CITATIONS = component("citations", '<span role="status"></span>')
 
 
 def address(message: Message, source: Source) -> str:
-    """The target of a citation's link; `citation_clicks` opens it."""
+    """The link of a citation; `citation_clicks` handles it."""
     return f"#passage-{message.id}.{source.number}"
 
 
 def calls_address(message: Message) -> str:
-    """The target of the line of facts; `citation_clicks` opens the calls."""
+    """The link to the calls of an answer; `citation_clicks` handles it."""
     return f"#calls-{message.id}"
 
 
-def citation_clicks(*, answering: bool, of: str = "", ended: str = "", last: str = "", reveal: str = "") -> None:
+def citation_clicks(*, answering: bool, conversation_id: str = "", ended: str = "", last: str = "", reveal: str = "") -> None:
     """Makes a click on a citation open its passage and a click on a line of facts its calls. Escape closes the panel.
 
     `last`: the id of the last message. The question box gets the focus when it changes and no answer is running.
     `reveal`: the id of the last question. The page scrolls to it when it changes.
-    `ended`: the announcement for screen readers when the answer in the conversation `of` has ended.
+    `ended`: the announcement for screen readers when the answer in the conversation has ended.
     """
     state, announcement = session(), _("Your question is being answered.") if answering else ended
     answers, drawn = state.answers, time.time()
     if answering:
-        answers.awaited = of
-    elif of and of == answers.awaited:
+        answers.awaited = conversation_id
+    elif conversation_id and conversation_id == answers.awaited:
         answers.awaited, answers.ended = "", drawn
     with st.container(key="citations"):
-        data = {"open": state.panel, "answering": answering, "of": of, "told": announcement, "last": last, "reveal": reveal}
-        data |= {"ended": answers.ended, "drawn": drawn}
+        data = {"open": state.panel, "answering": answering, "of": conversation_id, "last": last, "reveal": reveal}
+        data |= {"announcement": announcement, "ended": answers.ended, "drawn": drawn}
         _CITATIONS(key="citation_clicks", data=data, on_open_change=_open)
 
 
@@ -58,7 +58,7 @@ def _open() -> None:
         session().panel = str(request.get("panel", ""))[:80]
 
 
-def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDINGS) -> None:
+def passage(source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDING_CHARS) -> None:
     """Draws a passage and highlights its quoted parts.
 
     `recorded`: the passage is from a recording of the sample, and may not be in this library.
@@ -90,8 +90,8 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False, around:
             "index": view.page_index,
             "opens": view.opens,
             "count": view.page_count,
-            "boxes": _sides(view.boxes),
-            "quoted": _sides(view.quoted_boxes),
+            "boxes": _rectangles(view.boxes),
+            "quoted": _rectangles(view.quoted_boxes),
             "unmarked": "" if any(view.boxes) else source.text,
         }
     else:
@@ -99,13 +99,13 @@ def passage(source: Source, *, answer: str = "", recorded: bool = False, around:
     _PASSAGE(key="passage", data=data)
 
 
-def _sides(pages: Sequence[Sequence[Box]]) -> list[list[list[float]]]:
-    return [[[box.left, box.top, box.width, box.height] for box in boxes] for boxes in pages]
+def _rectangles(pages: Sequence[Sequence[Box]]) -> list[list[list[float]]]:
+    return [[[box.x0, box.top, box.width, box.height] for box in boxes] for boxes in pages]
 
 
 def _pieces(text: str, quoted: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
     """The text in pieces, each with whether it is quoted."""
-    edges = [0, *sorted({edge for place in quoted for edge in place}), len(text)]
+    edges = [0, *sorted({edge for span in quoted for edge in span}), len(text)]
     return [
         (text[start:end], any(first <= start < last for first, last in quoted)) for start, end in pairwise(edges) if end > start
     ]

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import streamlit as st
 
-from lectern.explain.embedding_map import Survey
+from lectern.explain.embedding_map import EmbeddingMap
 from lectern.schema import Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
@@ -17,39 +17,39 @@ from lectern.ui.safetext import label
 from lectern.ui.server.map import map_address
 from lectern.ui.state import event, widget
 from lectern.ui.widgets.component import component
-from lectern.ui.widgets.nothing_yet import nothing_yet
+from lectern.ui.widgets.empty_state import empty_state
 from lectern.ui.widgets.problem import problem
 from lectern.ui.widgets.viewer import view_passage
 
-COLOURED = 10  # files with a colour of their own
-NEAREST = 8  # passages in the list
-NUMBERED = 20  # numbered hits on the map and in the list
+COLOURS = 10  # files with their own colour
+MAX_NEAREST = 8  # passages in the list
+MAX_NUMBERED = 20  # hits with a number, on the map and in the list
 
 _MAP = component("passage_map", '<div class="root"></div>')
 
 
 def passage_map() -> None:
-    library, surveys = resources.library(), resources.current_index().surveys
+    library, maps = resources.library(), resources.current_index().maps
     if not len(library.store):
-        nothing_yet(_("There are no passages yet."))
+        empty_state(_("There are no passages yet."))
         return
-    survey = surveys.latest()
-    if survey is None and surveys.share is None and surveys.problem is None:
-        surveys.start()
-    drawing = surveys.share is not None
+    latest = maps.latest()
+    if latest is None and maps.share is None and maps.problem is None:
+        maps.start()
+    drawing = maps.share is not None
     st.fragment(_progress, run_every=1.0 if drawing else None)(drawing)
-    if survey is None:
+    if latest is None:
         return
-    hits, question = _hits(survey)
+    hits, question = _hits(latest)
     _MAP(
         key="passage_map",
         data={
-            "address": map_address(survey),
-            "files": _files(survey),
+            "address": map_address(latest),
+            "files": _files(latest),
             "hits": hits,
-            "numbered": NUMBERED,
+            "numbered": MAX_NUMBERED,
             "words": {
-                "canvas": _description(survey),
+                "canvas": _description(latest),
                 "others": _("Other files"),
                 "hits": _("Found for “{question}”").format(question=labels.excerpt(question)) if question else "",
                 "whole": _("Show all"),
@@ -62,12 +62,12 @@ def passage_map() -> None:
         },
         on_open_change=_open,
     )
-    _list(survey, hits, question)
+    _list(latest, hits, question)
 
 
-def _description(survey: Survey) -> str:
-    """The map for screen readers; the field below it finds neighbours."""
-    passages, documents = labels.count(len(survey.ids), "passage"), labels.count(len(survey.documents), "document")
+def _description(latest: EmbeddingMap) -> str:
+    """The description of the map for screen readers."""
+    passages, documents = labels.count(len(latest.ids), "passage"), labels.count(len(latest.documents), "document")
     return _(
         "Map of {passages} from {documents}; passages with a similar meaning are close "
         "together. Arrow keys move the map, plus and minus zoom. The field below finds the "
@@ -77,21 +77,21 @@ def _description(survey: Survey) -> str:
 
 
 def _progress(was_drawing: bool) -> None:
-    surveys = resources.current_index().surveys
-    share = surveys.share
+    maps = resources.current_index().maps
+    share = maps.share
     if (share is not None) != was_drawing:
         st.rerun()
-    survey = surveys.latest()
+    latest = maps.latest()
     if share is not None:
         st.progress(min(share, 0.99), _("Drawing the map. You can do other things meanwhile."))
-    elif surveys.problem is not None:
-        problem(surveys.problem, key="map")
-    elif survey is not None and not surveys.is_of_now(survey):
+    elif maps.problem is not None:
+        problem(maps.problem, key="map")
+    elif latest is not None and not maps.is_current(latest):
         with st.container(key="map_old", horizontal=True, vertical_alignment="center"):
-            age = _age(time.time() - survey.made)
+            age = _age(time.time() - latest.created)
             st.caption(_("The documents have changed since this map was drawn, {age}.").format(age=age), width="content")
             if st.button(_("Draw it again"), key="draw_map", type="tertiary", icon=":material/refresh:"):
-                surveys.start()
+                maps.start()
                 st.rerun()
 
 
@@ -105,33 +105,35 @@ def _age(seconds: float) -> str:
     return _("{number} days ago").format(number=round(seconds / 86400))
 
 
-def _files(survey: Survey) -> list[dict[str, object]]:
-    counts = Counter(dict(enumerate(np.bincount(survey.owners, minlength=len(survey.documents)).tolist())))
+def _files(latest: EmbeddingMap) -> list[dict[str, object]]:
+    counts = Counter(dict(enumerate(np.bincount(latest.document_numbers, minlength=len(latest.documents)).tolist())))
     return [
-        {"number": number, "name": survey.documents[number][1], "passages": numeral(count)}
-        for number, count in counts.most_common(COLOURED)
+        {"number": number, "name": latest.documents[number][1], "passages": numeral(count)}
+        for number, count in counts.most_common(COLOURS)
         if count
     ]
 
 
-def _hits(survey: Survey) -> tuple[list[int], str]:
+def _hits(latest: EmbeddingMap) -> tuple[list[int], str]:
     """The rows of the last answer's passages, and its question."""
     last = _last_answer()
     if last is None or last.ask is None:
         return [], ""
-    rows = [survey.rows[source.node_id] for source in last.sources if source.node_id in survey.rows]
+    rows = [latest.rows[source.node_id] for source in last.sources if source.node_id in latest.rows]
     return rows, last.ask.question if rows else ""
 
 
 def _last_answer() -> Message | None:
     conversations = resources.library().conversations
-    latest = sorted(chain(conversations.all("chat")[:1], conversations.all("query")[:1]), key=lambda each: -each.updated)
-    answers = (message for each in latest for message in reversed(conversations.messages(each.id)))
+    latest = sorted(
+        chain(conversations.all("chat")[:1], conversations.all("query")[:1]), key=lambda conversation: -conversation.updated
+    )
+    answers = (message for conversation in latest for message in reversed(conversations.messages(conversation.id)))
     return next((message for message in answers if message.sources), None)
 
 
-def _list(survey: Survey, hits: list[int], question: str) -> None:
-    """The same as a list: the passages closest to a few words."""
+def _list(latest: EmbeddingMap, hits: list[int], question: str) -> None:
+    """A search field, and the passages closest to its words or those of the last answer."""
     st.text_input(
         _("Passages closest to these words"),
         key="map_words",
@@ -140,10 +142,10 @@ def _list(survey: Survey, hits: list[int], question: str) -> None:
     )
     library, typed = resources.library(), str(widget("map_words") or "").strip()
     if typed:
-        nodes = [hit.node for hit in library.store.search(library.embedder.embed_query(typed), NEAREST)]
+        nodes = [hit.node for hit in library.store.search(library.embedder.embed_query(typed), MAX_NEAREST)]
     elif hits:
         st.caption(_("Found for “{question}”:").format(question=label(labels.excerpt(question))))
-        nodes = library.store.nodes([survey.ids[row] for row in hits[:NUMBERED]])
+        nodes = library.store.nodes([latest.ids[row] for row in hits[:MAX_NUMBERED]])
     else:
         return
     with st.container(key="near_passages", gap="small"):
@@ -160,7 +162,7 @@ def _list(survey: Survey, hits: list[int], question: str) -> None:
 
 
 def _open() -> None:
-    row, survey = event("passage_map", "open").get("row"), resources.current_index().surveys.latest()
-    if survey is None or not isinstance(row, int) or not 0 <= row < len(survey.ids):
+    row, latest = event("passage_map", "open").get("row"), resources.current_index().maps.latest()
+    if latest is None or not isinstance(row, int) or not 0 <= row < len(latest.ids):
         return
-    view_passage(survey.documents[survey.owners[row]][0], survey.ids[row])
+    view_passage(latest.documents[latest.document_numbers[row]][0], latest.ids[row])

@@ -12,19 +12,20 @@ import streamlit as st
 from lectern.schema import Ask, Price
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, translate
-from lectern.ui.live_fragments import draw_anew
-from lectern.ui.pricing import all_at_once, calls_a_model, most_of, price_of
+from lectern.ui.live_fragments import rerun_page
+from lectern.ui.pricing import calls_a_model, highest_price, price_of, total_price
 from lectern.ui.safetext import label
 from lectern.ui.state import Confirm, session
 from ragcore.errors import RagError
 from ragcore.schema import ChatMessage
 
-WAIT = 0.08  # seconds; a slower price appears later
-LOOK = 0.4  # seconds between two checks of a price in progress
+WAIT_SECONDS = 0.08  # a slower price appears later
+POLL_SECONDS = 0.4  # between two checks of a price in progress
 
 
 def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
-    """One line such as "Refine: 14 calls, about 9,200 tokens, about 40 s", or only the time. Fast, and always one line high."""
+    """One line such as "Refine: 14 calls, about 9,200 tokens, about 40 s", or only the time. Until it is known, the line
+    says so."""
     if not ask.question.strip():
         st.caption(_("Type a question to see what it takes to answer it."))
         return
@@ -36,30 +37,30 @@ def price_tag(ask: Ask, history: Sequence[ChatMessage] = ()) -> None:
 
 
 def total_tag(asks: Sequence[Ask]) -> None:
-    """The total price of answers at the same time, below their own lines."""
+    """The total price of answers that start at the same time, below the lines of the answers."""
     prices = [price_of(ask) for ask in asks]
     if any(price.done() and price.exception() is not None for price in prices):
-        return  # their own lines show the error
+        return  # the lines of the answers show the error
     known = [price.result() for price in prices if price.done()]
-    text = f":shimmer[{_('working out what it takes…')}]"  # their own lines wait for it
+    text = f":shimmer[{_('working out what it takes…')}]"
     if len(known) == len(prices):
-        text = _price_text(all_at_once(known))
+        text = _price_text(total_price(known))
     st.caption(_("Total: {price}").format(price=text))
 
 
-def most_tag(ask: Ask) -> None:
+def highest_price_tag(ask: Ask) -> None:
     """The highest price per question of a mode, before a question is typed."""
     with suppress(RagError):  # asking reports the error
         if calls_a_model():
-            _tag(most_of(ask), _("Per question, at most: {price}").format)
+            _tag(highest_price(ask), _("Per question, at most: {price}").format)
 
 
 def _tag(price: Future[Price], line: Callable[..., str]) -> None:
     """Draws `line` with the price as soon as it is known. RagError if it cannot be estimated."""
     try:
-        result = price.result(timeout=WAIT)
+        result = price.result(timeout=WAIT_SECONDS)
     except TimeoutError:
-        st.fragment(_draw_when_known, run_every=LOOK)(price, line)
+        st.fragment(_draw_when_known, run_every=POLL_SECONDS)(price, line)
     else:
         st.caption(line(price=_price_text(result)))
 
@@ -70,7 +71,7 @@ def _price_text(price: Price) -> str:
 
 def _draw_when_known(price: Future[Price], line: Callable[..., str]) -> None:
     if price.done():
-        draw_anew()
+        rerun_page()
     st.caption(line(price=f":shimmer[{_('working out what it takes…')}]"))
 
 

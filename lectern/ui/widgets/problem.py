@@ -1,4 +1,4 @@
-"""The one form of all errors: what happened, what to do, one or two buttons, and folded details."""
+"""How every error is drawn: what happened, what to do, one or two buttons, and details in an expander."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lectern.ui.safetext import label
 from lectern.ui.state import session
 from ragcore.errors import Problem, RagError, StoreError
 
-LOOK_SECONDS = 2.0  # between two tries to reach the library
+POLL_SECONDS = 2.0  # between two attempts to reach the library
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A button of the form. `key` is unique on the page."""
+    """A button below an error. `key` is unique on the page."""
 
     label: str
     key: str
@@ -28,7 +28,7 @@ class Choice:
 
 
 def problem(error: Problem, choices: Sequence[Choice] = (), *, key: str) -> str | None:
-    """Draws the form. Returns the key of the clicked button."""
+    """Draws an error. Returns the key of the clicked button."""
     pressed = None
     with st.container(key=f"problem_{key}"):
         st.markdown(f"**{label(translate(error.what))}**" + (f"  \n{label(translate(error.hint))}" if error.hint else ""))
@@ -56,7 +56,7 @@ def session_problem(key: str) -> None:
 
 
 def damage(library: Library) -> None:
-    """Known damage, above every page."""
+    """The damage that is known in the library, above every page."""
     for number, error in enumerate(library.damage()):
         problem(Problem.of(error), key=f"damage_{number}")
 
@@ -73,21 +73,21 @@ def draw_screen_failure(error: BaseException) -> None:
         )
     problem(failure, [try_again()], key="unexpected")
     if isinstance(error, StoreError) and error.retryable:
-        _go_on()
+        _retry_until_available()
 
 
-def _go_on() -> None:
+def _retry_until_available() -> None:
     """Reruns the page as soon as the library is available again."""
-    failed_just_now = True
+    is_first_run = True
 
-    @st.fragment(run_every=LOOK_SECONDS)
-    def look() -> None:
-        nonlocal failed_just_now
-        if failed_just_now:
-            failed_just_now = False
+    @st.fragment(run_every=POLL_SECONDS)
+    def retry() -> None:
+        nonlocal is_first_run  # the one that has just failed
+        if is_first_run:
+            is_first_run = False
             return
         with suppress(RagError):
             resources.library().files.all(limit=1)
             st.rerun()
 
-    look()
+    retry()

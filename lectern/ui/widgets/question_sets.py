@@ -8,24 +8,24 @@ from dataclasses import replace
 import streamlit as st
 
 from lectern.db.evaluations import QuestionSet
-from lectern.ui import places, resources
+from lectern.ui import navigation, resources
 from lectern.ui.i18n import _, day, day_and_time, ngettext, numeral
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
 from lectern.ui.widgets.own_questions import own_questions
 from lectern.ui.widgets.problem import problem, try_again
 from ragcore.errors import Problem, RagError
-from ragcore.evaluation.question_sets import Question, Wanted, as_csv, as_jsonl, read_set
+from ragcore.evaluation.question_sets import ExpectedSource, Question, as_csv, as_jsonl, read_question_set
 
-PAGE = 8  # questions per page
-USUAL = 20  # the default number of questions to generate
-LOOK_SECONDS = 1.0
+PAGE_SIZE = 8  # questions
+DEFAULT_NUMBER = 20  # of questions to generate
+POLL_SECONDS = 1.0
 
 
 def question_set() -> QuestionSet | None:
-    """The chosen set with its actions; None if there is none to measure."""
+    """Draws the chosen set with its actions. Returns None if there is none to measure."""
     evaluations, state = resources.library().evaluations, session()
-    sets = {one.id: one for one in evaluations.sets()}
+    sets = {question_set.id: question_set for question_set in evaluations.sets()}
     if not sets:
         st.markdown(_("Ask questions whose answers you know, and see how often each setting finds them."))
         st.header(_("Questions"), anchor=False)
@@ -44,7 +44,7 @@ def question_set() -> QuestionSet | None:
             _new()
         with st.popover(_("More"), key=f"set_more_{chosen.id}"):
             _more(chosen)
-    _about(chosen)
+    _facts(chosen)
     if chosen.size:
         with st.expander(_("View questions"), key=f"look_{chosen.id}", type="compact", on_change="rerun") as expander:
             if expander.open:
@@ -59,7 +59,7 @@ def _choose() -> None:
 
 def _new() -> None:
     if not len(resources.library().store):
-        st.page_link(places.HOME, label=_("Add a document first"), icon=":material/upload_file:")
+        st.page_link(navigation.HOME, label=_("Add a document first"), icon=":material/upload_file:")
     else:
         own_questions()
     key = f"upload_set_{session().evaluate.uploads}"
@@ -80,14 +80,16 @@ def _new() -> None:
 
 
 def _from_documents() -> None:
-    fill_new_widget("make_number", USUAL)
+    fill_new_widget("make_number", DEFAULT_NUMBER)
     with st.container(key="make_row", horizontal=True, vertical_alignment="bottom"):
         st.number_input(_("How many"), 1, 500, step=5, key="make_number", width=120, persist_state="session")
         st.button(
-            _("Make questions from my documents"), key="make_set", on_click=lambda: _make(int(widget("make_number") or USUAL))
+            _("Make questions from my documents"),
+            key="make_set",
+            on_click=lambda: _make(int(widget("make_number") or DEFAULT_NUMBER)),
         )
     st.caption(
-        f"{worth()} "
+        f"{generation_caveat()} "
         + (
             _("Your language model writes them, one call for each question.")
             if resources.library().settings.llm.provider != "none"
@@ -96,7 +98,7 @@ def _from_documents() -> None:
     )
 
 
-def worth() -> str:
+def generation_caveat() -> str:
     """A caveat about questions generated from the documents."""
     return _("Questions made from the documents use their words, so figures are higher than in real use.")
 
@@ -118,7 +120,7 @@ def _upload(key: str) -> None:
         return
     state.evaluate.uploads += 1
     try:
-        read = read_set(uploaded.getvalue(), uploaded.name)
+        read = read_question_set(uploaded.getvalue(), uploaded.name)
         new_set = resources.library().evaluations.add_set(uploaded.name.rsplit(".", 1)[0], read.questions)
     except RagError as error:
         state.evaluate.problem = Problem.of(error)
@@ -130,17 +132,17 @@ def _upload(key: str) -> None:
     state.notice = f"{imported} {ignored}" if read.ignored else imported
 
 
-def _about(chosen: QuestionSet) -> None:
-    st.fragment(_about_now, run_every=LOOK_SECONDS if chosen.state == "running" else None)(chosen.id, chosen.state)
+def _facts(chosen: QuestionSet) -> None:
+    st.fragment(_draw_facts, run_every=POLL_SECONDS if chosen.state == "running" else None)(chosen.id, chosen.state)
 
 
-def _about_now(set_id: str, state_before: str) -> None:
+def _draw_facts(set_id: str, state_before: str) -> None:
     now = resources.library().evaluations.find_set(set_id)
     if now is None or now.state != state_before:
         st.rerun()
     if now.state == "running":
-        text = _("Making questions: {done} of {number}").format(done=now.size, number=now.wanted)
-        st.progress(min(1.0, now.size / max(now.wanted, 1)), text)
+        text = _("Making questions: {done} of {number}").format(done=now.size, number=now.target_size)
+        st.progress(min(1.0, now.size / max(now.target_size, 1)), text)
         stop = resources.current_index().measuring.stop_set
         st.button(_("Stop"), key="stop_set", icon=":material/stop:", on_click=stop, args=(set_id,))
         return
@@ -151,7 +153,7 @@ def _about_now(set_id: str, state_before: str) -> None:
     if now.problem is not None and problem(now.problem, [try_again()], key="set_problem"):
         if not now.size:
             resources.library().evaluations.delete_set(set_id)
-        _make(now.wanted)
+        _make(now.target_size)
         st.rerun()
 
 
@@ -214,13 +216,13 @@ def _delete(set_id: str) -> None:
 def _questions(chosen: QuestionSet) -> None:
     state = session().evaluate
     questions = resources.library().evaluations.questions(chosen.id)
-    pages = max(1, -(-len(questions) // PAGE))
+    pages = max(1, -(-len(questions) // PAGE_SIZE))
     state.question_page = min(max(1, state.question_page), pages)
-    first = (state.question_page - 1) * PAGE
-    for question in questions[first : first + PAGE]:
+    first = (state.question_page - 1) * PAGE_SIZE
+    for question in questions[first : first + PAGE_SIZE]:
         with st.container(key=f"question_{question.id}"):
             if state.editing == question.id:
-                _edit(question)
+                _draw_editor(question)
             else:
                 _draw_question(question)
     if pages > 1:
@@ -229,7 +231,7 @@ def _questions(chosen: QuestionSet) -> None:
                 _("Previous"),
                 key="questions_back",
                 disabled=state.question_page == 1,
-                on_click=_turn,
+                on_click=_turn_page,
                 args=(-1,),
                 type="tertiary",
             )
@@ -238,13 +240,13 @@ def _questions(chosen: QuestionSet) -> None:
                 _("Next"),
                 key="questions_on",
                 disabled=state.question_page == pages,
-                on_click=_turn,
+                on_click=_turn_page,
                 args=(1,),
                 type="tertiary",
             )
 
 
-def _turn(step: int) -> None:
+def _turn_page(step: int) -> None:
     session().evaluate.question_page += step
 
 
@@ -252,7 +254,12 @@ def _draw_question(question: Question) -> None:
     with st.container(key=f"shown_{question.id}", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(label(question.text))
         st.button(
-            _("Edit"), key=f"edit_{question.id}", icon=":material/edit:", type="tertiary", on_click=_begin, args=(question,)
+            _("Edit"),
+            key=f"edit_{question.id}",
+            icon=":material/edit:",
+            type="tertiary",
+            on_click=_open_editor,
+            args=(question,),
         )
         st.button(
             _("Remove"),
@@ -266,8 +273,8 @@ def _draw_question(question: Question) -> None:
 
 
 def expected_answer(question: Question) -> str:
-    """The place of the answer, and the right answer, if known."""
-    where = "; ".join(place_of(place.document, place.pages) for place in question.wanted)
+    """The place of the answer and the right answer, as far as they are known."""
+    where = "; ".join(place_of(place.document, place.pages) for place in question.expected)
     right = _("right answer: {answers}").format(answers=" / ".join(question.answers)) if question.answers else ""
     return " · ".join(filter(None, (where, right))) or _("no document or answer given: only the reply itself is judged")
 
@@ -278,30 +285,30 @@ def place_of(document: str, pages: tuple[str, ...]) -> str:
     return f"{document}, {word}{', '.join(pages)}" if pages else document
 
 
-def _begin(question: Question) -> None:
+def _open_editor(question: Question) -> None:
     session().evaluate.editing, key = question.id, question.id
     fill_widget(f"q_text_{key}", question.text)
-    fill_widget(f"q_docs_{key}", [place.document for place in question.wanted])
-    fill_widget(f"q_pages_{key}", ", ".join(question.wanted[0].pages) if question.wanted else "")
+    fill_widget(f"q_docs_{key}", [place.document for place in question.expected])
+    fill_widget(f"q_pages_{key}", ", ".join(question.expected[0].pages) if question.expected else "")
     fill_widget(f"q_answers_{key}", "\n".join(question.answers))
 
 
-def _edit(question: Question) -> None:
+def _draw_editor(question: Question) -> None:
     files = [file.name for file in resources.library().files.all() if file.ready]
-    named = [place.document for place in question.wanted]
+    documents = [place.document for place in question.expected]
     key = question.id
     st.text_input(_("Question"), key=f"q_text_{key}", persist_state="session")
     st.multiselect(
-        _("Documents that answer it"), list(dict.fromkeys([*named, *files])), key=f"q_docs_{key}", persist_state="session"
+        _("Documents that answer it"), list(dict.fromkeys([*documents, *files])), key=f"q_docs_{key}", persist_state="session"
     )
     st.text_input(_("Pages, separated by commas"), key=f"q_pages_{key}", persist_state="session")
     st.text_area(_("Right answers, one per line"), key=f"q_answers_{key}", height=70, persist_state="session")
     with st.container(horizontal=True):
         st.button(_("Save"), key=f"q_save_{key}", on_click=_save, args=(question,))
-        st.button(_("Cancel"), key=f"q_cancel_{key}", type="tertiary", on_click=_cancel)
+        st.button(_("Cancel"), key=f"q_cancel_{key}", type="tertiary", on_click=_close_editor)
 
 
-def _cancel() -> None:
+def _close_editor() -> None:
     session().evaluate.editing = ""
 
 
@@ -314,9 +321,9 @@ def _save(question: Question) -> None:
         )
         return
     pages = tuple(page.strip() for page in str(widget(f"q_pages_{key}")).split(",") if page.strip())
-    before = {places.document: places for places in question.wanted}
+    old_places = {place.document: place for place in question.expected}
     places = tuple(
-        before[name] if name in before and before[name].pages == pages else Wanted(name, pages)
+        old_places[name] if name in old_places and old_places[name].pages == pages else ExpectedSource(name, pages)
         for name in widget(f"q_docs_{key}") or ()
     )
     answers = tuple(line.strip() for line in str(widget(f"q_answers_{key}")).splitlines() if line.strip())
@@ -328,8 +335,8 @@ def _save(question: Question) -> None:
 
 def unknown_documents(questions: list[Question]) -> list[str]:
     known = {file.name.casefold() for file in resources.library().files.all()}
-    named = dict.fromkeys(place.document for question in questions for place in question.wanted)
-    return [name for name in named if name.casefold() not in known]
+    documents = dict.fromkeys(place.document for question in questions for place in question.expected)
+    return [name for name in documents if name.casefold() not in known]
 
 
 def missing_documents(chosen: QuestionSet) -> None:

@@ -1,4 +1,4 @@
-"""Asks about every passage, or asks each document separately: an offer with its price, and the progress."""
+"""An offer, with its price, to read every passage or to ask each document separately, and the progress of such an answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from lectern.ask.read_everything import WAYS
+from lectern.ask.read_everything import MODES
 from lectern.runs.answer_runs import Run
 from lectern.schema import Ask, Message, Price, Reading, Retrieval
 from lectern.ui import labels, resources
@@ -14,7 +14,7 @@ from lectern.ui.asking import start_answer
 from lectern.ui.i18n import _, numeral
 from lectern.ui.pricing import price_of
 from lectern.ui.safetext import label
-from lectern.ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, session, widget
+from lectern.ui.state import Offer, fill_new_widget, fill_widget, forget_widgets, menu_value, session, widget
 from lectern.ui.widgets.price import price_tag
 from ragcore.errors import Problem, RagError
 
@@ -29,7 +29,7 @@ def reading_title(opened: Opened) -> str:
     return labels.readings()[_reading_of(opened)].label if opened.message.ask is not None else ""
 
 
-def offer_again(opened: Opened) -> None:
+def draw_offer_panel(opened: Opened) -> None:
     """The side panel's offer to read more for the question of an answer."""
     message = opened.message
     conversation = resources.library().conversations.get(message.conversation_id)
@@ -40,7 +40,7 @@ def offer_again(opened: Opened) -> None:
     _offer(offered, key=f"{opened.kind}_{message.id}")
 
 
-def offer_here(*, chat: bool) -> None:
+def draw_offer(*, chat: bool) -> None:
     state = session()
     offered = state.ask.offer
     if offered is None or offered.chat != chat:
@@ -69,25 +69,25 @@ def _offer(offered: Offer, *, key: str) -> None:
         placeholder=_("All documents"),
     )
     chosen = [files[file_id] for file_id in widget(f"{key}_files") or files if file_id in files]
-    way = "compact"
+    response_mode = "compact"
     if offered.reading == "everything":
-        way = st.radio(
+        response_mode = st.radio(
             _("How to read"),
-            [mode.value for mode in WAYS],
+            [mode.value for mode in MODES],
             key=f"{key}_way",
             format_func=lambda name: labels.response_modes()[name].label,
-            captions=[labels.response_modes()[mode.value].sentence for mode in WAYS],
+            captions=[labels.response_modes()[mode.value].sentence for mode in MODES],
         )
     ask = Ask(
         offered.question,
         chat_mode=None,
-        response_mode=way,
+        response_mode=response_mode,
         top_k=resources.library().settings.answers.top_k,
         file_ids=tuple(file.id for file in chosen) if len(chosen) < len(files) else None,
         retrieval=Retrieval(weaker=resources.library().settings.answers.weaker),
         reading=offered.reading,
     )
-    st.markdown(f"**{_what(offered.reading, len(chosen), sum(file.passages for file in chosen))}**")
+    st.markdown(f"**{_describe(offered.reading, len(chosen), sum(file.passages for file in chosen))}**")
     price_tag(ask)
     price = price_of(ask)
     known = price.result() if price.done() and price.exception() is None else None
@@ -103,7 +103,7 @@ def _offer(offered: Offer, *, key: str) -> None:
         st.button(_("Cancel"), key=f"{key}_cancel", on_click=_cancel, args=(offered,))
 
 
-def _what(reading: Reading, files: int, passages: int) -> str:
+def _describe(reading: Reading, files: int, passages: int) -> str:
     documents = labels.count(files, "document")
     if reading == "each_file":
         return _("Asks {documents}, one by one.").format(documents=documents)
@@ -136,17 +136,17 @@ def _cancel(offered: Offer) -> None:
             fill_widget("ask", offered.question)
 
 
-def reads_more(message: Message) -> bool:
+def can_read_more(message: Message) -> bool:
     return message.ask is not None and message.ask.response_mode != "generation"
 
 
-def offer_instead(question: str, *, chat: bool) -> bool:
-    """A callback that makes an offer instead of asking, if the page's menu says so."""
+def make_offer(question: str, *, chat: bool) -> bool:
+    """A callback that makes an offer if the menu of the page says that this question reads more. Returns whether it did."""
     reading = session().ask.to_read.get("chat_reading" if chat else "query_reading", "best")
     if reading == "best" or not question.strip():
         session().ask.offer = None
         return False
-    files = widget("chat_files" if chat else "query_files")
+    files = menu_value("chat_files") if chat else widget("query_files")
     forget_widgets("offered_files", "offered_way")
     conversation = session().chat.conversation if chat else None
     session().ask.offer = Offer(question, reading, tuple(files or ()) or None, chat=chat, conversation=conversation)
@@ -154,20 +154,20 @@ def offer_instead(question: str, *, chat: bool) -> bool:
 
 
 def choose_reading(key: str, *, disabled: bool) -> None:
-    """The menu for what the next question reads. It resets after each question that read more."""
+    """The menu for how much the next question reads. It resets after each question that read more."""
     state = session()
-    this_time = f"{key}_{state.ask.readings}"
-    fill_new_widget(this_time, state.ask.to_read.get(key, "best"))
+    menu_key = f"{key}_{state.ask.readings}"
+    fill_new_widget(menu_key, state.ask.to_read.get(key, "best"))
 
     def choose() -> None:
-        state.ask.to_read[key] = widget(this_time)
+        state.ask.to_read[key] = widget(menu_key)
 
-    chosen = labels.readings()[widget(this_time)].label
+    chosen = labels.readings()[widget(menu_key)].label
     with st.popover(chosen, type="tertiary", icon=":material/menu_book:", key=f"{key}_popover", disabled=disabled):
         st.radio(
             _("What to read"),
             list(labels.readings()),
-            key=this_time,
+            key=menu_key,
             format_func=lambda name: labels.readings()[name].label,
             captions=[mode.sentence for mode in labels.readings().values()],
             on_change=choose,
@@ -179,7 +179,7 @@ def draw_progress(run: Run, message: Message, place: DeltaGenerator) -> None:
     progress = run.progress
     if progress is None or progress.of < 2:
         return
-    at = min(progress.done + 1, progress.of)
-    each = message.ask is not None and message.ask.reading == "each_file"
-    text = _("Document {at} of {of}") if each else _("Step {at} of {of}")
-    place.progress(progress.done / progress.of, text.format(at=numeral(at), of=numeral(progress.of)))
+    current = min(progress.done + 1, progress.of)
+    by_document = message.ask is not None and message.ask.reading == "each_file"
+    text = _("Document {at} of {of}") if by_document else _("Step {at} of {of}")
+    place.progress(progress.done / progress.of, text.format(at=numeral(current), of=numeral(progress.of)))

@@ -7,19 +7,15 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from lectern.runs import recorded_demo
-from lectern.ui import places, resources
+from lectern.ui import navigation, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
-from lectern.ui.state import fill_widget, widget
+from lectern.ui.state import fill_widget, menu_value, widget
 
 
 def stage_switch() -> None:
     fill_widget("stage_mode", resources.library().settings.stage)
-    st.toggle(
-        _("Stage mode"),
-        key="stage_mode",
-        on_change=_switch,
-    )
+    st.toggle(_("Stage mode"), key="stage_mode", on_change=_switch)
     st.caption(
         _(
             "Recorded questions about the sample are answered from recordings at their original "
@@ -38,11 +34,11 @@ def recorded_questions(before: Sequence[str] = (), *, chat: bool) -> list[str]:
     settings = resources.library().settings
     if not settings.stage:
         return []
-    mode = str(widget("chat_mode") or settings.answers.chat_mode) if chat else None
+    mode = str(menu_value("chat_mode") or settings.answers.chat_mode) if chat else None
     return recorded_demo.to_ask(recorded_demo.recordings(), before, chat=chat, mode=mode)
 
 
-def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:
+def recorded_question_buttons(questions: Sequence[str], take: Callable[[str], None], *, key: str) -> None:
     """A button per question; `take` is a callback."""
     if not questions:
         return
@@ -50,4 +46,6 @@ def offer(questions: Sequence[str], take: Callable[[str], None], *, key: str) ->
         st.caption(_("Recorded:"), width="content")
         for number, question in enumerate(questions):
             st.button(label(question), key=f"recorded_{key}_{number}", on_click=take, args=(question,))
-        st.page_link(places.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:", query_params={"s": "answers"})
+        st.page_link(
+            navigation.SETTINGS, label=_("Stage mode is on"), icon=":material/settings:", query_params={"s": "answers"}
+        )

@@ -1,4 +1,4 @@
-"""The search settings of the Compare page, behind one quiet button."""
+"""The search settings of the Compare page, in a popover."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from lectern.ui.i18n import _, numeral
 from lectern.ui.state import widget
 from ragcore.retrievers.hybrid import COSINE_SHARE
 
-USUAL = round(100 * COSINE_SHARE)  # percent of the score from meaning; the rest is from words
+DEFAULT_BALANCE = round(100 * COSINE_SHARE)  # percent of the score from meaning; the rest is from words
 
 
-def put_settings(ask: Ask, fill: Callable[[str, object], None]) -> None:
+def fill_search_options(ask: Ask, fill: Callable[[str, object], None]) -> None:
     """Fills the widgets with the settings of an ask."""
     how = ask.retrieval
     values = {
         "query_top_k": ask.top_k,
         "query_weaker": how.weaker,
         "query_files": list(ask.file_ids or ()),
-        "query_balance": USUAL if how.dense_share is None else round(100 * how.dense_share),
+        "query_balance": DEFAULT_BALANCE if how.dense_share is None else round(100 * how.dense_share),
         "query_cutoff": how.cutoff or 0.0,
         "query_diverse": how.diverse,
         "query_reranker": how.reranker,
@@ -41,7 +41,7 @@ def chosen_ask(question: str, response_mode: str) -> Ask:
         top_k=int(widget("query_top_k")),
         file_ids=tuple(widget("query_files") or ()) or None,
         retrieval=Retrieval(
-            dense_share=None if share == USUAL else share / 100,
+            dense_share=None if share == DEFAULT_BALANCE else share / 100,
             weaker=bool(widget("query_weaker")),
             cutoff=float(widget("query_cutoff")) or None,
             reranker=str(widget("query_reranker") or "").strip(),
@@ -51,7 +51,7 @@ def chosen_ask(question: str, response_mode: str) -> Ask:
 
 
 def search_options(files: Mapping[str, str]) -> None:
-    """The button names all changed settings. `files`: names by id."""
+    """The label of the popover names all changed settings. `files` maps ids to names."""
     with st.popover(_summary(), type="tertiary", icon=":material/tune:", key="query_search"):
         st.number_input(
             _("Passages"),
@@ -81,7 +81,7 @@ def search_options(files: Mapping[str, str]) -> None:
                 "How much the meaning of a passage counts; the rest is the words it shares with "
                 "the question. The default is {usual}%. Lower it for names and numbers; raise "
                 "it when the question uses other words than the text."
-            ).format(usual=USUAL),
+            ).format(usual=DEFAULT_BALANCE),
             persist_state="session",
         )
         st.number_input(
@@ -122,7 +122,7 @@ def _summary() -> str:
         facts.append(_("weaker passages included"))
     if documents:
         facts.append(labels.count(documents, "document"))
-    if int(widget("query_balance")) != USUAL:
+    if int(widget("query_balance")) != DEFAULT_BALANCE:
         facts.append(_("{percent}% meaning").format(percent=widget("query_balance")))
     if widget("query_cutoff"):
         facts.append(_("score {least} or more").format(least=numeral(float(widget("query_cutoff")), 2)))

@@ -11,8 +11,8 @@ from lectern.explain.source_view import locate_sentence
 from lectern.library import Library
 from lectern.schema import Message, Source
 from lectern.ui import labels, resources
+from lectern.ui.analyses import analysis_result, start_analysis
 from lectern.ui.i18n import _, ngettext, numeral
-from lectern.ui.recheck import begin_look, look_result
 from lectern.ui.safetext import Mark
 from lectern.ui.state import event, session
 from lectern.ui.widgets.component import component
@@ -27,7 +27,7 @@ def can_be_checked(message: Message) -> bool:
 
 def check_sentences(message: Message) -> None:
     session().panel = f"check.{message.id}"
-    begin_look(_key(message), partial(_look, resources.library(), message))
+    start_analysis(_key(message), partial(_analyse, resources.library(), message))
 
 
 def read_checks(conversation_id: str | None) -> None:
@@ -36,23 +36,20 @@ def read_checks(conversation_id: str | None) -> None:
 
 
 def sentence_marks(message: Message) -> list[Mark]:
-    """Marks for the sentences that the passages support weakly or not at all. None for an unchecked answer."""
-    titles = {
-        "weak": _("Weak: the passages say something similar, but not all of it."),
-        "absent": _("Not in the passages."),
-    }
+    """Marks for the sentences that the passages support weakly or not at all. Empty for an unchecked answer."""
+    titles = {"weak": _("Weak: the passages say something similar, but not all of it."), "absent": _("Not in the passages.")}
     checked = session().answers.checks.get(message.id, ())
     return [
-        Mark(one.start, one.end, titles[one.verdict], f"#check-{message.id}.{one.verdict}")
-        for one in checked
-        if one.verdict is not None and one.verdict in titles
+        Mark(sentence.start, sentence.end, titles[sentence.verdict], f"#check-{message.id}.{sentence.verdict}")
+        for sentence in checked
+        if sentence.verdict is not None and sentence.verdict in titles
     ]
 
 
 def unsupported_line(message: Message) -> None:
     """The number of unsupported sentences, below an answer."""
     checked = session().answers.checks.get(message.id, ())
-    if count := sum(one.verdict == "absent" for one in checked):
+    if count := sum(sentence.verdict == "absent" for sentence in checked):
         st.caption(
             ngettext(
                 "{number} underlined sentence is not in your documents.",
@@ -66,25 +63,25 @@ def sentences_title(message: Message) -> str:
     return _("Sentences of this answer") if can_be_checked(message) else ""
 
 
-def sentences(message: Message) -> None:
-    checked = look_result(
-        _key(message), partial(_look, resources.library(), message), _("Checking every sentence…"), name="check"
+def draw_sentences(message: Message) -> None:
+    checked = analysis_result(
+        _key(message), partial(_analyse, resources.library(), message), _("Checking every sentence…"), name="check"
     )
     if checked is None:
         return
     if message.id not in session().answers.checks and message.id in resources.library().checks.of(message.conversation_id):
         st.rerun()  # the answer was drawn without its marks
-    judged = [one for one, _source in checked if one.verdict is not None]
+    judged = [sentence for sentence, _source in checked if sentence.verdict is not None]
     if not judged:
         st.markdown(_("There is nothing in this answer to check."))
         return
-    good = sum(one.verdict == "supported" for one in judged)
+    supported = sum(sentence.verdict == "supported" for sentence in judged)
     st.markdown(
         ngettext(
             "**{good} of {number} sentence is supported** by the passages.",
             "**{good} of {number} sentences are supported** by the passages.",
             len(judged),
-        ).format(good=good, number=len(judged))
+        ).format(good=supported, number=len(judged))
     )
     words = {
         "supported": _("Supported"),
@@ -95,7 +92,9 @@ def sentences(message: Message) -> None:
     }
     data = {
         "words": words,
-        "sentences": [_sentence_data(number, one, source, message) for number, (one, source) in enumerate(checked, 1)],
+        "sentences": [
+            _sentence_data(number, sentence, source, message) for number, (sentence, source) in enumerate(checked, 1)
+        ],
     }
     _SENTENCES(key=f"sentences_{message.id}", data=data, on_open_change=partial(_open, message))
     st.caption(
@@ -107,27 +106,27 @@ def sentences(message: Message) -> None:
     )
 
 
-def evidence(message: Message, number: int) -> Source | None:
-    """The sentence of a passage that supports sentence `number`, counted from 1, with its page."""
+def find_evidence(message: Message, number: int) -> Source | None:
+    """The sentence of a passage that supports sentence `number` of an answer, counted from 1."""
     library = resources.library()
     checked = library.checks.of(message.conversation_id).get(message.id, [])
     return _evidence(library, message, checked[number - 1]) if 0 < number <= len(checked) else None
 
 
-def _evidence(library: Library, message: Message, one: CheckedSentence) -> Source | None:
-    if one.passage is None or one.verdict == "absent":
+def _evidence(library: Library, message: Message, sentence: CheckedSentence) -> Source | None:
+    if sentence.passage is None or sentence.verdict == "absent":
         return None
-    return locate_sentence(library.store, message.sources[one.passage], one.evidence)
+    return locate_sentence(library.store, message.sources[sentence.passage], sentence.evidence)
 
 
-def _sentence_data(number: int, one: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:
+def _sentence_data(number: int, sentence: CheckedSentence, source: Source | None, message: Message) -> dict[str, object]:
     return {
-        "text": " · ".join(cell.strip() for cell in plain(message.text[one.start : one.end]).strip("|").split("|")),
-        "verdict": one.verdict or "",
+        "text": " · ".join(cell.strip() for cell in plain(message.text[sentence.start : sentence.end]).strip("|").split("|")),
+        "verdict": sentence.verdict or "",
         "number": number if source else 0,
         "place": f"{message.shown_numbers.get(source.number, source.number)} · {labels.place(source)}" if source else "",
-        "evidence": one.evidence if source else "",
-        "miscited": one.miscited,
+        "evidence": sentence.evidence if source else "",
+        "miscited": sentence.miscited,
     }
 
 
@@ -136,13 +135,13 @@ def _open(message: Message) -> None:
         session().panel = f"evidence.{message.id}.{int(request.get('number', 0))}"
 
 
-def _look(library: Library, message: Message) -> Sequence[tuple[CheckedSentence, Source | None]]:
-    """Each sentence with its support."""
+def _analyse(library: Library, message: Message) -> Sequence[tuple[CheckedSentence, Source | None]]:
+    """Each sentence with the passage that supports it. Reads the stored check, or checks and stores."""
     checked = library.checks.of(message.conversation_id).get(message.id)
     if checked is None:
         checked = library.answer_check.sentences.check(message.text, [source.text for source in message.sources])
         library.checks.keep(message.id, message.text, checked)
-    return [(one, _evidence(library, message, one)) for one in checked]
+    return [(sentence, _evidence(library, message, sentence)) for sentence in checked]
 
 
 def _key(message: Message) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.ui import labels, places, resources
+from lectern.ui import labels, navigation, resources
 from lectern.ui.i18n import _
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget
-from lectern.ui.widgets.rebuilding import rebuild_status
+from lectern.ui.widgets.rebuild_status import rebuild_status
 from lectern.ui.widgets.settings_field import saved_field
 
 
@@ -50,7 +50,7 @@ def passage_settings() -> None:
                 "“Rebuild” on the Indexes page."
             ),
         )
-        st.page_link(places.INDEXES, label=_("Choose another one"))
+        st.page_link(navigation.INDEXES, label=_("Choose another one"))
     rebuild_status()
 
 

@@ -24,8 +24,8 @@ from ragcore.errors import Problem, RagError
 if TYPE_CHECKING:
     from lectern.models import ConnectionReport
 
-MOST_OFFERED = 12  # models of a server; another name can be typed
-FIELDS = {  # widgets, and the fields of LLMSettings in them
+MAX_MODELS = 12  # of a server, as pills; another name can be typed
+FIELDS = {  # of LLMSettings, by widget
     "llm_provider": "provider",
     "llm_url": "base_url",
     "llm_model": "model",
@@ -43,7 +43,7 @@ def model_settings() -> bool:
     """Draws the section. Returns whether it has unsaved changes."""
     library, state = resources.library(), session().settings
     if models_are_locked():
-        _locked(library.settings.llm)
+        _draw_locked(library.settings.llm)
         return False
     bind_keys(library.folder, library.settings)
     _fill(library.settings.llm, fill_new_widget)
@@ -61,7 +61,7 @@ def model_settings() -> bool:
         if provider != "ollama":
             _key(provider)
         _more(provider)
-    draft, typed_key = _drafted(), str(widget("llm_key") or "").strip()
+    draft, typed_key = _read_draft(), str(widget("llm_key") or "").strip()
     dirty = is_model_unsaved()
     nameless = provider != "none" and not str(widget("llm_model") or "").strip()  # a model without a name cannot answer
     test = _buttons(provider, draft, dirty=dirty, nameless=nameless)
@@ -69,7 +69,7 @@ def model_settings() -> bool:
         test = _report(state.report, to_save=dirty and not nameless, test=test)
     if test and draft is not None:
         with st.spinner(_("Testing the server…")):
-            state.report = _tested(draft, typed_key or read_key(library.folder, draft.provider, draft.base_url), ask=True)
+            state.report = _test_draft(draft, typed_key or read_key(library.folder, draft.provider, draft.base_url), ask=True)
         st.rerun()
     return dirty
 
@@ -80,10 +80,10 @@ def is_model_unsaved() -> bool:
         return False
     if widget("llm_provider") == "llama_cpp" and not widget("llm_model"):
         return False
-    return _drafted() != resources.library().settings.llm or bool(str(widget("llm_key") or "").strip())
+    return _read_draft() != resources.library().settings.llm or bool(str(widget("llm_key") or "").strip())
 
 
-def _locked(llm: LLMSettings) -> None:
+def _draw_locked(llm: LLMSettings) -> None:
     """The settings for a person who may not change them."""
     name = provider_names()[llm.provider][0]
     st.markdown(f"**{label(name)}**" + (f" · {label(model_name(llm.model))}" if llm.model else ""))
@@ -130,11 +130,11 @@ def _provider() -> Provider:
 
 
 def _address(provider: Provider) -> None:
-    usual = "http://localhost:11434" if provider == "ollama" else "http://localhost:1234/v1"
+    default = "http://localhost:11434" if provider == "ollama" else "http://localhost:1234/v1"
     st.text_input(
         _("Address"),
         key="llm_url",
-        placeholder=usual,
+        placeholder=default,
         persist_state="session",
         help=_("The server’s address. Leave empty for the usual one.")
         if provider == "ollama"
@@ -158,10 +158,10 @@ def _model() -> None:
         persist_state="session",
     )
     if models:
-        offered = list(models[:MOST_OFFERED])
+        offered = list(models[:MAX_MODELS])
         model = widget("llm_model")
         fill_widget("llm_offered", model if model in offered else None)
-        st.pills(_("On this server"), offered, key="llm_offered", on_change=_take_model)
+        st.pills(_("On this server"), offered, key="llm_offered", on_change=_choose_offered_model)
 
 
 def _key(provider: Provider) -> None:
@@ -181,8 +181,8 @@ def _key(provider: Provider) -> None:
         persist_state="session",
     )
     if other is not None and not stored:
-        told = _("The saved key belongs to {address} and is sent nowhere else. Type the key for the address above.")
-        st.caption(told.format(address=label(other.origin)))
+        text = _("The saved key belongs to {address} and is sent nowhere else. Type the key for the address above.")
+        st.caption(text.format(address=label(other.origin)))
     if stored or other is not None:
         st.button(_("Remove the saved key"), key="forget_key", type="tertiary", on_click=forget_key, args=(provider,))
 
@@ -293,7 +293,7 @@ def _report(report: ConnectionReport, *, to_save: bool, test: bool) -> bool:
     return test
 
 
-def _drafted() -> LLMSettings | None:
+def _read_draft() -> LLMSettings | None:
     """The settings in the fields; None if they are invalid."""
     values = {field: widget(key) for key, field in FIELDS.items()}
     values |= {field: str(values[field] or "").strip() for field in ("base_url", "model")}
@@ -311,11 +311,11 @@ def _fill(settings: LLMSettings, fill: Callable[[str, object], None]) -> None:
     fill("llm_key", "")
 
 
-def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
+def _test_draft(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     """Tests the server and its model. If no model is chosen and the server has only one, tests that one if `ask` is true."""
     from lectern.models import check_connection
 
-    if (refused := _refused(draft)) is not None:
+    if (refused := _check_address(draft)) is not None:
         return refused
     report = check_connection(draft, key, home=resources.home())
     if draft.model or not report.models:
@@ -327,8 +327,8 @@ def _tested(draft: LLMSettings, key: str, *, ask: bool) -> ConnectionReport:
     return replace(report, ok=True, message=_("The server answers. Choose one of its models."))
 
 
-def _refused(draft: LLMSettings) -> ConnectionReport | None:
-    """Why nothing may be sent to that address, if so. The saved address is allowed: it may be from the settings file."""
+def _check_address(draft: LLMSettings) -> ConnectionReport | None:
+    """A report if nothing may be sent to that address. The saved address is allowed: it may be from the settings file."""
     from lectern.models import ConnectionReport, check_address
 
     saved = resources.library().settings.llm
@@ -341,15 +341,15 @@ def _refused(draft: LLMSettings) -> ConnectionReport | None:
     return None
 
 
-def _look_for_ollama() -> None:
+def _find_ollama() -> None:
     """Lists the models of an Ollama at its default address. No error without an answer: it may be elsewhere, and Test reports
     errors."""
-    draft = _drafted()
-    report = _tested(draft, "", ask=False) if draft else None
+    draft = _read_draft()
+    report = _test_draft(draft, "", ask=False) if draft else None
     session().settings.report = report if report and report.models else None
 
 
-def _take_model() -> None:
+def _choose_offered_model() -> None:
     """A callback that chooses a model of the server."""
     fill_widget("llm_model", widget("llm_offered") or "")
     state = session().settings
@@ -357,25 +357,25 @@ def _take_model() -> None:
 
 
 def _save() -> None:
-    library, draft, key = resources.library(), _drafted(), str(widget("llm_key") or "").strip()
+    library, draft, key = resources.library(), _read_draft(), str(widget("llm_key") or "").strip()
     if draft is None:
         return
-    if (refused := _refused(draft)) is not None:
+    if (refused := _check_address(draft)) is not None:
         session().settings.report = refused
         return
     if key:
         write_key(library.folder, draft.provider, key, draft.base_url)
-    _take_up(draft)
+    _save_and_use(draft)
 
 
 def use_local_model(setting: str) -> None:
     """Makes a model on this computer write the answers, with the last settings for one."""
     settings = resources.library().settings
     known = settings.llm if settings.llm.provider == "llama_cpp" else settings.connected.get("llama_cpp", LLMSettings())
-    _take_up(known.model_copy(update={"provider": "llama_cpp", "model": setting}))
+    _save_and_use(known.model_copy(update={"provider": "llama_cpp", "model": setting}))
 
 
-def _take_up(llm: LLMSettings) -> None:
+def _save_and_use(llm: LLMSettings) -> None:
     library = resources.library()
     library.update_settings(library.settings.with_model(llm))
     _fill(llm, fill_widget)
@@ -403,4 +403,4 @@ def _change_provider() -> None:
     fill_widget("llm_url", "")
     fill_widget("llm_model", "")
     if provider == "ollama":
-        _look_for_ollama()
+        _find_ollama()

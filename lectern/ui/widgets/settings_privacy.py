@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lectern.library import Library
 
 
-def what_leaves() -> None:
+def privacy_summary() -> None:
     """What is sent where, for the saved model, not for unsaved changes."""
     library = resources.library()
     st.header(_("Privacy"), anchor=False)
@@ -37,7 +37,7 @@ def what_leaves() -> None:
     _keys()
 
 
-def details() -> None:
+def privacy_details() -> None:
     rest = [
         translate(describe_confinement()),
         _("Lectern collects no usage data, and its pages load nothing from elsewhere."),

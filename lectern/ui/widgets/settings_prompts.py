@@ -15,9 +15,9 @@ from lectern.ui.widgets.problem import problem
 from ragcore.errors import Problem
 from ragcore.text.word_diff import legible, word_differences
 
-AROUND = 60  # characters of unchanged text around a change
-LINE = 21  # pixels
-MOST_LINES = 12  # in a field; a longer message scrolls, so that the page fits a screen
+CONTEXT_CHARS = 60  # of unchanged text around a change
+LINE_PIXELS = 21
+MAX_LINES = 12  # in a field; a longer message scrolls, so that the page fits a screen
 
 
 def titles() -> Mapping[str, tuple[str, str]]:
@@ -36,10 +36,7 @@ def titles() -> Mapping[str, tuple[str, str]]:
         ),
         "simple_chat": (_("Just talk"), _("Each message of “Just talk”.")),
         "generation": (_("Answer without documents"), _("The Generation response mode.")),
-        "react": (
-            _("Work with tools"),
-            _("Each call of “Step by step”. Keep the format after Thought, Action and Answer."),
-        ),
+        "react": (_("Work with tools"), _("Each call of “Step by step”. Keep the format after Thought, Action and Answer.")),
         "questions": (_("Write questions"), _("Writes the questions on the Evaluate page.")),
         "faithfulness": (
             _("Judge: is it in the passages?"),
@@ -122,7 +119,8 @@ def is_prompt_unsaved() -> bool:
 def _list_variables(name: str) -> None:
     meanings = variables()
     lines = [
-        "- " + _("{name}: {what}").format(name=f"`{{{one}}}`", what=meanings[one]) for one in sorted(EDITABLE[name].variables)
+        "- " + _("{name}: {what}").format(name=f"`{{{variable}}}`", what=meanings[variable])
+        for variable in sorted(EDITABLE[name].variables)
     ]
     st.markdown(_("Filled in for each call; all are required:") + "\n" + "\n".join(lines))
 
@@ -135,15 +133,15 @@ def _texts(name: str, used: PromptVersion) -> None:
         key = f"prompt_{name}_{number}"
         fill_widget(key, text)
         role = _("System message") if message.role.value == "system" else _("The message")
-        lines = min(MOST_LINES, sum(1 + len(line) // 85 for line in text.split("\n")) + 1)
-        st.text_area(role, key=key, height=LINE * lines + 24, on_change=_draft, args=(name,))
+        lines = min(MAX_LINES, sum(1 + len(line) // 85 for line in text.split("\n")) + 1)
+        st.text_area(role, key=key, height=LINE_PIXELS * lines + 24, on_change=_draft, args=(name,))
 
 
 def _draft(name: str) -> None:
     state = session().settings
     typed = tuple(str(widget(f"prompt_{name}_{number}") or "") for number in range(len(EDITABLE[name].messages)))
     state.prompt_problem = None
-    if typed == resources.library().prompts.used(name).texts:
+    if typed == resources.library().prompts.in_use(name).texts:
         state.prompt_drafts.pop(name, None)
     else:
         state.prompt_drafts[name] = typed
@@ -197,26 +195,26 @@ def _version(version: PromptVersion, before: PromptVersion | None, *, used: bool
 
 
 def _headline(version: PromptVersion, *, used: bool) -> str:
-    named = _("Version {number}").format(number=version.number) if version.number else _("Built in")
+    title = _("Version {number}").format(number=version.number) if version.number else _("Built in")
     when = [day_and_time(version.saved)] if version.number else []
     what = [_("the built-in wording")] if version.built_in and version.number else []
-    return " · ".join([f"**{named}**", *when, *what, *([_("in use")] if used else [])])
+    return " · ".join([f"**{title}**", *when, *what, *([_("in use")] if used else [])])
 
 
 def _changes_html(before: PromptVersion, after: PromptVersion) -> str:
     """The changes as HTML, with some unchanged text around them."""
     tags = {"removed": "del", "added": "ins"}
     parts = []
-    stretches = legible(word_differences("\n\n".join(before.texts), "\n\n".join(after.texts)))
-    if all(stretch.kind == "same" for stretch in stretches):
+    pieces = legible(word_differences("\n\n".join(before.texts), "\n\n".join(after.texts)))
+    if all(piece.kind == "same" for piece in pieces):
         return escape(_("Same as the previous version."))
-    for place, stretch in enumerate(stretches):
-        text = stretch.text
-        if stretch.kind != "same":
-            parts.append(f"<{tags[stretch.kind]}>{escape(text)}</{tags[stretch.kind]}>")
-        elif len(text) > 2 * AROUND:
-            head = text[:AROUND] if place else ""
-            tail = text[-AROUND:] if place < len(stretches) - 1 else ""
+    for position, piece in enumerate(pieces):
+        text = piece.text
+        if piece.kind != "same":
+            parts.append(f"<{tags[piece.kind]}>{escape(text)}</{tags[piece.kind]}>")
+        elif len(text) > 2 * CONTEXT_CHARS:
+            head = text[:CONTEXT_CHARS] if position else ""
+            tail = text[-CONTEXT_CHARS:] if position < len(pieces) - 1 else ""
             parts.append(f"{escape(head)} … {escape(tail)}")
         else:
             parts.append(escape(text))

@@ -1,21 +1,22 @@
-"""The text of a document with its passages, one stretch at a time."""
+"""The text of a document with its passages, one window of text at a time."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from lectern.explain.passage_view import WINDOW, Window, find, window
+from lectern.explain.passage_view import WINDOW_CHARS, Window, find, window
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, numeral
 from lectern.ui.safetext import breakable, label
 from lectern.ui.state import session, widget
 from lectern.ui.widgets.component import component
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError, UnknownDocumentError
 from ragcore.schema import TextNode
 from ragcore.text.tokens import count_tokens
 
-NEAREST = 5  # similar passages in the list
-BEFORE = 600  # characters before an opened passage
+MAX_NEAREST = 5  # similar passages in the list
+CHARS_BEFORE = 600  # of the text before an opened passage
 
 _VIEWER = component("viewer", '<div class="root"></div>')
 
@@ -24,10 +25,10 @@ def view_passage(document_id: str, passage_id: str) -> None:
     nodes = resources.library().store.nodes([passage_id])
     state = session().viewer
     start, end = ((nodes[0].start_char_idx or 0), (nodes[0].end_char_idx or 0)) if nodes else (0, 0)
-    is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW
+    is_visible = state.document == document_id and state.start <= start and end <= state.start + WINDOW_CHARS
     state.document, state.passage = document_id, passage_id
     if not is_visible:
-        state.start = max(0, start - BEFORE)
+        state.start = max(0, start - CHARS_BEFORE)
 
 
 def close_viewer() -> None:
@@ -79,31 +80,22 @@ def _controls(view: Window) -> None:
     with st.container(key="viewer_controls", horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             _("Previous"), key="viewer_back", type="tertiary", icon=":material/chevron_left:", on_click=_move,
-            args=(view.start - WINDOW * 9 // 10,), disabled=view.start == 0,
+            args=(view.start - WINDOW_CHARS * 9 // 10,), disabled=view.start == 0,
         )  # fmt: skip
         st.button(
             _("Next"), key="viewer_on", type="tertiary", icon=":material/chevron_right:", on_click=_move,
-            args=(view.start + WINDOW * 9 // 10,), disabled=view.end == view.total,
+            args=(view.start + WINDOW_CHARS * 9 // 10,), disabled=view.end == view.total,
         )  # fmt: skip
         page = " · " + _("page {page}").format(page=label(view.page)) if view.page else ""
         passages = labels.count(view.passages, "passage")
         st.caption(f"{first}–{last} %{page} · {passages}", width="content")
-        st.text_input(
-            _("Search in this document"),
-            key="viewer_search",
-            placeholder=_("Search in this document"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            on_change=_search,
-            args=(0,),
-            width=230,
-        )
+        search_field(_("Search in this document"), "viewer_search", width=230, on_change=_search, args=(0,))
         if str(widget("viewer_search") or "").strip():
             st.button(_("Next place"), key="viewer_next", type="tertiary", on_click=_search, args=(1,))
 
 
-def _move(at: int) -> None:
-    session().viewer.start = max(0, at)
+def _move(start: int) -> None:
+    session().viewer.start = max(0, start)
 
 
 def _search(step: int) -> None:
@@ -115,12 +107,12 @@ def _search(step: int) -> None:
         document = resources.library().store.document(state.document)
     except RagError:
         return  # the screen reports the deleted document
-    after = state.match_start + 1 if step else 0
-    start = find(document.text, words, after)
+    first = state.match_start + 1 if step else 0
+    start = find(document.text, words, first)
     if start is None:
         session().notice = _("“{words}” is not in this document.").format(words=words)
         return
-    state.match_start, state.start = start, max(0, start - BEFORE)
+    state.match_start, state.start = start, max(0, start - CHARS_BEFORE)
 
 
 def _choose(view: Window) -> None:
@@ -142,17 +134,14 @@ def _details(node: TextNode, view: Window) -> None:
         title = _("Passage {number}").format(number=number) if number else _("The passage")
         st.markdown(f"**{title}** · {' · '.join(facts)}")
         with st.container(horizontal=True, gap="small"):
-            for key, text, id_ in (
-                ("before", _("Previous passage"), node.prev_id),
-                ("after", _("Next passage"), node.next_id),
-            ):
+            for key, text, id_ in (("before", _("Previous passage"), node.prev_id), ("after", _("Next passage"), node.next_id)):
                 if id_:
                     st.button(
                         text, key=f"passage_{key}", type="tertiary", on_click=view_passage, args=(str(node.ref_doc_id), id_)
                     )
         if node.embedding is None:
             return
-        near = [hit for hit in library.store.search(node.embedding, NEAREST + 1) if hit.node.id_ != node.id_][:NEAREST]
+        near = [hit for hit in library.store.search(node.embedding, MAX_NEAREST + 1) if hit.node.id_ != node.id_][:MAX_NEAREST]
         if near:
             st.caption(_("Closest in meaning"))
         for place, hit in enumerate(near, 1):

@@ -11,9 +11,9 @@ from lectern.ui.widgets.component import component
 _WIDE_TABLE = component("wide_table", "<span hidden></span>")
 
 
-def wide_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, key: str) -> None:
-    """`heads` and the cells of `rows` are Markdown already."""
+def wide_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, key: str) -> None:
+    """The cells are Markdown."""
     with st.container(key=key):
-        lines = [heads, ["---"] * len(heads), *rows]
+        lines = [headings, ["---"] * len(headings), *rows]
         st.markdown("\n".join(f"| {' | '.join(line)} |" for line in lines))
-        _WIDE_TABLE(key=f"{key}_reached", data={"key": key, "name": ", ".join(heads)})
+        _WIDE_TABLE(key=f"{key}_reached", data={"key": key, "name": ", ".join(headings)})

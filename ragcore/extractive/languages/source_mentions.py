@@ -1,6 +1,6 @@
 """Mentions of the document in a question, in five languages: "according to the document".
 
-They are removed, because hardly a sentence of a document mentions the document or its author.
+They are removed, because few sentences of a document mention the document or its author.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ES = rf"(?:el|la|este|esta) (?:{KINDS}|autor)\b"
 _ZH = r"(?:本|该|这[篇份个本]?)?(?:文档|文件|文章|文本|手册|报告|指南|合同|(?<=[本该篇])文)[中里上]?"
 # Not "in the paper industry" or "in the article on Rome".
 _END = r"(?=\W*$|[,:]| (?:w[aehio]\w+|how|is|are|do|does|did|qu\w+|cuá\w+|comment|cómo|dónde)\b)"
-_MENTIONS = {  # of a place, of an author, and of the mere fact that the document says something, or that it happened
+_MENTIONS = {  # of the document, of its author, and phrases such as "what does it say about" and "what happened"
     "en": (
         rf"\b(?:according to|based on) {_THE} (?:[\w'’-]+ ){{0,3}}?{_EN}{_END},?",
         rf"\b(?:(?:mentioned|described) )?(?:in|from) {_THE} {_EN}{_END},?",
@@ -55,10 +55,10 @@ _MENTIONS = {  # of a place, of an author, and of the mere fact that the documen
 _MENTION = re.compile("|".join(chain.from_iterable(_MENTIONS.values())), re.IGNORECASE)
 
 
-def about(question: str) -> str:
-    """The question without such words, or unchanged if it has no others.
+def remove_source_mentions(question: str) -> str:
+    """The question without mentions of the document. If nothing else is in it, it does not change.
 
-    >>> about("What does the handbook say about the notice period?")
+    >>> remove_source_mentions("What does the handbook say about the notice period?")
     'the notice period?'
     """
     rest = in_first_person(" ".join(_MENTION.sub(" ", question).split()).strip(" ,:，"))

@@ -1,4 +1,4 @@
-"""A summary of each document: finds whole documents by what they are about."""
+"""Retrieves whole documents by their summaries."""
 
 from typing import TYPE_CHECKING
 
@@ -6,5 +6,9 @@ from ragcore.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ragcore.indices.document_summary.index import DocumentSummaryIndex as DocumentSummaryIndex
+    from ragcore.indices.document_summary.retrievers import (
+        DocumentSummaryIndexEmbeddingRetriever as DocumentSummaryIndexEmbeddingRetriever,
+    )
+    from ragcore.indices.document_summary.retrievers import DocumentSummaryIndexLLMRetriever as DocumentSummaryIndexLLMRetriever
 else:
     __getattr__, __all__ = lazy_exports(__name__, __file__)

@@ -1,4 +1,4 @@
-"""A summary of each document: finds whole documents by what they are about, and gives all of their passages."""
+"""Retrieves all passages of whole documents by the documents' summaries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from ragcore.concurrency import in_order
 from ragcore.errors import UnknownDocumentError
-from ragcore.indices.llm_summary import ASKED, summary_of
+from ragcore.indices.llm_summary import DEFAULT_REQUEST, summary_of
 from ragcore.indices.node_index import NodeIndex
 from ragcore.indices.options import IndexOptions
 from ragcore.ingestion.document_splits import Split
@@ -26,10 +26,15 @@ class DocumentSummaryRetrieverMode(str, Enum):
 
 
 class DocumentSummaryIndex(NodeIndex):
-    """One summary for each document, made when it is added: one call where the document fits the model's window.
+    """Writes one summary of each document when it is added. If the document fits the model's window, that is one call.
 
-    `summary_query` asks for what the summaries are to tell, such as "Which questions does this answer?"; "" is what a document
-    is about. A `response_synthesizer` writes them in its own way.
+    `summary_query` is the question that a summary answers, such as "Which questions does this answer?"; "" asks what the
+    document is about. A `response_synthesizer` replaces the default way of writing summaries.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> index = DocumentSummaryIndex([TextNode("The tower is 40 m high.", "n1")], llm=ScriptedLLM(["About a tower."]))
+    >>> list(index.summaries().values())
+    ['About a tower.']
     """
 
     kind = "document_summary"
@@ -43,8 +48,8 @@ class DocumentSummaryIndex(NodeIndex):
         **options: Unpack[IndexOptions],
     ) -> None:
         record = options.get("record")
-        kept = {} if record is None else self._of_this_kind(record).data
-        self.summary_query = str(kept.get("summary_query", summary_query))
+        data = {} if record is None else self._of_this_kind(record).data
+        self.summary_query = str(data.get("summary_query", summary_query))
         self._synthesizer = response_synthesizer
         super().__init__(nodes, **options)
 
@@ -56,7 +61,8 @@ class DocumentSummaryIndex(NodeIndex):
         choice_top_k: int = 1,
         similarity_top_k: int = 1,
     ) -> BaseRetriever:
-        """The best `choice_top_k` documents ("llm", `choice_batch_size` summaries in one call), or `similarity_top_k`."""
+        """Retrieves `choice_top_k` documents in the mode "llm", `similarity_top_k` in the mode "embedding". One call of the
+        model reads `choice_batch_size` summaries."""
         from ragcore.indices.document_summary import retrievers
 
         if DocumentSummaryRetrieverMode(retriever_mode) is DocumentSummaryRetrieverMode.EMBEDDING:
@@ -65,28 +71,28 @@ class DocumentSummaryIndex(NodeIndex):
 
     def get_document_summary(self, doc_id: str) -> str:
         """UnknownDocumentError."""
-        found = self.storage_context.index_store.entries(self._record.place, [doc_id])
-        if doc_id not in found:
+        summaries = self.storage_context.index_store.entries(self._record.place, [doc_id])
+        if doc_id not in summaries:
             raise UnknownDocumentError(doc_id)
-        return str(found[doc_id])
+        return str(summaries[doc_id])
 
     def summaries(self) -> dict[str, str]:
-        """Of each document by its id, in the order in which they came; a document without text has none."""
+        """The summaries by document id, in order of insertion. A document without text has none."""
         return {id_: str(text) for id_, text in self.entries().items() if text}
 
     def _new_data(self) -> dict[str, str]:
         return {"summary_query": self.summary_query}
 
-    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+    def _prepare_entries(self, splits: Sequence[Split]) -> Callable[[], None]:
         def summary(split: Split) -> str:
             if self._synthesizer is not None:
                 hits = [NodeWithScore(node) for node in split.nodes]
-                return str(self._synthesizer.synthesize(self.summary_query or ASKED, hits))
+                return str(self._synthesizer.synthesize(self.summary_query or DEFAULT_REQUEST, hits))
             return summary_of(self.llm, [node.text for node in split.nodes], self.summary_query)
 
         summaries = in_order(summary, splits)
-        made = {split.document.id_: summary for split, summary in zip(splits, summaries, strict=True)}
-        return lambda: self.put_entries(made)
+        by_id = {split.document.id_: summary for split, summary in zip(splits, summaries, strict=True)}
+        return lambda: self.put_entries(by_id)
 
-    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+    def _remove_entries(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
         self.delete_entries([ref_doc_id])

@@ -1,4 +1,4 @@
-"""All passages of the documents whose summaries fit a question best."""
+"""Retrieves all passages of the documents whose summaries match a question best."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.llm_choice import chosen
+from ragcore.retrievers.llm_choice import choose_texts
 from ragcore.schema import NodeWithScore, QueryBundle
 
 if TYPE_CHECKING:
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 
 class _ByDocument(BaseRetriever):
-    """Each passage has the score of its document. In the trace: `documents`, a list of {"id", "score"}."""
+    """Each passage has the score of its document. The span notes `documents`, a list of {"id", "score"}."""
 
     def __init__(self, index: DocumentSummaryIndex) -> None:
         self._index = index
 
     @abstractmethod
     def _best(self, query: QueryBundle, summaries: list[str]) -> list[tuple[int, float]]:
-        """(place, score) of the documents to give, best first."""
+        """(place, score) of the best documents, best first."""
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         summaries = self._index.summaries()
         ids = list(summaries)
         best = self._best(query, list(summaries.values()))
         step.note(documents=[{"id": ids[place], "score": score} for place, score in best])
-        found: list[NodeWithScore] = []
+        hits: list[NodeWithScore] = []
         for place, score in best:
             info = self._index.nodes.get_ref_doc_info(ids[place])
-            found += [NodeWithScore(node, score) for node in self._index.nodes.get_nodes(info.node_ids if info else ())]
-        return found
+            hits += [NodeWithScore(node, score) for node in self._index.nodes.get_nodes(info.node_ids if info else ())]
+        return hits
 
 
 class DocumentSummaryIndexLLMRetriever(_ByDocument):
-    """The `choice_top_k` documents that help most in the judgement of the index's model; scores are 0 to 10.
+    """The `choice_top_k` documents that the index's model rates highest; scores are 0 to 10.
 
-    One call for every `choice_batch_size` summaries.
+    One call rates `choice_batch_size` summaries.
     """
 
     name = "document_summary_llm"
@@ -50,7 +50,7 @@ class DocumentSummaryIndexLLMRetriever(_ByDocument):
         self._top_k = choice_top_k
 
     def _best(self, query: QueryBundle, summaries: list[str]) -> list[tuple[int, float]]:
-        return chosen(self._index.llm, query.query_str, summaries, self._batch)[: max(self._top_k, 0)]
+        return choose_texts(self._index.llm, query.query_str, summaries, self._batch)[: max(self._top_k, 0)]
 
 
 class DocumentSummaryIndexEmbeddingRetriever(_ByDocument):

@@ -1,4 +1,4 @@
-"""Which passages have which keywords: for questions that name what they ask about."""
+"""Retrieves passages by keywords that they share with the question."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ NEXT = "next"  # the number of the next passage
 
 
 class BaseKeywordTableIndex(NodeIndex):
-    """A table from terms to passages. Subclasses say what the keywords of a text are.
+    """A table from terms to passages. Subclasses define the keywords of a text.
 
-    Keywords are compared without regard to capitals and endings, whole and by the words they are made of.
+    Keywords match regardless of case and word endings, as a whole and by their single words.
     """
 
     def __init__(
@@ -49,20 +49,20 @@ class BaseKeywordTableIndex(NodeIndex):
 
     @abstractmethod
     def keywords_of(self, text: str, most: int, *, asking: bool = False) -> list[str]:
-        """At most `most` keywords, the most telling first; `asking` where the text is a question. LLMErrors."""
+        """At most `most` keywords, the most significant first. `asking` is True for a question. LLMErrors."""
 
     def as_retriever(self, *, max_keywords_per_query: int = 10, num_chunks_per_query: int = 10) -> KeywordTableRetriever:
-        """The `num_chunks_per_query` passages with the most terms of the question."""
+        """Retrieves the `num_chunks_per_query` passages that share most terms with the question."""
         from ragcore.indices.keyword_table.retrievers import KeywordTableRetriever
 
         return KeywordTableRetriever(self, max_keywords_per_query, num_chunks_per_query)
 
     def nodes_with(self, terms: Sequence[str]) -> dict[str, list[str]]:
-        """For those of these terms that any passage has, the ids of the passages."""
+        """The ids of the passages with each term. Terms without passages are omitted."""
         return {term: [id_ for _, id_ in row] for term, row in self._rows(terms).items()}
 
-    def ranked(self, terms: Sequence[str]) -> list[tuple[str, int]]:
-        """(id, how many of these terms it has) of all passages that have any, the most first, ties in order of insertion."""
+    def rank(self, terms: Sequence[str]) -> list[tuple[str, int]]:
+        """(id, number of shared terms) of all passages that share any of the terms, most first, ties in order of insertion."""
         shared = Counter((number, id_) for row in self._rows(terms).values() for number, id_ in row)
         return [(id_, count) for (number, id_), count in sorted(shared.items(), key=lambda item: (-item[1], item[0]))]
 
@@ -75,42 +75,49 @@ class BaseKeywordTableIndex(NodeIndex):
     def _new_data(self) -> dict[str, int]:
         return {"max_keywords": self._most}
 
-    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+    def _prepare_entries(self, splits: Sequence[Split]) -> Callable[[], None]:
         nodes = [node for split in splits for node in split.nodes]
         with span("keywords", passages=len(nodes)):
-            found = in_order(lambda node: terms_of(self.keywords_of(node.text, self._most)), nodes)
-        terms = {node.id_: said for node, said in zip(nodes, found, strict=True)}
+            term_lists = in_order(lambda node: terms_of(self.keywords_of(node.text, self._most)), nodes)
+        terms_by_id = {node.id_: terms for node, terms in zip(nodes, term_lists, strict=True)}
 
         def write() -> None:
             first = int(self._entries([NEXT]).get(NEXT, 0))
             rows: dict[str, list[tuple[int, str]]] = {}
-            for number, (id_, said) in enumerate(terms.items(), first):
-                for term in said:
+            for number, (id_, terms) in enumerate(terms_by_id.items(), first):
+                for term in terms:
                     rows.setdefault(term, []).append((number, id_))
-            held = self._rows(list(rows))
-            self.put_entries({TERM + term: [*held.get(term, ()), *row] for term, row in rows.items()})
-            self.put_entries({NODE + id_: said for id_, said in terms.items()} | {NEXT: first + len(terms)})
+            stored = self._rows(list(rows))
+            self.put_entries({TERM + term: [*stored.get(term, ()), *row] for term, row in rows.items()})
+            self.put_entries({NODE + id_: terms for id_, terms in terms_by_id.items()} | {NEXT: first + len(terms_by_id)})
 
         return write
 
-    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+    def _remove_entries(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
         keys = [NODE + id_ for id_ in node_ids]
         gone = set(node_ids)
-        held = self._rows([term for terms in self._entries(keys).values() for term in terms])
-        left = {TERM + term: [(number, id_) for number, id_ in row if id_ not in gone] for term, row in held.items()}
-        self.put_entries({key: row for key, row in left.items() if row})
-        self.delete_entries([*keys, *(key for key, row in left.items() if not row)])
+        terms = [term for terms in self._entries(keys).values() for term in terms]
+        rows = self._rows(terms)
+        remaining = {TERM + term: [(number, id_) for number, id_ in row if id_ not in gone] for term, row in rows.items()}
+        self.put_entries({key: row for key, row in remaining.items() if row})
+        self.delete_entries([*keys, *(key for key, row in remaining.items() if not row)])
 
     def _rows(self, terms: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
-        found = self._entries([TERM + term for term in dict.fromkeys(terms)])
-        return {key.removeprefix(TERM): [(number, id_) for number, id_ in row] for key, row in found.items()}
+        entries = self._entries([TERM + term for term in dict.fromkeys(terms)])
+        return {key.removeprefix(TERM): [(number, id_) for number, id_ in row] for key, row in entries.items()}
 
     def _entries(self, keys: Sequence[str]) -> dict[str, Any]:
         return self.storage_context.index_store.entries(self._record.place, keys)
 
 
 class KeywordTableIndex(BaseKeywordTableIndex):
-    """Keywords by a language model: one call for each passage, and one for each question."""
+    """A language model extracts the keywords: one call for each passage and each question.
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> llm = ScriptedLLM(["KEYWORDS: valve, bronze", "KEYWORDS: valve"])
+    >>> KeywordTableIndex([TextNode("The valve is bronze.")], llm=llm).as_retriever().retrieve("Which valve?")[0].score
+    1.0
+    """
 
     kind = "keyword_table"
 
@@ -120,7 +127,12 @@ class KeywordTableIndex(BaseKeywordTableIndex):
 
 
 class SimpleKeywordTableIndex(BaseKeywordTableIndex):
-    """The words that stand in a text most often, without a model."""
+    """The keywords are the most frequent words of a text; no model is called.
+
+    >>> index = SimpleKeywordTableIndex([TextNode("The valve is bronze."), TextNode("The rope is steel.")])
+    >>> index.as_retriever().retrieve("Which valve?")[0].text
+    'The valve is bronze.'
+    """
 
     kind = "simple_keyword_table"
 
@@ -129,7 +141,12 @@ class SimpleKeywordTableIndex(BaseKeywordTableIndex):
 
 
 class RAKEKeywordTableIndex(BaseKeywordTableIndex):
-    """The phrases of a text that tell most by RAKE, without a model."""
+    """The keywords are the highest-scoring phrases of a text by RAKE; no model is called.
+
+    >>> index = RAKEKeywordTableIndex([TextNode("The bronze valve is old."), TextNode("The steel rope is new.")])
+    >>> index.as_retriever().retrieve("bronze valve")[0].text
+    'The bronze valve is old.'
+    """
 
     kind = "rake_keyword_table"
 

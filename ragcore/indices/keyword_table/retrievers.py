@@ -1,4 +1,4 @@
-"""Passages of a keyword table: those that have the most terms of the question."""
+"""Retrieves the passages of a keyword table that share most terms with the question."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class KeywordTableRetriever(BaseRetriever):
-    """The score is the number of terms that a passage shares with the question; those that share none are not found.
+    """The score is the number of terms that a passage shares with the question. Passages without a shared term are omitted.
 
-    Ties in the order of the index. In the trace: `terms`.
+    Ties are in the order of the index. The span notes `terms`.
     """
 
     name = "keyword_table"
@@ -29,8 +29,8 @@ class KeywordTableRetriever(BaseRetriever):
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         terms = terms_of(self._index.keywords_of(query.query_str, self._most_keywords, asking=True))
         step.note(terms=terms)
-        best = dict(self._index.ranked(terms)[: max(self._most_passages, 0)])
+        best = dict(self._index.rank(terms)[: max(self._most_passages, 0)])
         return [NodeWithScore(node, float(best[node.id_])) for node in self._index.nodes.get_nodes(list(best))]
 
 
-KeywordTableSimpleRetriever = KeywordTableRetriever  # the index knows how keywords are found
+KeywordTableSimpleRetriever = KeywordTableRetriever  # the index extracts the keywords

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 class ListRetrieverMode(str, Enum):
     DEFAULT = "default"  # all passages
     EMBEDDING = "embedding"  # the nearest to the question
-    LLM = "llm"  # those that a language model chooses
+    LLM = "llm"  # the passages that a language model chooses
 
 
 class SummaryIndex(NodeIndex):
-    """Keeps its passages in order and knows nothing else about them: making it calls no model."""
+    """Stores its passages in order. Building it calls no model.
+
+    >>> from ragcore.schema import TextNode
+    >>> index = SummaryIndex([TextNode("First."), TextNode("Second.")])
+    >>> [hit.text for hit in index.as_retriever().retrieve("What is it about?")]
+    ['First.', 'Second.']
+    """
 
     kind = "summary"
 
@@ -41,4 +47,4 @@ class SummaryIndex(NodeIndex):
                 return retrievers.SummaryIndexLLMRetriever(self, choice_batch_size)
 
 
-ListIndex = SummaryIndex  # as LlamaIndex named it before
+ListIndex = SummaryIndex  # its former name in LlamaIndex

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragcore.indices.summary.index import SummaryIndex
 from ragcore.observe import Span
 from ragcore.retrievers.base import BaseRetriever
-from ragcore.retrievers.llm_choice import chosen
+from ragcore.retrievers.llm_choice import choose_texts
 from ragcore.schema import MetadataMode, NodeWithScore, QueryBundle
 
 
@@ -22,7 +22,7 @@ class SummaryIndexRetriever(BaseRetriever):
 
 
 class SummaryIndexEmbeddingRetriever(BaseRetriever):
-    """The passages nearest to the question; the score is the cosine, -1 to 1. Passages are embedded when first asked about."""
+    """The passages nearest to the question; the score is the cosine, -1 to 1. The first query embeds the passages."""
 
     name = "summary_index_embedding"
 
@@ -37,9 +37,9 @@ class SummaryIndexEmbeddingRetriever(BaseRetriever):
 
 
 class SummaryIndexLLMRetriever(BaseRetriever):
-    """The passages that help in the judgement of the index's model; the score is its relevance, 0 to 10.
+    """The passages that the index's model rates as relevant; the score is the relevance, 0 to 10.
 
-    One call for every `choice_batch_size` passages.
+    One call rates `choice_batch_size` passages.
     """
 
     name = "summary_index_llm"
@@ -50,5 +50,5 @@ class SummaryIndexLLMRetriever(BaseRetriever):
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         nodes = self._index.nodes.nodes()
-        found = chosen(self._index.llm, query.query_str, [node.text for node in nodes], self._batch)
-        return [NodeWithScore(nodes[place], relevance) for place, relevance in found]
+        chosen = choose_texts(self._index.llm, query.query_str, [node.text for node in nodes], self._batch)
+        return [NodeWithScore(nodes[place], relevance) for place, relevance in chosen]

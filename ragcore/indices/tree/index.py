@@ -1,4 +1,4 @@
-"""A tree of summaries over the passages: a question finds its way down from the roots."""
+"""A tree of summaries over the passages. Retrieval descends from the roots."""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ BRANCH = "branch:"  # an entry for each summary
 
 
 class TreeRetrieverMode(str, Enum):
-    SELECT_LEAF = "select_leaf"  # a language model chooses the way down
-    SELECT_LEAF_EMBEDDING = "select_leaf_embedding"  # the nearest summaries are the way down
+    SELECT_LEAF = "select_leaf"  # a language model chooses a child at each level
+    SELECT_LEAF_EMBEDDING = "select_leaf_embedding"  # the nearest child at each level
     ALL_LEAF = "all_leaf"  # all passages
     ROOT = "root"  # the summaries at the top
 
 
 class TreeIndex(NodeIndex):
-    """Each summary is over at most `num_children` passages or summaries, and there are at most so many roots.
+    """Each summary covers at most `num_children` passages or summaries, and there are at most `num_children` roots.
 
-    Making it takes one call for each summary, those of a level at the same time. Adding a document asks which of the lowest
-    summaries each of its passages belongs to, one call a level, and writes the summaries above them anew; so does deleting
-    one. With `build_tree=False` there are no summaries and no calls, and passages can be retrieved in the mode "all_leaf".
+    Building it takes one call per summary; those of a level run in parallel. For each passage of a new document, one call per
+    level chooses the summary to which it belongs, and the summaries above it are rewritten. So are those above deleted
+    passages. With `build_tree=False` there are no summaries and no calls; retrieval then supports only the mode "all_leaf".
+
+    >>> from ragcore.llms import ScriptedLLM
+    >>> nodes = [TextNode("The tower is 40 m high."), TextNode("The bridge is 90 m long."), TextNode("The well is dry.")]
+    >>> index = TreeIndex(nodes, num_children=2, llm=ScriptedLLM(["About two structures.", "About a well."]))
+    >>> len(index.root_ids)
+    2
     """
 
     kind = "tree"
@@ -54,16 +60,16 @@ class TreeIndex(NodeIndex):
         if num_children < 2:
             raise ValueError(f"num_children is {num_children}; a summary is of at least 2.")
         record = options.get("record")
-        given = {"num_children": num_children, "build_tree": build_tree} if record is None else self._of_this_kind(record).data
-        self.num_children, self.build_tree = int(given["num_children"]), bool(given["build_tree"])
+        data = {"num_children": num_children, "build_tree": build_tree} if record is None else self._of_this_kind(record).data
+        self.num_children, self.build_tree = int(data["num_children"]), bool(data["build_tree"])
         super().__init__(nodes, **options)
 
     def as_retriever(
         self, retriever_mode: TreeRetrieverMode | str = TreeRetrieverMode.SELECT_LEAF, *, child_branch_factor: int = 1
     ) -> BaseRetriever:
-        """`child_branch_factor` is how many ways in all are followed on each level.
+        """`child_branch_factor` is the number of branches followed on each level.
 
-        ValueError for a mode that needs summaries where none were made.
+        ValueError for a mode that needs summaries if there are none.
         """
         from ragcore.indices.tree import retrievers as tree
 
@@ -81,10 +87,10 @@ class TreeIndex(NodeIndex):
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = True) -> int:
         delete = super().delete_ref_doc
 
-        def work_out() -> Callable[[], int]:
+        def compute() -> Callable[[], int]:
             if not self.nodes.has_ref_doc(ref_doc_id):
                 raise UnknownDocumentError(ref_doc_id)
-            write = self._changed(gone=self._passage_ids(ref_doc_id), new=[])
+            write = self._plan_change(gone=self._passage_ids(ref_doc_id), new=[])
 
             def store() -> int:
                 passages = delete(ref_doc_id, delete_from_docstore)
@@ -93,36 +99,36 @@ class TreeIndex(NodeIndex):
 
             return store
 
-        return self._change(work_out, rests_on_old=True)
+        return self._change(compute, needs_current=True)
 
     @property
     def root_ids(self) -> list[str]:
-        """Of summaries, or of passages where these are so few that none was made."""
-        found = self.storage_context.index_store.entries(self._record.place, [ROOTS])
-        return [str(id_) for id_ in found.get(ROOTS, ())]
+        """The ids of the top summaries; of the passages if they are too few for a summary."""
+        entries = self.storage_context.index_store.entries(self._record.place, [ROOTS])
+        return [str(id_) for id_ in entries.get(ROOTS, ())]
 
     def items(self, ids: Sequence[str]) -> list[tuple[TextNode, tuple[str, ...]]]:
-        """Summaries and passages, each with the ids of what is below it, in the order of their ids."""
+        """Summaries and passages in the order of `ids`, each with the ids of its children."""
         entries = self.storage_context.index_store.entries(self._record.place, [BRANCH + id_ for id_ in ids])
         passages = {node.id_: node for node in self.nodes.get_nodes([id_ for id_ in ids if BRANCH + id_ not in entries])}
-        found: list[tuple[TextNode, tuple[str, ...]]] = []
+        items: list[tuple[TextNode, tuple[str, ...]]] = []
         for id_ in ids:
             entry = entries.get(BRANCH + id_)
             below = tuple(entry["children"]) if entry else ()
-            found.append((TextNode(entry["text"], id_, child_ids=below), below) if entry else (passages[id_], ()))
-        return found
+            items.append((TextNode(entry["text"], id_, child_ids=below), below) if entry else (passages[id_], ()))
+        return items
 
     def _new_data(self) -> Mapping[str, Any]:
         return {"num_children": self.num_children, "build_tree": self.build_tree}
 
-    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
-        return self._changed(
+    def _prepare_entries(self, splits: Sequence[Split]) -> Callable[[], None]:
+        return self._plan_change(
             gone=[id_ for split in splits for id_ in self._passage_ids(split.document.id_)],
             new=[node for split in splits for node in split.nodes],
         )
 
-    def _changed(self, gone: Sequence[str], new: Sequence[TextNode]) -> Callable[[], None]:
-        """Work out the tree without the passages `gone` and with those of `new`, and give what writes it down."""
+    def _plan_change(self, gone: Sequence[str], new: Sequence[TextNode]) -> Callable[[], None]:
+        """Compute the tree without the passages `gone` and with `new`, and return a function that stores it."""
         if not self.build_tree:
             return lambda: None
         tree = self._tree()
@@ -159,10 +165,10 @@ class TreeIndex(NodeIndex):
         return Branches(self.num_children, entries.get(ROOTS, ()), branches)
 
     def _places(self, tree: Branches, added: Sequence[TextNode]) -> list[str | None]:
-        """For each new passage the lowest summary it belongs to; None where there are no summaries."""
+        """The lowest summary to which each new passage belongs; None if there are no summaries."""
         if not tree.branches:
             return [None] * len(added)
-        from ragcore.indices.tree.retrievers import selected
+        from ragcore.indices.tree.retrievers import select_texts
 
         def descend(node: TextNode) -> str:
             ids: Sequence[str] = tree.roots
@@ -171,7 +177,7 @@ class TreeIndex(NodeIndex):
                 if len(ids) > 1:
                     with span("place", passage=node.id_, choices=len(ids)):
                         texts = [tree.branches[id_].text for id_ in ids]
-                        chosen = selected(self.llm, self.embed_model, node.text, texts, 1)[0]
+                        chosen = select_texts(self.llm, self.embed_model, node.text, texts, 1)[0]
                 below = tree.branches[ids[chosen]].children
                 if below[0] not in tree.branches:
                     return ids[chosen]
@@ -180,17 +186,15 @@ class TreeIndex(NodeIndex):
         return list(in_order(descend, added))
 
     def _summarize(self, tree: Branches, texts: Mapping[str, str]) -> None:
-        """Write the summaries that are stale, from below; `texts` are those of new passages by id."""
-
-        def text(id_: str) -> str:
-            return tree.branches[id_].text if id_ in tree.branches else texts[id_] if id_ in texts else held[id_]
-
+        """Write the stale summaries from the lowest level up; `texts` has the texts of new passages by id."""
         levels = tree.levels()
         below = [child for id_ in tree.stale if id_ in tree.branches for child in tree.branches[id_].children]
-        held = {
-            node.id_: node.text
-            for node in self.nodes.get_nodes([id_ for id_ in below if id_ not in tree.branches and id_ not in texts])
-        }
+        stored = self.nodes.get_nodes([id_ for id_ in below if id_ not in tree.branches and id_ not in texts])
+        passages = {**{node.id_: node.text for node in stored}, **texts}
+
+        def text(id_: str) -> str:
+            return tree.branches[id_].text if id_ in tree.branches else passages[id_]
+
         with span("summaries", count=sum(map(len, levels))):
             for level in levels:
                 children = [[text(child) for child in tree.branches[id_].children] for id_ in level]

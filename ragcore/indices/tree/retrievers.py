@@ -1,4 +1,4 @@
-"""Ways through a tree of summaries: down to a passage, or its top, or all that is at the bottom."""
+"""The retrievers of a tree of summaries: down to a passage, the top summaries, or all passages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ragcore.llms.base import LLM
 
 
-def selected(llm: LLM, embedder: Embedder, question: str, texts: Sequence[str], most: int) -> list[int]:
-    """The places of the `most` texts, at least one, that serve the question best in the judgement of the model; one call."""
+def select_texts(llm: LLM, embedder: Embedder, question: str, texts: Sequence[str], most: int) -> list[int]:
+    """The places of the `most` texts, at least one, that the model selects for the question in one call."""
     selector: BaseSelector = (
         LLMSingleSelector(llm, embed_model=embedder) if most == 1 else LLMMultiSelector(llm, most, embed_model=embedder)
     )
@@ -38,7 +38,7 @@ class TreeAllLeafRetriever(BaseRetriever):
 
 
 class TreeRootRetriever(TreeAllLeafRetriever):
-    """The summaries at the top, as passages, without a score; the passages themselves where they are so few."""
+    """The top summaries as passages, without a score; the passages themselves if they are too few for a summary."""
 
     name = "tree_root"
 
@@ -47,9 +47,9 @@ class TreeRootRetriever(TreeAllLeafRetriever):
 
 
 class _Descending(BaseRetriever):
-    """From the roots to passages, along at most `child_branch_factor` branches of each level.
+    """Descends from the roots to passages, along at most `child_branch_factor` branches of each level.
 
-    In the trace: `path`, the ids that were chosen on each level.
+    The span notes `path`, the chosen ids of each level.
     """
 
     def __init__(self, index: TreeIndex, child_branch_factor: int = 1) -> None:
@@ -60,7 +60,7 @@ class _Descending(BaseRetriever):
 
     @abstractmethod
     def _select(self, query: QueryBundle, texts: Sequence[str], step: Span) -> list[tuple[int, float | None]]:
-        """The places of those to follow with their scores, best first."""
+        """The places of the branches to follow with their scores, best first."""
 
     def _retrieve(self, query: QueryBundle, step: Span) -> list[NodeWithScore]:
         path: list[list[str]] = []
@@ -78,14 +78,14 @@ class _Descending(BaseRetriever):
 
 
 class TreeSelectLeafRetriever(_Descending):
-    """The index's model chooses on each level: one call where there are more than are followed. Without a score."""
+    """The index's model chooses the branches, with one call per level that has too many. Without a score."""
 
     name = "tree_select_leaf"
 
     def _select(self, query: QueryBundle, texts: Sequence[str], step: Span) -> list[tuple[int, float | None]]:
         places = list(range(len(texts)))
         if len(texts) > self._most:
-            places = selected(self._index.llm, self._index.embed_model, query.query_str, texts, self._most)
+            places = select_texts(self._index.llm, self._index.embed_model, query.query_str, texts, self._most)
         return [(place, None) for place in places]
 
 

@@ -1,7 +1,7 @@
-"""The shape of a tree of summaries: which summary is over which passages or other summaries, and what a change makes stale.
+"""The shape of a tree of summaries: the children of each summary, and which summaries a change makes stale.
 
-No model is asked here. All passages are on one level; above them are as many levels as it takes until there are no more
-roots than a node may have children. In an empty tree, and in one of few passages, the passages are the roots themselves.
+This module calls no model. All passages are on one level. Levels are added above them until the roots are no more than the
+children that a node may have. In a small or empty tree the passages are the roots.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A summary and what it is over, in order: ids of branches, or of passages. The text is "" until it is written."""
+    """A summary and the ids of its children in order: branches or passages. The text is "" until it is written."""
 
     children: tuple[str, ...]
     text: str = ""
 
 
 class Branches:
-    """A tree that is being changed. `branches` are its inner nodes by id; `stale` are those whose summaries must be written."""
+    """A mutable tree. `branches` are its inner nodes by id; the summaries of the ids in `stale` must be written again."""
 
     def __init__(self, most: int, roots: Sequence[str] = (), branches: Mapping[str, Branch] | None = None) -> None:
         """No branch has more than `most` children."""
@@ -35,14 +35,14 @@ class Branches:
         return self._parents.get(id_)
 
     def touch(self, id_: str) -> None:
-        """What is above a passage or branch is stale."""
+        """Mark all branches above a passage or branch as stale."""
         above = self.parent(id_)
         while above is not None:
             self.stale.add(above)
             above = self.parent(above)
 
     def remove(self, id_: str) -> None:
-        """Take a passage or branch out, and every branch that is left without children. KeyError when it is not there."""
+        """Remove a passage or branch, and every branch without remaining children. KeyError for an unknown id."""
         above = self._parents.pop(id_, None)
         self.branches.pop(id_, None)
         self.stale.discard(id_)
@@ -51,18 +51,18 @@ class Branches:
                 raise KeyError(id_)
             self.roots.remove(id_)
             return
-        left = tuple(child for child in self.branches[above].children if child != id_)
-        self.branches[above] = Branch(left, self.branches[above].text)
-        if left:
+        remaining = tuple(child for child in self.branches[above].children if child != id_)
+        self.branches[above] = Branch(remaining, self.branches[above].text)
+        if remaining:
             self.stale.add(above)
             self.touch(above)
         else:
             self.remove(above)
 
     def add(self, places: Iterable[tuple[str, str | None]]) -> None:
-        """Passages, each under a branch of the lowest level, or, with None, among the roots; then divide what is too large."""
+        """Add passages under branches of the lowest level, or with None to the roots; then divide the branches above `most`."""
         for id_, above in places:
-            self._put(id_, above)
+            self._append(id_, above)
         level = [id_ for id_ in self.branches if not any(child in self.branches for child in self.branches[id_].children)]
         while level:
             parents = dict.fromkeys(self.parent(id_) for id_ in level)
@@ -76,7 +76,7 @@ class Branches:
                 self._new(group, None)
 
     def levels(self) -> list[list[str]]:
-        """The stale branches from below upwards: the summaries of a level can be written once those before it are."""
+        """The stale branches by level, lowest first. The summaries of a level depend on those of the levels before it."""
         heights: dict[str, int] = {}
 
         def height(id_: str) -> int:
@@ -89,7 +89,7 @@ class Branches:
         ordered = sorted(id_ for id_ in self.stale if id_ in self.branches)
         return [[id_ for id_ in ordered if height(id_) == level] for level in sorted({height(id_) for id_ in ordered})]
 
-    def _put(self, id_: str, above: str | None) -> None:
+    def _append(self, id_: str, above: str | None) -> None:
         if above is None:
             self.roots.append(id_)
             return
@@ -98,7 +98,7 @@ class Branches:
         self.touch(id_)
 
     def _divide(self, id_: str) -> None:
-        """In parts of about the same size; the first stays, the others come behind it, under the same branch."""
+        """Divide a branch that is too large into parts of similar size. The new parts follow it under the same parent."""
         children = self.branches[id_].children
         if len(children) <= self.most:
             return
@@ -108,21 +108,20 @@ class Branches:
         for part in reversed(others):
             self._new(part, id_)
 
-    def _new(self, children: Sequence[str], beside: str | None) -> None:
-        """A branch over these, behind the branch `beside`; at the end of the roots without one."""
-        told = "\n".join(children)
-        id_ = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        while id_ in self.branches:  # one that was made of the same children once
+    def _new(self, children: Sequence[str], sibling: str | None) -> None:
+        """Add a branch with these children behind the branch `sibling`; if None, at the end of the roots."""
+        id_ = hashlib.sha256("\n".join(children).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        while id_ in self.branches:  # an older branch once had the same children
             id_ = hashlib.sha256(id_.encode()).hexdigest()[:32]
         self.branches[id_] = Branch(tuple(children))
         self.stale.add(id_)
         self._parents.update(dict.fromkeys(children, id_))
-        above = None if beside is None else self.parent(beside)
-        if beside is None or above is None:
-            self.roots.insert(self.roots.index(beside) + 1 if beside is not None else len(self.roots), id_)
+        above = None if sibling is None else self.parent(sibling)
+        if sibling is None or above is None:
+            self.roots.insert(self.roots.index(sibling) + 1 if sibling is not None else len(self.roots), id_)
         else:
             siblings = list(self.branches[above].children)
-            siblings.insert(siblings.index(beside) + 1, id_)
+            siblings.insert(siblings.index(sibling) + 1, id_)
             self.branches[above] = Branch(tuple(siblings), self.branches[above].text)
             self._parents[id_] = above
         self.touch(id_)

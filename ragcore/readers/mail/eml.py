@@ -11,13 +11,13 @@ from pathlib import Path
 
 from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError, NoTextError, UnreadableFileError
 from ragcore.readers.base import ReadOptions, read_text, report_broken
-from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as, holds_text
+from ragcore.readers.encodings import clean, decode, decode_and_count, decode_as, is_text_file
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.mail.attachments import attached_texts, file_name, is_attached
 from ragcore.readers.mail.invitations import event_text
-from ragcore.readers.mail.message_parsing import LONGEST_PARSED, parse_message, parts_of, payload_of
+from ragcore.readers.mail.message_parsing import MAX_PARSED, parse_message, parts_of, payload_of
 from ragcore.readers.mail.quoted_replies import remove_quote_marks, write_headers
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.web.html_text import html_text
 from ragcore.schema import Document, Scalar
 
@@ -37,14 +37,14 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise EmptyFileError(f"{options.name} is empty.", hint="Save the message again from your mail program.")
     message = parse_message(data)
     if not message.keys():
-        if holds_text(path):  # a body without headers
+        if is_text_file(path):  # a body without headers
             return Document(read_text(path, options), metadata={"file_name": options.name})
         raise DamagedFileError(
             f"The content of {options.name} is not an email message.", hint="Save the message again from your mail program."
         )
     inside = FilesInside(options)
     words, broken = _message_text(message, options.name)
-    text, pages = joined([("", words), *attached_texts(message, inside)])
+    text, pages = join_pages([("", words), *attached_texts(message, inside)])
     if not text.strip():
         raise NoTextError(f"{options.name} has no text in it.", hint="Save the message again from your mail program.")
     metadata: dict[str, Scalar] = {"file_name": options.name}
@@ -64,7 +64,7 @@ def header(message: EmailMessage, name: str) -> str:
         return " ".join(decode(raw.encode("utf-8", "surrogateescape"), name).split())
     try:
         value = str(
-            message.get(name, "") if len(raw) <= LONGEST_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
+            message.get(name, "") if len(raw) <= MAX_PARSED else make_header(decode_header(_BETWEEN.sub("?=\n=?", raw)))
         )
     except (ValueError, IndexError, AttributeError, TypeError, LookupError, RecursionError, HeaderParseError):
         # The standard library's parser fails on some malformed addresses, which are then not decoded.

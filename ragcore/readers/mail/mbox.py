@@ -11,7 +11,7 @@ from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.mail.attachments import attached_texts
 from ragcore.readers.mail.eml import header, text_or_headers
 from ragcore.readers.mail.message_parsing import parse_message
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.schema import Document
 
 SUFFIXES = (".mbox", ".mbx")
@@ -41,11 +41,11 @@ def read(path: Path, options: ReadOptions) -> Document:
         texts = [text, *(attached for _, attached in attached_texts(message, inside))]
         pages.append((header(message, "Subject") or str(number + 1), "\n\n".join(texts)))
         options.progress(number + 1, len(begins))
-    text, stretches = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
             f"{options.name} contains messages without text.", hint="Export the mailbox again from your mail program."
         )
     inside.report()
     report_broken(options, broken)
-    return Document(text, metadata={"file_name": options.name}, pages=stretches, page_word="message")
+    return Document(text, metadata={"file_name": options.name}, pages=spans, page_word="message")

@@ -27,8 +27,8 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _QUOTED_BYTE = re.compile(rb"=[0-9A-F]{2}")
 _HAS_BODY = re.compile(rb"\n\r?\n\s*\S")
 
-DEEPEST_PART = 50  # levels of parts; the parser takes quadratic time
-LONGEST_PARSED = 50_000  # characters of a header; its parser takes quadratic time
+MAX_DEPTH = 50  # levels of parts; the parser takes quadratic time
+MAX_PARSED = 50_000  # characters of a header; its parser takes quadratic time
 
 
 class _CachedHeaders(HeaderRegistry):
@@ -40,7 +40,7 @@ class _CachedHeaders(HeaderRegistry):
 
     def __call__(self, name: str, value: str) -> BaseHeader:
         try:
-            return self._cached(name, value[:LONGEST_PARSED])
+            return self._cached(name, value[:MAX_PARSED])
         except RecursionError:  # by nested comments, which a content type does not need
             if not name.lower().startswith("content-"):
                 raise
@@ -87,12 +87,12 @@ def payload_of(part: EmailMessage) -> bytes:
 
 
 class _TooDeep(Exception):
-    """There are more than DEEPEST_PART levels of parts."""
+    """There are more than MAX_DEPTH levels of parts."""
 
 
 class _Parser(BytesFeedParser):
     def _new_message(self) -> None:  # called at the start of each part
-        if len(self._msgstack) > DEEPEST_PART:  # type: ignore[attr-defined]
+        if len(self._msgstack) > MAX_DEPTH:  # type: ignore[attr-defined]
             raise _TooDeep
         super()._new_message()  # type: ignore[misc]
 
@@ -177,7 +177,7 @@ def _restore_parts(part: EmailMessage, depth: int = 0) -> None:
     """Find the parts of a multipart with a wrong boundary, and of a forwarded message in base64, which is not allowed."""
     if part.get_content_maintype() == "multipart" and not part.is_multipart():
         raw = _raw(part)
-        if depth > DEEPEST_PART:
+        if depth > MAX_DEPTH:
             _flatten_parts(part)
         elif boundary := _BOUNDARY.search(raw):
             again = _parse(b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), boundary[1]) + raw)

@@ -1,4 +1,4 @@
-"""Pictures: the text that is recognised in them. A picture may have several pages, such as a fax."""
+"""Recognises the text in pictures. A picture may have several pages, such as a fax."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragcore.errors import DamagedFileError, InputError, NoTextError, TooLargeEr
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.ocr import recognition, tesseract
 from ragcore.readers.ocr.page_words import PageWords
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf.line_joining import paragraphs, text_lines
 from ragcore.schema import Document
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif")
 PARSERS = ("PIL.ImageOps",)
 
-SMALL = 1000  # pixels of the longer side; smaller pictures are enlarged, as readable letters are at least 20 pixels high
+SMALL_SIDE = 1000  # pixels of the longer side; smaller pictures are enlarged, as readable letters are at least 20 pixels high
 ENLARGEMENT = 2.5
 MAX_SIDE = 2000  # pixels of the longer side of a rendered picture
 
@@ -33,13 +33,13 @@ def read(path: Path, options: ReadOptions) -> Document:
         raise recognition.scan_without_engine(f"{options.name} is a picture")
     report = recognition.RecognitionReport(options.name)
     pages = [(str(number), text) for number, text in enumerate(_texts(path, options, report), 1)]
-    text, spans = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise report.unread_text() or NoTextError(
             f"{options.name} is a picture, and no text was found in it.", hint="Add a larger or sharper picture of the text."
         )
     for error in report.errors():
-        options.left_out(error)
+        options.on_loss(error)
     return Document(text, metadata={"file_name": options.name}, pages=spans if len(pages) > 1 else ())
 
 
@@ -58,7 +58,7 @@ def _texts(path: Path, options: ReadOptions, report: recognition.RecognitionRepo
 
 
 def render_picture(path: Path, page_index: int, *, turn: int = 0) -> bytes:
-    """The picture as WebP, upright by its EXIF data and then turned `turn` degrees clockwise. InputError when it has no such
+    """The picture as WebP, upright by its EXIF data and then turned `turn` degrees clockwise. InputError if it has no such
     page; DamagedFileError, TooLargeError."""
     with _open(path, path.name) as picture:
         if not 0 <= page_index < getattr(picture, "n_frames", 1):
@@ -99,13 +99,13 @@ def _too_large(name: str) -> TooLargeError:
 def _upright(picture: Image, name: str) -> Image:
     from PIL import Image, ImageOps
 
-    if picture.width * picture.height > tesseract.MAX_PIXELS:  # JPEG can be read at half its size
+    if picture.width * picture.height > tesseract.MAX_PIXELS:  # a JPEG can be decoded at half its size
         picture.draft(None, (picture.width // 2, picture.height // 2))
     if picture.width * picture.height > tesseract.MAX_PIXELS:
         raise _too_large(name)
     upright = ImageOps.exif_transpose(picture)
-    if "A" in upright.getbands() or upright.mode == "P":  # transparent pixels are paper
+    if "A" in upright.getbands() or upright.mode == "P":  # transparent pixels become white
         upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright.convert("RGBA"))
-    if max(upright.size) < SMALL:
+    if max(upright.size) < SMALL_SIDE:
         upright = upright.resize((round(upright.width * ENLARGEMENT), round(upright.height * ENLARGEMENT)))
     return upright

@@ -1,4 +1,4 @@
-"""The positions of the words of a recognised page, in a form that is small enough to store, and the boxes of a quote."""
+"""Stores the positions of the words of a recognised page in few bytes, and finds the boxes of a quote."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ragcore.readers.ocr.recognised_page import RecognisedPage
 from ragcore.readers.pdf.directions import Corners
 from ragcore.readers.pdf.page_images import Box, letters_of, lines_of, marked_letters, quote_runs
 
-STEPS = 10_000  # per width and per height of a page, to which positions are rounded
+STEPS = 10_000  # per width and height of a page; positions are rounded to steps
 
 
 @dataclass(frozen=True, slots=True)
 class PageWords:
-    """`words`: text, left, top, right and bottom, in STEPS of the page after it was turned `turn` degrees clockwise."""
+    """`words`: text, x0, top, x1 and bottom, in STEPS of the page after it was turned `turn` degrees clockwise."""
 
     turn: int
     words: Sequence[tuple[str, int, int, int, int]]
@@ -27,7 +27,7 @@ class PageWords:
         """The words of the lines that were read."""
         x, y = STEPS / max(page.width, 1), STEPS / max(page.height, 1)
         words = [
-            (word.text, round(word.left * x), round(word.top * y), round(word.right * x), round(word.bottom * y))
+            (word.text, round(word.x0 * x), round(word.top * y), round(word.x1 * x), round(word.bottom * y))
             for line in page.lines
             for word in line.words
         ]
@@ -42,9 +42,7 @@ class PageWords:
         turn, words = data
         if turn not in (0, 90, 180, 270):
             raise ValueError(f"a page cannot be turned by {turn!r} degrees")
-        return cls(
-            turn, [(str(text), int(left), int(top), int(right), int(bottom)) for text, left, top, right, bottom in words]
-        )
+        return cls(turn, [(str(text), int(x0), int(top), int(x1), int(bottom)) for text, x0, top, x1, bottom in words])
 
     def to_bytes(self) -> bytes:
         """Compressed: about 5 KB for a full page."""
@@ -55,7 +53,7 @@ class PageWords:
         return cls.of_json(json.loads(zlib.decompress(data)))
 
     def highlight_boxes(self, quote: str, parts: Sequence[tuple[int, int]] | None = None) -> list[Box]:
-        """As `ragcore.readers.pdf.page_images.highlight_boxes`, on the turned page."""
+        """Like `ragcore.readers.pdf.page_images.highlight_boxes`, on the turned page."""
         letters = [(letter, place) for place, word in enumerate(self.words) for letter, _ in letters_of(word[0])]
         boxes: list[Box] = []
         for places in quote_runs(letters, *marked_letters(quote, parts)):
@@ -64,5 +62,5 @@ class PageWords:
 
 
 def _percent(corners: Corners) -> Box:
-    left, top, right, bottom = (round(min(max(100 * side / STEPS, 0.0), 100.0), 2) for side in corners)
-    return Box(left, top, round(right - left, 2), round(bottom - top, 2))
+    x0, top, x1, bottom = (round(min(max(100 * side / STEPS, 0.0), 100.0), 2) for side in corners)
+    return Box(x0, top, round(x1 - x0, 2), round(bottom - top, 2))

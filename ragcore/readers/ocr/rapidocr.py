@@ -1,7 +1,7 @@
 """Text recognition with rapidocr, a Python package that includes its models (https://github.com/RapidAI/RapidOCR).
 
-Its models read Latin letters, Chinese and Japanese. Its classifier of turned lines is off, because it also turns upright
-lines; `ragcore.readers.ocr.recognition` turns pages instead.
+Its models read Latin letters, Chinese and Japanese. Its classifier of turned lines is not used, because it also turns
+upright lines; `ragcore.readers.ocr.recognition` turns pages instead.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from ragcore.readers.encodings import clean
 from ragcore.readers.ocr.reading_order import Box, reading_order
-from ragcore.readers.ocr.recognised_page import FEWEST_UNREAD, UNREAD, Line, RecognisedPage, Word
+from ragcore.readers.ocr.recognised_page import MIN_CONFIDENCE, MIN_UNREAD, Line, RecognisedPage, Word
 from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LONGEST_SIDE = 2000  # pixels; a larger picture takes longer and is not read better
-GUESSED = 0.6  # the score of a line of letters that the models do not know; that of a known line is near 1
-DENSE = 0.5  # characters for each square that fits into a line's box; the models find fewer of letters that they do not know
+MAX_SIDE = 2000  # pixels; a larger picture takes longer and is not read better
+KNOWN_SCORE = 0.6  # score of a line with letters that the models do not know; other lines have nearly 1
+KNOWN_DENSITY = 0.5  # characters per square of a line's box; lines of unknown letters have fewer
 _WIDE = "\u2e80-\u9fff\uff00-\uffef"
 _WORDS = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 
@@ -37,7 +37,7 @@ def is_installed() -> bool:
 
 
 def reads(language: str) -> bool:
-    """Whether its models know the letters of a language (ISO 639-1). Of Greek they do not know letters with accents."""
+    """Whether its models know the letters of a language (ISO 639-1). They do not know Greek letters with accents."""
     return language not in ("ar", "el", "he", "hi", "ko", "ru", "th")
 
 
@@ -54,9 +54,9 @@ def _engine() -> Any:
     from rapidocr import RapidOCR
 
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
-    # rapidocr would download a model without a path.
+    # Without a path, rapidocr would download the model.
     models = {f"{part}.model_path": path for part, path in _models().items()}
-    settings = {"log_level": "critical", "text_score": 0.0, "max_side_len": LONGEST_SIDE}
+    settings = {"log_level": "critical", "text_score": 0.0, "max_side_len": MAX_SIDE}
     return RapidOCR(params={**threads, **models, **{f"Global.{name}": value for name, value in settings.items()}})
 
 
@@ -68,14 +68,14 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     output = _engine()(pixels, use_cls=False, use_rec=True)
     corners: list[_Corners] = [] if output.boxes is None else output.boxes.tolist()
     lines = []
-    boxes = _straighten(corners)
+    boxes = _deskew(corners)
     horizontal = reading_order([box for box in boxes if not _is_vertical(corners[box.line])])
     vertical = [([box], True) for box in boxes if _is_vertical(corners[box.line])]
     for row, starts_paragraph in [*horizontal, *vertical]:
         words = [word for box in row for word in _words(corners[box.line], output.txts[box.line], output.scores[box.line])]
         lines.append(Line(tuple(words), starts_paragraph, sum(_capacity(corners[box.line]) for box in row)))
     page = RecognisedPage(lines, picture.width, picture.height)
-    if page.confidence >= UNREAD or sum(line.letters for line in lines) >= FEWEST_UNREAD:
+    if page.confidence >= MIN_CONFIDENCE or sum(line.letters for line in lines) >= MIN_UNREAD:
         return page
     # The output has no lines without any known letter.
     detected = _engine()(pixels, use_cls=False, use_rec=False).boxes
@@ -83,10 +83,10 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
     return replace(page, candidates=[*lines, Line((), capacity=capacity - sum(line.capacity for line in lines))])
 
 
-_Corners = list[list[float]]  # of a line: x and y of its corners top left, top right, bottom right, bottom left
+_Corners = list[list[float]]  # x and y of the four corners of a line, clockwise from the start of its upper side
 
 
-def _straighten(lines: Sequence[_Corners]) -> list[Box]:
+def _deskew(lines: Sequence[_Corners]) -> list[Box]:
     """The boxes of the lines after the page is rotated by the few degrees of their slope."""
     slope = median([_slope(corners) for corners in lines]) if lines else 0.0
     cos, sin = math.cos(-slope), math.sin(-slope)
@@ -98,14 +98,14 @@ def _straighten(lines: Sequence[_Corners]) -> list[Box]:
 
 
 def _slope(corners: _Corners) -> float:
-    """In radians; 0 of a vertical line."""
-    (left, top), (right, bottom) = corners[0], corners[1]
-    slope = math.atan2(bottom - top, right - left)
+    """The slope in radians; 0 for a vertical line."""
+    (x0, top), (x1, bottom) = corners[0], corners[1]
+    slope = math.atan2(bottom - top, x1 - x0)
     return slope if abs(slope) < math.radians(20) and not _is_vertical(corners) else 0.0
 
 
 def _is_vertical(corners: _Corners) -> bool:
-    """Whether the line runs downwards. rapidocr reads such a line as if the page were turned."""
+    """Whether the line runs downwards. rapidocr turns such a line before it reads it."""
     return math.dist(corners[0], corners[3]) >= 1.5 * math.dist(corners[0], corners[1])
 
 
@@ -130,13 +130,13 @@ def _interpolate(begin: Sequence[float], end: Sequence[float], share: float) -> 
 
 
 def _capacity(corners: _Corners) -> int:
-    """How many squares fit into the line. A square has one character of Chinese or about two Latin letters."""
+    """The number of squares that fit into the line. A square has one character of Chinese or about two Latin letters."""
     shorter, longer = sorted((math.dist(corners[0], corners[1]), math.dist(corners[0], corners[3])))
     return round(longer / max(shorter, 1.0))
 
 
 def _confidence(corners: _Corners, text: str, score: float) -> float:
     """0 to 1, from the score and from the number of characters compared to the size of the line."""
-    density = min(sum(not sign.isspace() for sign in text) / max(DENSE * _capacity(corners), 1.0), 1.0)
+    density = min(sum(not sign.isspace() for sign in text) / max(KNOWN_DENSITY * _capacity(corners), 1.0), 1.0)
     known = reads(language_of(text))
-    return density * min(max((score - GUESSED) / (1 - GUESSED), 0.0), 1.0) if known else 0.0
+    return density * min(max((score - KNOWN_SCORE) / (1 - KNOWN_SCORE), 0.0), 1.0) if known else 0.0

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-UNREAD = 0.4  # confidence below which a line has no letters, or letters that the engine does not know
-TRUSTED = 0.7  # confidence of a page from which no other engine and no other turn is tried
-FEWEST_UNREAD = 15  # letters of unread lines, from which they are reported
-UNREAD_SHARE = 0.2  # of the letters of a page, from which its unread lines are reported
-SHORTEST = 3  # letters of a word that an engine hardly ever reads in a picture of something else
-WIDE = "\u2e80"  # the first of the scripts without spaces between words
-LIKE_TEXT = 0.5  # of all letters that are in such words, from which there is text
+MIN_CONFIDENCE = 0.4  # confidence; a line with less has no letters, or letters that the engine does not know
+TRUSTED_CONFIDENCE = 0.7  # minimum confidence of a page; with less, other engines and turns are tried
+MIN_UNREAD = 15  # minimum letters of unread lines that are reported
+MIN_UNREAD_SHARE = 0.2  # minimum share of the letters of a page in unread lines that are reported
+MIN_WORD = 3  # letters of a word; engines rarely read so many in a picture without text
+FIRST_WIDE = "\u2e80"  # the first of the scripts without spaces between words
+MIN_TEXT_SHARE = 0.5  # minimum share of the letters in such words in a picture with text
 
 
 class Word(NamedTuple):
-    """A word and its box in pixels from the top left corner of the picture. `confidence`: 0 to 1, comparable between engines.
+    """A word and its box in pixels of the picture; y grows downwards. `confidence`: 0 to 1, comparable between engines.
 
-    `joined`: there is no space between it and the word before it, as in Chinese.
+    A `joined` word has no space before it, as in Chinese.
     """
 
     text: str
-    left: float
+    x0: float
     top: float
-    right: float
+    x1: float
     bottom: float
     confidence: float
     joined: bool = False
@@ -38,9 +38,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """The words of a line in reading order. `starts_paragraph`: there is space above it.
+    """The words of a line in reading order. `starts_paragraph` is true if there is space above it.
 
-    `capacity`: about how many characters fit into its box; only of engines that find lines before they read them.
+    `capacity` is about the number of characters that fit into its box, from engines that find lines before they read them.
     """
 
     words: tuple[Word, ...]
@@ -57,15 +57,15 @@ class Line:
 
     @cached_property
     def confidence(self) -> float:
-        """The mean of its words, weighted by their letters; 0 where there are none."""
+        """The mean of its words, weighted by their letters; 0 without words."""
         return sum(word.letters * word.confidence for word in self.words) / self.letters if self.letters else 0.0
 
     @property
     def lies(self) -> bool:
-        """Whether it is horizontal, as on an upright page."""
+        """Whether the line is horizontal, as on an upright page."""
         if len(self.text) < 3:
             return True
-        width = max(word.right for word in self.words) - min(word.left for word in self.words)
+        width = max(word.x1 for word in self.words) - min(word.x0 for word in self.words)
         height = max(word.bottom for word in self.words) - min(word.top for word in self.words)
         return height <= 1.5 * width
 
@@ -82,11 +82,11 @@ class RecognisedPage:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """The lines that were read. Lines without letters stay, such as the rules of a table."""
-        return tuple(line for line in self.candidates if line.confidence >= UNREAD or (not line.letters and line.words))
+        return tuple(line for line in self.candidates if line.confidence >= MIN_CONFIDENCE or (not line.letters and line.words))
 
     @cached_property
     def text(self) -> str:
-        """Its lines, with an empty line between paragraphs; "" where no word was read."""
+        """The lines, with an empty line between paragraphs; "" if no word was read."""
         if not any(line.letters for line in self.lines):
             return ""
         return "\n".join(("\n" if line.starts_paragraph and place else "") + line.text for place, line in enumerate(self.lines))
@@ -98,32 +98,32 @@ class RecognisedPage:
 
     @property
     def confidence(self) -> float:
-        """`evidence` for each letter, 0 to 1; 0 where there are no letters."""
+        """`evidence` for each letter, 0 to 1; 0 without letters."""
         letters = sum(line.letters for line in self.candidates)
         return self.evidence / letters if letters else 0.0
 
     @property
     def unread(self) -> bool:
-        """Whether it has more unread text than an engine sees in specks and pictures."""
+        """Whether the page has more unread text than an engine sees in specks and pictures."""
         unread = sum(
             max(line.capacity, sum(word.letters for word in line.words if word.letters >= 3))
             for line in self.candidates
-            if line.confidence < UNREAD and (line.letters or line.capacity)
+            if line.confidence < MIN_CONFIDENCE and (line.letters or line.capacity)
         )
-        return unread >= max(FEWEST_UNREAD, UNREAD_SHARE * sum(line.letters for line in self.candidates))
+        return unread >= max(MIN_UNREAD, MIN_UNREAD_SHARE * sum(line.letters for line in self.candidates))
 
     @property
     def is_like_text(self) -> bool:
-        """Whether most of the letters, read or not, are in words that are sure or next to each other."""
+        """Whether most of the letters, read or not, are in certain words, or in words next to each other."""
         letters = of_words = 0
         for line in self.candidates:
             words = [word for word in line.text.split() if _is_word(word)]
-            unread = line.capacity if line.confidence < UNREAD else 0
-            sure = len(words) > 1 or line.confidence >= TRUSTED
+            unread = line.capacity if line.confidence < MIN_CONFIDENCE else 0
+            sure = len(words) > 1 or line.confidence >= TRUSTED_CONFIDENCE
             letters += max(line.letters, unread)
             of_words += max(sum(map(len, words)) if sure else 0, unread)
-        return of_words >= max(FEWEST_UNREAD, LIKE_TEXT * letters)
+        return of_words >= max(MIN_UNREAD, MIN_TEXT_SHARE * letters)
 
 
 def _is_word(text: str) -> bool:
-    return sum(map(str.isalnum, text)) >= SHORTEST or text >= WIDE
+    return sum(map(str.isalnum, text)) >= MIN_WORD or text >= FIRST_WIDE

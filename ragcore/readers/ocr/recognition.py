@@ -1,6 +1,6 @@
-"""Recognises text in pictures: with tesseract where it has the language, and with rapidocr elsewhere.
+"""Recognises text in pictures with tesseract if it has the language, or with rapidocr.
 
-A page is read in the direction of the picture. Where hardly anything of it can be read, it is turned by 90, 180 and 270
+A page is read in the direction of the picture. If hardly anything can be read, it is turned by 90, 180 and 270
 degrees at low resolution, and read again in the turn with the most text.
 """
 
@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from ragcore.errors import NoTextError
 from ragcore.readers.ocr import rapidocr, tesseract
-from ragcore.readers.ocr.recognised_page import TRUSTED, RecognisedPage
+from ragcore.readers.ocr.recognised_page import TRUSTED_CONFIDENCE, RecognisedPage
 from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 SKETCH_SIDE = 1200  # pixels of the longer side, at which the turns of a page are compared
-FEWEST_LETTERS = 4  # of a page, read or not, from which other turns are compared
-CLEARER = 1.5  # times the evidence of the page, from which another turn is better
-BLANK = 40  # shades of 255 between the darkest and the lightest part of a blank page
-BLOCK = 8  # pixels of each side of such a part
+MIN_LETTERS = 4  # minimum letters of a page, read or not, to compare other turns
+BETTER_TURN = 1.5  # times the evidence of the page; another turn with more is better
+BLANK_CONTRAST = 40  # shades of 255 between the darkest and the lightest part of a blank page
+BLOCK = 8  # side of such a part in pixels
 LISTED = 12  # pages in a report
 
 INSTALL = (
@@ -43,14 +43,14 @@ class Engine(Protocol):
     def is_installed(self) -> bool: ...
 
     def reads(self, language: str) -> bool:
-        """Whether it knows a language (ISO 639-1). True for "", an unknown language."""
+        """Whether the engine knows a language (ISO 639-1). True for "", an unknown language."""
 
     def read_lines(self, picture: Image, name: str) -> RecognisedPage:
-        """The lines in the picture, which is not turned; none where it has no words. `name` of the file, for errors."""
+        """The lines in the picture, which is not turned; none without words. Errors have the `name` of the file."""
 
 
 def installed_engines() -> list[Engine]:
-    """The faster one first: tesseract takes a fifth of rapidocr's time."""
+    """The installed engines, the faster one first: tesseract takes a fifth of rapidocr's time."""
     return [engine for engine in cast(Sequence[Engine], ENGINES) if engine.is_installed()]
 
 
@@ -63,9 +63,9 @@ def has_engine() -> bool:
 
 
 def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = None) -> RecognisedPage:
-    """The text of a page, turned upright. Without lines where it has no words. TooLargeError.
+    """The lines of a page after it is turned upright; none without words. TooLargeError.
 
-    `engines`: by default `installed_engines()`.
+    `engines` are by default `installed_engines()`.
     """
     pages = [RecognisedPage((), picture.width, picture.height)]
     darkest, lightest = picture.convert("L").getextrema()
@@ -73,7 +73,7 @@ def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = N
         return pages[0]
     for engine in installed_engines() if engines is None else engines:
         page = _read_upright(engine, picture, name)
-        if page.confidence >= TRUSTED and engine.reads(language_of(page.text)):
+        if page.confidence >= TRUSTED_CONFIDENCE and engine.reads(language_of(page.text)):
             return page
         pages.append(page)
     return max(pages, key=lambda page: (page.confidence, page.unread))
@@ -81,16 +81,16 @@ def recognise(picture: Image, name: str, *, engines: Sequence[Engine] | None = N
 
 def _read_upright(engine: Engine, picture: Image, name: str) -> RecognisedPage:
     page = engine.read_lines(picture, name)
-    if page.confidence >= TRUSTED or sum(line.letters for line in page.candidates) < FEWEST_LETTERS:
+    if page.confidence >= TRUSTED_CONFIDENCE or sum(line.letters for line in page.candidates) < MIN_LETTERS:
         return page
     sketch = picture.copy()
     sketch.thumbnail((SKETCH_SIDE, SKETCH_SIDE))
     turns = {turn: engine.read_lines(turn_picture(sketch, turn), name) for turn in (90, 180, 270)}
     turn = max(turns, key=lambda turn: turns[turn].evidence)
-    if turns[turn].evidence <= CLEARER * page.evidence or not turns[turn].text:
+    if turns[turn].evidence <= BETTER_TURN * page.evidence or not turns[turn].text:
         return page
     again = replace(engine.read_lines(turn_picture(picture, turn), name), turn=turn)
-    return again if again.confidence >= TRUSTED else page  # unknown letters may look like others upside down
+    return again if again.confidence >= TRUSTED_CONFIDENCE else page  # unknown letters may look like known ones upside down
 
 
 def turn_picture(picture: Image, turn: int) -> Image:
@@ -102,9 +102,9 @@ def turn_picture(picture: Image, turn: int) -> Image:
 
 
 def is_blank(picture: Image) -> bool:
-    """Whether it is blank paper, such as the empty back of a scanned page."""
+    """Whether the picture is blank paper, such as the back of a scanned page."""
     darkest, lightest = cast(tuple[int, int], picture.convert("L").reduce(BLOCK).getextrema())
-    return lightest - darkest < BLANK
+    return lightest - darkest < BLANK_CONTRAST
 
 
 class RecognitionReport:
@@ -117,8 +117,8 @@ class RecognitionReport:
         self._languages: dict[str, list[str]] = {}
 
     def note(self, label: str, picture: Image | None, page: RecognisedPage) -> None:
-        """`label` of the page, such as its number; "" of a picture that is not one of several pages. `picture`: None where it
-        is surely not blank."""
+        """`label` names the page, such as its number; "" if the picture has one page. `picture` is None if it is certainly not
+        blank."""
         language = language_of(page.text)
         if page.unread:
             self._unread.append(label)
@@ -143,7 +143,7 @@ class RecognitionReport:
             )
 
     def unread_text(self) -> NoTextError | None:
-        """The error for text that was not read; None where all was read."""
+        """The error for text that was not read; None if all was read."""
         if not self._unread:
             return None
         pages, name = _list_labels(self._unread), self._name

@@ -1,4 +1,4 @@
-"""Text recognition with tesseract, where it is installed (https://github.com/tesseract-ocr/tesseract).
+"""Text recognition with tesseract, if it is installed (https://github.com/tesseract-ocr/tesseract).
 
 It runs as a separate program with one thread, in the process group of its parent, so that it ends with the group.
 """
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ragcore.errors import TooLargeError
 from ragcore.readers.encodings import clean
-from ragcore.readers.ocr.recognised_page import TRUSTED, UNREAD, Line, RecognisedPage, Word
+from ragcore.readers.ocr.recognised_page import MIN_CONFIDENCE, TRUSTED_CONFIDENCE, Line, RecognisedPage, Word
 from ragcore.text.language import language_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MAX_PIXELS = 40_000_000  # of one page; A4 at 300 dots per inch has 9 million
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}|[\u3040-\u30ff\u3400-\u9fff]")
 _SCRIPT = re.compile(r"^Script: (\w+)", re.M)
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-# The languages of the scripts that tesseract can detect, in which models for Latin letters see similar letters.
+# The scripts that tesseract can detect, with their languages. Models for Latin letters read them as similar Latin letters.
 _SCRIPTS = {
     "Arabic": ("ara", "fas", "urd"),
     "Cyrillic": ("rus", "ukr", "bul", "bel", "srp", "mkd"),
@@ -55,13 +55,13 @@ def is_installed() -> bool:
 
 
 def languages() -> tuple[str, ...]:
-    """The installed languages, English first; () where there is no tesseract."""
+    """The installed languages, English first; () without tesseract."""
     program = find_program()
     return _list_languages(program) if program else ()
 
 
 def reads(language: str) -> bool:
-    """Whether it has that language (ISO 639-1). True for unknown languages."""
+    """Whether tesseract has that language (ISO 639-1). True for unknown languages."""
     return language not in LANGUAGES or LANGUAGES[language] in languages()
 
 
@@ -74,14 +74,14 @@ def _list_languages(program: str) -> tuple[str, ...]:
 
 
 def read_lines(picture: Image, name: str) -> RecognisedPage:
-    """The lines in the picture, which is not turned; none where it has no word. TooLargeError after PAGE_SECONDS."""
+    """The lines in the picture, which is not turned; none without a word. TooLargeError after PAGE_SECONDS."""
     data = io.BytesIO()
     picture.convert("L").save(data, "PPM")
     lines = _lines(_output(data.getvalue(), name, "-l", "+".join(languages()), "tsv"))
     if not any(_WORD.search(line.text) for line in lines):
         lines = []  # only specks and rules
     page = RecognisedPage(lines, picture.width, picture.height)
-    if not UNREAD <= page.confidence < TRUSTED or language_of(page.text):
+    if not MIN_CONFIDENCE <= page.confidence < TRUSTED_CONFIDENCE or language_of(page.text):
         return page  # other pages may have letters that look like Latin ones
     script = _SCRIPT.search(_output(data.getvalue(), name, "--psm", "0"))
     if script and script[1] in _SCRIPTS and not set(_SCRIPTS[script[1]]) & set(languages()):
@@ -90,7 +90,7 @@ def read_lines(picture: Image, name: str) -> RecognisedPage:
 
 
 def _output(picture: bytes, name: str, *arguments: str) -> str:
-    """What tesseract prints for a picture with these arguments; "" where it fails."""
+    """The output of tesseract for a picture with these arguments; "" if it fails."""
     try:
         done = subprocess.run(
             [find_program(), "stdin", "stdout", *arguments, "--dpi", str(DPI)],
@@ -112,15 +112,15 @@ def _output(picture: bytes, name: str, *arguments: str) -> str:
 
 
 def find_program() -> str:
-    """The absolute path of tesseract; "" where there is none. Relative folders in PATH are ignored, as a downloaded file may
-    be there."""
+    """The absolute path of tesseract; "" without tesseract. Relative folders in PATH are ignored, because they may contain a
+    downloaded file."""
     folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
     program = shutil.which("tesseract", path=os.pathsep.join(folders)) if folders else None
     return program if program and Path(program).is_absolute() else ""
 
 
 def _lines(table: str) -> list[Line]:
-    """The lines in TSV with the columns level, page, block, paragraph, line, word, left, top, width, height, conf, text."""
+    """The lines in TSV, whose columns are level, page, block, paragraph, line, word, x, y, width, height, conf, text."""
     rows = [row.split("\t", 11) for row in table.splitlines()[1:]]
     words = [row for row in rows if len(row) == 12 and row[0] == "5" and row[11].strip()]
     lines: list[Line] = []
@@ -134,8 +134,8 @@ def _lines(table: str) -> list[Line]:
 def _words(rows: Iterable[list[str]]) -> Iterator[Word]:
     before = ""
     for row in rows:
-        left, top, width, height = map(int, row[6:10])
+        x0, top, width, height = map(int, row[6:10])
         text, confidence = row[11].strip(), max(float(row[10]), 0.0) / 100
         joined = bool(_WIDE.match(before[-1:]) and _WIDE.match(text))
-        yield Word(text, left, top, left + width, top + height, confidence, joined)
+        yield Word(text, x0, top, x0 + width, top + height, confidence, joined)
         before = text

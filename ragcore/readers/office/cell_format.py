@@ -24,7 +24,7 @@ _PLACES = re.compile(r"[#0?][#0?,]*(?:\.[#0?]*,*)?|\.[#0?]+,*")
 _FRACTION = re.compile(r"(?:([#0?]+)\s+)?[#0?]+\s*/\s*(\d+|[#0?]+)")
 _DATE_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 _PLACEHOLDER = 0xE000  # the first of the characters that replace literals while a format is parsed
-MOST_DIGITS = 30  # of decimals
+MAX_DIGITS = 30  # of decimals
 EXACT = 1e13  # below it a float has enough digits to round half up, as workbooks do
 HALF_UP = 1 + 1e-15
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "<>": operator.ne}
@@ -148,8 +148,8 @@ def _plain(amount: float, section: _Section) -> str:
 
 
 class _Form(NamedTuple):
-    """`factor`: such as 100 for percent. `spare`: optional decimals, which are not written where they are zeros. `width`:
-    characters, filled with zeros."""
+    """`factor` is 100 for percent. `spare` is the number of optional decimals, which are omitted if they are zeros. Numbers are
+    padded with zeros to `width` characters."""
 
     code: str
     factor: float
@@ -163,14 +163,14 @@ def _form(places: str, is_percent: bool) -> _Form:
     bare = places.rstrip(",")
     whole, _, decimals = bare.partition(".")
     factor = 10.0 ** ((2 if is_percent else 0) - 3 * (len(places) - len(bare)))
-    digits = min(len(decimals), MOST_DIGITS)
+    digits = min(len(decimals), MAX_DIGITS)
     width = 0 if "," in whole else whole.count("0") + (digits + 1 if digits else 0)
     spare = len(decimals) - len(decimals.rstrip("#?"))
     return _Form(f"{',' if ',' in whole else ''}.{digits}f", factor, spare, 0 if spare else width, not set(whole) & set("0#"))
 
 
 def _round(amount: Decimal, decimals: int) -> Decimal:
-    unit = Decimal(1).scaleb(-min(decimals, MOST_DIGITS))
+    unit = Decimal(1).scaleb(-min(decimals, MAX_DIGITS))
     return amount.quantize(unit, ROUND_HALF_UP) if amount < Decimal("1e20") else amount
 
 

@@ -18,7 +18,7 @@ from ragcore.readers import table_rows, typography
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean, decode
 from ragcore.readers.losses import Losses
-from ragcore.readers.office.docx_formatting import Formatting, new_run, setting
+from ragcore.readers.office.docx_formatting import Formatting, new_run, read_setting
 from ragcore.readers.office.docx_numbering import Numbers
 from ragcore.readers.office.drawings import alternative_text, chart_text, diagram_text
 from ragcore.readers.office.package import Element, Package, package, title_and_author
@@ -30,7 +30,7 @@ from ragcore.schema import Document
 SUFFIXES = (".docx", ".docm", ".dotx")
 PARSERS = ("lxml.etree", "PIL.Image")
 
-_LEFT_OUT = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "tblPr", "sectPr", "instrText", "delText"})
+_SKIPPED = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "tblPr", "sectPr", "instrText", "delText"})
 _NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))
 MAX_SPAN = 100  # columns
 _NOT_IN_XML = re.compile("[\x01-\x08\x0b\x0e-\x1f\ufffe\uffff]")
@@ -60,7 +60,7 @@ class _Preparation:
     """Writes into the XML of a part what Word shows besides its text, and counts what it hides and what is not read."""
 
     def __init__(self, parts: Package, main: str) -> None:
-        styles, numbering = (parts.optional(next(iter(parts.linked(main, kind)), "")) for kind in ("styles", "numbering"))
+        styles, numbering = (parts.optional(next(iter(parts.linked_parts(main, kind)), "")) for kind in ("styles", "numbering"))
         self.losses = Losses()
         self._parts = parts
         self._formatting = Formatting(styles)
@@ -136,7 +136,7 @@ def _flat(element: Iterable[Element]) -> Iterator[Element]:
         kind = local(each)
         if kind in ("p", "tbl"):
             yield each
-        elif kind and kind not in _LEFT_OUT:
+        elif kind and kind not in _SKIPPED:
             yield from _flat(each)
 
 
@@ -156,7 +156,7 @@ def paragraph(element: Element) -> str:
             own.append(_symbol(node))
         elif kind == "txbxContent":
             boxes += [text for inner in _flat(node) if (text := _box_text(inner)).strip()]
-        elif kind and kind not in _LEFT_OUT:
+        elif kind and kind not in _SKIPPED:
             stack.extend(reversed(node))
     return "\n".join(filter(str.strip, ["".join(own), *boxes]))
 
@@ -166,7 +166,7 @@ def _box_text(block: Element) -> str:
 
 
 def _table(table: Element) -> Iterator[str]:
-    """Its rows as one block; cell by cell where the table is only a layout of the page."""
+    """The rows of the table as one block; cell by cell if the table is only a layout of the page."""
     rows = [list(_within(row, "tc")) for row in _within(table, "tr")]
     cells = [cell for row in rows for cell in row]
     if all(len(row) < 2 for row in rows) or any(local(block) == "tbl" for cell in cells for block in _flat(cell)):
@@ -177,7 +177,7 @@ def _table(table: Element) -> Iterator[str]:
 
 
 def _table_lines(table: Element) -> Iterator[str]:
-    """The first rows have the names of the columns where Word repeats them on each page."""
+    """The lines of the table. The first rows name the columns if Word repeats them on each page."""
     rows = list(_within(table, "tr"))
     marked = next((number for number, row in enumerate(rows) if child(child(row, "trPr"), "tblHeader") is None), 0)
     return table_rows.lines(_grid(rows), name_rows=marked or None)
@@ -196,14 +196,14 @@ def _grid(rows: list[Element]) -> Iterator[list[str]]:
             else:
                 text = " ".join(" ".join(map(_box_text, _flat(cell))).split())
                 is_new = is_new or bool(text)
-            cells += [text, *[table_rows.LEFT] * (_span(properties, "gridSpan", 1) - 1)]
+            cells += [text, *[table_rows.MERGED] * (_span(properties, "gridSpan", 1) - 1)]
         if is_new or not any(cells):
             yield cells
         above = cells
 
 
 def _span(properties: Element | None, kind: str, default: int) -> int:
-    return min(whole(setting(properties, kind), default), MAX_SPAN)
+    return min(whole(read_setting(properties, kind), default), MAX_SPAN)
 
 
 def _within(element: Element, kind: str) -> Iterator[Element]:
@@ -225,7 +225,7 @@ def _symbol(node: Element) -> str:
 
 def _notes(parts: Package, main: str, preparation: _Preparation) -> Iterator[str]:
     for kind, each in _NOTES:
-        for part in parts.linked(main, kind):
+        for part in parts.linked_parts(main, kind):
             notes = children(_prepare(parts, part, preparation), each)
             texts = ("\n".join(_blocks(note)) for note in notes if attribute(note, "type") in (None, "normal"))
             yield from filter(None, map(str.strip, texts))
@@ -234,7 +234,7 @@ def _notes(parts: Package, main: str, preparation: _Preparation) -> Iterator[str
 def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) -> Iterator[str]:
     """The different headers or footers, without those that have no letters, such as the page's number."""
     seen = set()
-    for part in parts.linked(main, kind):
+    for part in parts.linked_parts(main, kind):
         text = "\n".join(_blocks(_prepare(parts, part, preparation)))
         if text not in seen and any(map(str.isalpha, text)):
             seen.add(text)
@@ -242,7 +242,7 @@ def _margins(parts: Package, main: str, kind: str, preparation: _Preparation) ->
 
 
 def _prepare(parts: Package, part: str, preparation: _Preparation) -> Element | None:
-    """The root of notes, a header or a footer after its preparation; None where it cannot be read."""
+    """The root of notes, a header or a footer after its preparation; None if it cannot be read."""
     root = parts.optional(part)
     if root is not None:
         preparation.write(root, part)

@@ -13,7 +13,7 @@ from ragcore.readers.office.package import Element
 from ragcore.readers.typography import Effects
 from ragcore.readers.web.safe_xml import attribute, child, children, local, properties
 
-RAISED_FROM = 6  # half points above the line, from which letters are an exponent; smaller shifts only look better
+RAISED_FROM = 6  # half points above the line; letters with a smaller shift are not raised
 _OFF = frozenset({"0", "off", "false", "none"})
 _MARKED = ("vertAlign", "strike", "dstrike", "vanish", "specVanish", "position")
 
@@ -60,9 +60,9 @@ class Formatting:
         for run in root.iter(f"{space}r"):
             of_run = properties(run, "rPr")
             own = _effects(of_run)
-            letters = self._of_style(setting(of_run, "rStyle"))
+            letters = self._of_style(read_setting(of_run, "rStyle"))
             outer = next(run.iterancestors(f"{space}p"), None)
-            paragraph = self._of_style(setting(properties(outer, "pPr"), "pStyle") or self._default)
+            paragraph = self._of_style(read_setting(properties(outer, "pPr"), "pStyle") or self._default)
             effects = Effects(
                 own.over(letters).over(paragraph).shift,
                 own.struck if own.struck is not None else bool(letters.struck) != bool(paragraph.struck),
@@ -77,7 +77,7 @@ class Formatting:
         while identity and identity not in self._effects:
             self._effects[identity] = Effects()  # ends a circle of styles
             chain.append(identity)
-            identity = setting(self._styles.get(identity), "basedOn")
+            identity = read_setting(self._styles.get(identity), "basedOn")
         effects = self._effects[identity] if identity else Effects()
         for each in reversed(chain):
             effects = self._effects[each] = _effects(child(self._styles.get(each), "rPr")).over(effects)
@@ -105,7 +105,7 @@ def _namespace(element: Element) -> str:
     return str(element.tag).rpartition("}")[0] + "}"
 
 
-def setting(element: Element | None, kind: str) -> str:
+def read_setting(element: Element | None, kind: str) -> str:
     return attribute(child(element, kind), "val") or ""
 
 

@@ -1,6 +1,6 @@
 """The numbers that Word writes before paragraphs, such as those of a contract's clauses (ECMA-376 part 1, 17.9).
 
-A file only defines how to count, so this module counts.
+A file has only the rules for counting, so this module counts.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ragcore.readers.list_numbers import list_number
-from ragcore.readers.office.docx_formatting import new_run, setting
+from ragcore.readers.office.docx_formatting import new_run, read_setting
 from ragcore.readers.office.package import Element
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 
 LEVELS = 9
-BASES = 20  # styles in a chain of styles that are based on each other
-LONGEST = 100  # characters around the numbers of a level
-LAST_LETTER = 780  # it has thirty letters
+MAX_BASES = 20  # styles in a chain of styles that are based on each other
+MAX_TEXT = 100  # characters around the numbers of a level
+MAX_LETTER = 780  # largest number in letters; it has thirty of them
 BULLET = "-"
 
 _FORMS = {"decimalZero": "01", "lowerRoman": "i", "upperRoman": "I"}
@@ -42,7 +42,7 @@ class _Level:
 class _List:
     levels: Mapping[int, _Level]
     counts: list[int | None] = field(default_factory=lambda: [None] * LEVELS)
-    begun: set[str] = field(default_factory=set)  # the lists that count together and had a paragraph
+    begun: set[str] = field(default_factory=set)  # the lists with this count that had a paragraph
 
 
 class Numbers:
@@ -52,17 +52,17 @@ class Numbers:
         self._styles = {attribute(style, "styleId") or "": style for style in children(styles, "style")}
         self._of_style = lru_cache(None)(self._find_of_style)
         self._lists: dict[str, _List] = {}
-        self._abstract: dict[str, str] = {}  # what lists count together by, for each list
+        self._abstract: dict[str, str] = {}  # by list, the identity that all lists with one count share
         self._own: dict[str, dict[int, _Level]] = {}  # levels that a list overrides, by list and level
         linked: dict[str, str] = {}
         for each in children(numbering, "abstractNum"):
             identity = attribute(each, "abstractNumId") or ""
             self._lists[identity] = _List({_depth(level): _level(level) for level in children(each, "lvl")})
-            if style := setting(each, "numStyleLink"):
+            if style := read_setting(each, "numStyleLink"):
                 linked[identity] = style
         for each in children(numbering, "num"):
             identity = attribute(each, "numId") or ""
-            self._abstract[identity] = setting(each, "abstractNumId")
+            self._abstract[identity] = read_setting(each, "abstractNumId")
             counting = self._lists.get(self._abstract[identity])
             self._own[identity] = dict(_overrides(each, counting.levels if counting is not None else {}))
         for identity, style in linked.items():
@@ -81,17 +81,17 @@ class Numbers:
         """The number of the next paragraph; "" for none."""
         properties = child(paragraph, "pPr")
         own = child(properties, "numPr")
-        style = setting(properties, "pStyle")
+        style = read_setting(properties, "pStyle")
         list_id, depth, of = self._of_style(style)
         if own is not None:
-            list_id = setting(own, "numId") or list_id
+            list_id = read_setting(own, "numId") or list_id
         if not list_id or list_id == "0" or any(local(outer) == "Fallback" for outer in paragraph.iterancestors()):
             return ""
         counting = self._lists.get(self._abstract.get(list_id, ""))
         if counting is None:
             return BULLET
-        if own is not None and setting(own, "ilvl"):
-            depth = whole(setting(own, "ilvl"), 0)
+        if own is not None and read_setting(own, "ilvl"):
+            depth = whole(read_setting(own, "ilvl"), 0)
         elif own is None:
             depth = next((at for at, level in counting.levels.items() if of and level.style == of), depth)
         return self._count(counting, list_id, min(max(depth, 0), LEVELS - 1))
@@ -125,13 +125,13 @@ class Numbers:
         return re.sub("%([1-9])", figure, level.text).strip()
 
     def _find_of_style(self, style: str) -> tuple[str, int, str]:
-        """The list of a style's paragraphs, their depth, and which of the styles that it is based on defines both."""
-        for _ in range(BASES):
+        """The list of a style's paragraphs, their depth, and the style that defines both, which may be a base of it."""
+        for _ in range(MAX_BASES):
             element = self._styles.get(style)
             numbering = child(child(element, "pPr"), "numPr")
-            if list_id := setting(numbering, "numId"):
-                return list_id, whole(setting(numbering, "ilvl"), 0), style
-            style = setting(element, "basedOn")
+            if list_id := read_setting(numbering, "numId"):
+                return list_id, whole(read_setting(numbering, "ilvl"), 0), style
+            style = read_setting(element, "basedOn")
             if not style:
                 break
         return "", 0, ""
@@ -141,7 +141,7 @@ def format_number(number: int, form: str) -> str:
     """A number in one of Word's forms (17.18.59), in digits for unusual forms."""
     if form == "none":
         return ""
-    if form.endswith("Letter") and 0 < number <= LAST_LETTER:
+    if form.endswith("Letter") and 0 < number <= MAX_LETTER:
         letters = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
         return letters.upper() if form.startswith("upper") else letters
     if form in _IN_HAN and 0 < number < 100:
@@ -153,18 +153,18 @@ def format_number(number: int, form: str) -> str:
 def _level(element: Element) -> _Level:
     legal = child(element, "isLgl")
     return _Level(
-        whole(setting(element, "start"), 0),
-        setting(element, "numFmt") or "decimal",
-        setting(element, "lvlText")[:LONGEST],
-        whole(setting(element, "lvlRestart"), _depth(element)),
+        whole(read_setting(element, "start"), 0),
+        read_setting(element, "numFmt") or "decimal",
+        read_setting(element, "lvlText")[:MAX_TEXT],
+        whole(read_setting(element, "lvlRestart"), _depth(element)),
         legal is not None and attribute(legal, "val") not in ("0", "false", "off"),
-        setting(element, "pStyle"),
+        read_setting(element, "pStyle"),
     )
 
 
 def _overrides(numbering: Element, levels: Mapping[int, _Level]) -> Iterator[tuple[int, _Level]]:
     for override in children(numbering, "lvlOverride"):
-        depth, start = _depth(override), setting(override, "startOverride")
+        depth, start = _depth(override), read_setting(override, "startOverride")
         level = next(map(_level, children(override, "lvl")), levels.get(depth))
         if level is not None:
             yield depth, replace(level, start=whole(start, 0)) if start else level

@@ -15,7 +15,7 @@ from ragcore.readers.web.safe_xml import attribute, child, children, local, prop
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".emf", ".wmf", ".svg", ".tif", ".tiff")
 
-_GENERATED = re.compile(  # what Word appends to its own descriptions
+_GENERATED = re.compile(  # the texts that Word appends to its own descriptions
     r"Description (?:automatically generated|generated with \w+(?: \w+)? confidence)|AI-generated content may be incorrect"
     r"|Automatisch generierte Beschreibung|KI-generierte Inhalte können fehlerhaft sein"
     r"|Description générée automatiquement|Le contenu généré par l[’']IA peut être incorrect"
@@ -28,7 +28,7 @@ _GENERATED = re.compile(  # what Word appends to its own descriptions
 def elements(
     parts: Package, part: str, *, skip: Callable[[Element], bool] = lambda element: False, leaf: str = ""
 ) -> Iterator[Element]:
-    """Every element of a part in document order, without copies for old programs; none where the part is damaged."""
+    """Every element of a part in document order, without copies for old programs; none if the part is damaged."""
     root = parts.optional(part)
     stack = [] if root is None else [root]
     while stack:
@@ -86,9 +86,9 @@ def alternative_text(properties: Element | None) -> str:
 
 
 def linked_texts(parts: Package, part: str) -> Iterator[str]:
-    """The text of each diagram and chart that a part shows; "" where it has none."""
-    yield from (diagram_text(parts, path) for path in parts.linked(part, "diagramData"))
-    yield from (chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked(part, kind))
+    """The text of each diagram and chart that a part shows; "" if it has none."""
+    yield from (diagram_text(parts, path) for path in parts.linked_parts(part, "diagramData"))
+    yield from (chart_text(parts, path) for kind in ("chart", "chartEx") for path in parts.linked_parts(part, kind))
 
 
 def diagram_text(parts: Package, diagram: str) -> str:
@@ -98,7 +98,7 @@ def diagram_text(parts: Package, diagram: str) -> str:
 
 
 def chart_text(parts: Package, chart: str) -> str:
-    """Its titles, and a row for each category with the value of each series."""
+    """The titles of a chart, and a row for each category with the value of each series."""
     nodes = list(elements(parts, chart))
     lines = [text for node in nodes if local(node) == "p" and (text := paragraph_text(node))]
     series = [_series(node) for node in nodes if local(node) == "ser"]
@@ -111,7 +111,7 @@ def chart_text(parts: Package, chart: str) -> str:
 
 
 class _Series(NamedTuple):
-    """The labels of its categories and its values, by index; `name` is "" where it has none."""
+    """The labels of its categories and its values, by index; `name` is "" if it has none."""
 
     name: str
     labels: tuple[tuple[int, str], ...]

@@ -10,7 +10,7 @@ import hashlib
 import zlib
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
-from ragcore.readers.office.package import MAX_PART, Element, Package, damaged, too_large
+from ragcore.readers.office.package import MAX_PART, Element, Package, damaged_error, too_large_error
 from ragcore.readers.web.safe_xml import attribute, child, children
 
 MAX_ITERATIONS = 5_000_000  # for the key; LibreOffice uses 100,000
@@ -19,7 +19,7 @@ _CHECKED = 1024  # bytes of a part that the checksum covers
 
 
 class UnlockedPackage(Package):
-    """A package that decrypts a part when it is read. EncryptedFileError when the password is missing or wrong."""
+    """A package that decrypts a part when it is read. EncryptedFileError if the password is missing or wrong."""
 
     def __init__(self, parts: Package, name: str, password: str | None) -> None:
         self.parts = parts.parts
@@ -55,9 +55,9 @@ def _unlock(data: bytes, lock: Element, name: str, password: str) -> bytes:
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         text = inflater.decompress(plain, MAX_PART)
     except zlib.error as error:
-        raise damaged(name, "a part of it cannot be unpacked") from error
+        raise damaged_error(name, "a part of it cannot be unpacked") from error
     if inflater.unconsumed_tail:
-        raise too_large(name)
+        raise too_large_error(name)
     return text
 
 

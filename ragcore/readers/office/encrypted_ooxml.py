@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ragcore.errors import DamagedFileError, EncryptedFileError, UnsupportedFileError
-from ragcore.readers.temporary_file import nameless
+from ragcore.readers.temporary_file import unnamed_file
 
-SUFFIX = ".locked"  # the suffix that `true_suffix` gives such a file
+SUFFIX = ".locked"  # the suffix of such a file from `true_suffix`
 
 
 def is_encrypted(path: Path) -> bool:
@@ -25,12 +25,12 @@ def is_encrypted(path: Path) -> bool:
 
 
 @contextmanager
-def unlocked(path: Path, name: str, password: str | None) -> Iterator[Path]:
-    """The decrypted file. EncryptedFileError where the password is missing or wrong, UnsupportedFileError for other kinds of
+def open_decrypted(path: Path, name: str, password: str | None) -> Iterator[Path]:
+    """The decrypted file. EncryptedFileError if the password is missing or wrong, UnsupportedFileError for other kinds of
     encryption, DamagedFileError."""
     if password is None:
         raise EncryptedFileError(f"{name} is protected with a password.", hint="Enter its password to read it.")
-    with nameless() as target:
+    with unnamed_file() as target:
         _decrypt(path, target, name, password)
         yield target
 
@@ -46,7 +46,7 @@ def _decrypt(path: Path, target: Path, name: str, password: str) -> None:
             try:
                 if isinstance(file, OOXMLFile):
                     file.load_key(password=password, verify_password=True)
-                else:  # the old formats verify it in any case
+                else:  # the old formats always verify it
                     file.load_key(password=password)
             except ValueError:  # msoffcrypto cannot derive a key that is longer than its hash
                 file.load_key(secret_key=_padded_key(file.info, password))

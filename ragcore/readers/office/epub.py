@@ -11,8 +11,8 @@ from ragcore.errors import DamagedFileError, EmptyFileError, EncryptedFileError,
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean, decode
 from ragcore.readers.losses import Losses
-from ragcore.readers.office.package import Package, damaged, package, title_and_author
-from ragcore.readers.page_spans import joined
+from ragcore.readers.office.package import Package, damaged_error, package, title_and_author
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.web.html_text import html_text, html_title
 from ragcore.readers.web.safe_xml import local
 from ragcore.schema import Document
@@ -39,7 +39,7 @@ def read(path: Path, options: ReadOptions) -> Document:
                 if text:
                     pages.append((_label(html, text, len(pages) + 1), text))
             options.progress(number, len(chapters))
-    text, spans = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
             f"{options.name} is an e-book with no text in it.", hint="Its pages are pictures: have their text recognised (OCR)."
@@ -47,7 +47,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     losses.report(options)
     if absent:
         missing = ", ".join(absent[:LISTED]) + (", …" if len(absent) > LISTED else "")
-        options.left_out(
+        options.on_loss(
             DamagedFileError(
                 f"Chapters of {options.name} are missing in the file: {missing}.",
                 hint="Download or copy the book again, or save it again in the program it comes from.",
@@ -57,7 +57,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _style_sheets(parts: Package) -> str:
-    """The style sheets of all chapters, which hardly ever differ."""
+    """The style sheets of the book. Those of different chapters rarely differ."""
     sheets = []
     for part in parts.parts:
         if part.lower().endswith(".css"):
@@ -74,7 +74,7 @@ def _package_part(parts: Package, name: str) -> str:
                 return path
     book = next((part for part in parts.parts if part.endswith(".opf")), None)
     if book is None:
-        raise damaged(name, "its content is not an e-book")
+        raise damaged_error(name, "its content is not an e-book")
     return book
 
 

@@ -18,7 +18,7 @@ from ragcore.readers.web import mathml
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 
 MARK = "list-mark"  # the attribute of a list item with its number
-BASES = 20  # styles in a chain of styles that are based on each other
+MAX_BASES = 20  # styles in a chain of styles that are based on each other
 LEVELS = 10
 _CHART = "{urn:oasis:names:tc:opendocument:xmlns:chart:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -64,7 +64,7 @@ class Styles:
         """The effects of the element's style with those of the styles that it is based on."""
         family, name = "text" if local(element) == "span" else "paragraph", attribute(element, "style-name") or ""
         effects = Effects()
-        for _ in range(BASES if name else 0):
+        for _ in range(MAX_BASES if name else 0):
             effects = effects.over(self.effects.get((family, name), Effects()))
             name = self.parents.get((family, name), "")
             if not name:
@@ -214,7 +214,7 @@ def _number_items(items: Element, level: int, name: str, counts: dict[int, int],
 
 
 def _next(levels: dict[int, _Level], counts: dict[int, int], level: int, start: str | None) -> str:
-    """The number of the next item of a level; "" where that level has none."""
+    """The number of the next item of a level; "" if the level has no numbers."""
     own = levels.get(level)
     if own is None or not own.form:
         return ""

@@ -91,7 +91,7 @@ def _cells(row: Element, blocks: Blocks, losses: Losses) -> Iterator[tuple[str, 
 
 
 def _text(cell: Element, blocks: Blocks) -> str:
-    """The text of a cell; its value where the file has no text for it."""
+    """The text of a cell; its value if the file has no text for it."""
     text = " ".join(" ".join(blocks(children(cell, "p", "h", "list", "table"))).split())
     return text or next((value for name in _VALUES if (value := attribute(cell, name))), "")
 
@@ -118,7 +118,7 @@ def _hidden_columns(sheet: Element) -> frozenset[int]:
 
 
 def _repeats(row: Element, cells: list[str]) -> int:
-    return min(_count(row, "number-rows-repeated"), MAX_ROWS if any(cells) else table_rows.APART)
+    return min(_count(row, "number-rows-repeated"), MAX_ROWS if any(cells) else table_rows.SEPARATING_ROWS)
 
 
 def _count(element: Element, name: str) -> int:

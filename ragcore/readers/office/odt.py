@@ -13,33 +13,33 @@ from ragcore.readers.losses import Losses
 from ragcore.readers.office.encrypted_odf import UnlockedPackage
 from ragcore.readers.office.odf_formatting import MARK, Styles, write_formatting
 from ragcore.readers.office.odf_sheet import sheet_lines, table_grid
-from ragcore.readers.office.package import Element, damaged, package, title_and_author
-from ragcore.readers.page_spans import joined
+from ragcore.readers.office.package import Element, damaged_error, package, title_and_author
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.web.safe_xml import attribute, children, local, whole
 from ragcore.schema import Document
 
 SUFFIXES = (".odt", ".ods", ".odp", ".ott")
 PARSERS = ("lxml.etree",)
 
-_LEFT_OUT = frozenset({"tracked-changes", "annotation-end", "forms", "sequence-decls", "styles", "settings"})
+_SKIPPED = frozenset({"tracked-changes", "annotation-end", "forms", "sequence-decls", "styles", "settings"})
 
 
 def read(path: Path, options: ReadOptions) -> Document:
     with package(path, options.name) as locked:
         parts = UnlockedPackage(locked, options.name, options.password)
         if "content.xml" not in parts:
-            raise damaged(options.name, "its content is not an OpenDocument file")
+            raise damaged_error(options.name, "its content is not an OpenDocument file")
         root, outer = parts.xml("content.xml"), parts.optional("styles.xml")
         styles, losses = Styles(), Losses()
-        shown = [root] if outer is None else [outer, root]
-        for each in shown:
+        roots = [root] if outer is None else [outer, root]
+        for each in roots:
             styles.add(each)
-        for each in shown:
+        for each in roots:
             write_formatting(each, styles, parts, losses)
         metadata = {"file_name": options.name, **title_and_author(parts.optional("meta.xml"))}
     body = next((child for element in root if local(element) == "body" for child in element), None)
     if body is None:
-        raise damaged(options.name, "it has no body")
+        raise damaged_error(options.name, "it has no body")
     word = {"spreadsheet": "sheet", "presentation": "slide"}.get(local(body), "page")
     if word == "sheet":
         sheets = enumerate(_sheets(body, styles, losses), 1)
@@ -49,7 +49,7 @@ def read(path: Path, options: ReadOptions) -> Document:
         pages = [(str(number), "\n\n".join(blocks(slide))) for number, slide in slides]
     else:
         pages = [("", "\n\n".join([*_margins(outer, "header"), *blocks(body), *_margins(outer, "footer")]))]
-    text, spans = joined((label, typography.plain(clean(page)).strip()) for label, page in pages)
+    text, spans = join_pages((label, typography.plain(clean(page)).strip()) for label, page in pages)
     if not text:
         raise NoTextError(
             f"{options.name} has no text in it.",
@@ -60,7 +60,7 @@ def read(path: Path, options: ReadOptions) -> Document:
 
 
 def _sheets(body: Element, styles: Styles, losses: Losses) -> Iterator[tuple[Element, str]]:
-    """Each sheet with its text; hidden ones only where there are no others."""
+    """Each sheet with its text; hidden ones only if there are no others."""
     tables = list(children(body, "table"))
     hidden = [table for table in tables if attribute(table, "style-name") in styles.hidden_tables]
     if len(hidden) < len(tables):
@@ -95,7 +95,7 @@ def blocks(element: Iterable[Element]) -> Iterator[str]:
         elif kind in ("notes", "annotation"):
             notes = "\n".join(blocks(child))
             text = f"{'Notes' if kind == 'notes' else 'Comment'}: {notes}" if notes.strip() else ""
-        elif kind and kind not in _LEFT_OUT:
+        elif kind and kind not in _SKIPPED:
             yield from blocks(child)
         if text:
             yield text
@@ -133,7 +133,7 @@ def _inline(element: Element) -> str:
             local(part) in ("p", "h", "text-box") for part in child
         ):
             out.append("\n" + "\n".join(blocks(child)))
-        elif kind and kind not in _LEFT_OUT:
+        elif kind and kind not in _SKIPPED:
             out.append(_inline(child))
         out.append(child.tail or "")
     return "".join(out)

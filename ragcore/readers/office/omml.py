@@ -125,7 +125,7 @@ def _part(element: Element, kind: str) -> str:
 
 
 def _property(element: Element, kind: str, default: str = "") -> str:
-    """The value of a property; `default` where it is missing."""
+    """The value of a property; `default` if it is missing."""
     setting = child(child(element, f"{local(element)}Pr"), kind)
     return default if setting is None else attribute(setting, "val") or ""
 

@@ -38,44 +38,44 @@ class Package:
         return part in self.parts
 
     def bytes(self, part: str) -> bytes:
-        """DamagedFileError when the part is missing or cannot be unpacked."""
+        """DamagedFileError if the part is missing or cannot be unpacked."""
         entry = self.parts.get(part)
         if entry is None:
-            raise damaged(self._name, f"its part {part} is missing")
+            raise damaged_error(self._name, f"its part {part} is missing")
         if entry.flag_bits & 1:
             raise EncryptedFileError(
                 f"{self._name} is protected with a password.", hint="Save a copy without password and add that."
             )
         if entry.file_size > MAX_PART:
-            raise too_large(self._name)
+            raise too_large_error(self._name)
         try:
             with self._archive.open(entry) as stream:
                 data = stream.read(MAX_PART + 1)
         except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, zlib.error) as error:
-            raise damaged(self._name, f"its part {part} cannot be unpacked") from error
+            raise damaged_error(self._name, f"its part {part} cannot be unpacked") from error
         if len(data) > MAX_PART:
-            raise too_large(self._name)
+            raise too_large_error(self._name)
         return data
 
     def xml(self, part: str) -> Element:
         return safe_xml.parse(self.bytes(part), self._name)
 
     def optional(self, part: str) -> Element | None:
-        """The root of a part; None where there is none that can be read."""
+        """The root of a part; None if it is missing or damaged."""
         try:
             return self.xml(part)
         except DamagedFileError:
             return None
 
     def main(self, usual: str, what: str) -> str:
-        """The part that refers to the others. DamagedFileError, which says that the file is not `what`, where there is none."""
-        for part in (*self.linked("", "officeDocument"), usual):
+        """The part that refers to the others. DamagedFileError, which says that the file is not `what`, if there is none."""
+        for part in (*self.linked_parts("", "officeDocument"), usual):
             if part in self:
                 return part
-        raise damaged(self._name, f"its content is not {what}")
+        raise damaged_error(self._name, f"its content is not {what}")
 
     def links(self, part: str) -> dict[str, tuple[str, str]]:
-        """The parts that `part` refers to: id to (kind, path); {} where it refers to none."""
+        """The parts that `part` refers to: id to (kind, path); {} if it refers to none."""
         folder, file = posixpath.split(part)
         relations = posixpath.join(folder, "_rels", f"{file}.rels")
         if relations not in self:
@@ -89,18 +89,18 @@ class Package:
             links[link.get("Id") or ""] = ((link.get("Type") or "").rpartition("/")[2], path)
         return links
 
-    def linked(self, part: str, kind: str) -> list[str]:
+    def linked_parts(self, part: str, kind: str) -> list[str]:
         """The paths of the existing parts of one kind that `part` refers to."""
         return [path for link, path in self.links(part).values() if link == kind and path in self]
 
 
 @contextmanager
 def package(path: Path, name: str) -> Iterator[Package]:
-    """DamagedFileError when it is not a zip, TooLargeError when it would unpack to far more than an honest file."""
+    """DamagedFileError if it is not a zip, TooLargeError if it would unpack to far more than an honest file."""
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise damaged(name, "its end is missing, or it is not what its name says") from error
+        raise damaged_error(name, "its end is missing, or it is not what its name says") from error
     with archive:
         check_sizes(archive, name)
         yield Package(archive, name)
@@ -110,27 +110,27 @@ def check_sizes(archive: zipfile.ZipFile, name: str) -> None:
     entries = archive.infolist()
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_UNPACKED or len(entries) > MAX_PARTS:
-        raise too_large(name)
+        raise too_large_error(name)
     for entry in entries:
         if entry.file_size > RATIO_FROM and entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
-            raise too_large(name)
+            raise too_large_error(name)
 
 
-def too_large(name: str) -> TooLargeError:
+def too_large_error(name: str) -> TooLargeError:
     return TooLargeError(
         f"{name} would unpack to far more than such a file ever holds, and was not opened.",
         hint="If you trust it, open it in the program it comes from, save it again, and add that.",
     )
 
 
-def damaged(name: str, why: str) -> DamagedFileError:
+def damaged_error(name: str, why: str) -> DamagedFileError:
     return DamagedFileError(
         f"{name} could not be read: {why}.", hint="Open it in the program it comes from and save it again, or copy it again."
     )
 
 
 def title_and_author(root: Element | None) -> dict[str, Scalar]:
-    """The first title and author below `root`, where it has them."""
+    """The first title and author below `root`, if it has them."""
     metadata: dict[str, Scalar] = {}
     for element in () if root is None else root.iter("{*}title", "{*}creator", "{*}initial-creator"):
         if value := " ".join((element.text or "").split()):

@@ -13,7 +13,7 @@ from ragcore.readers.list_numbers import list_number
 from ragcore.readers.losses import Losses
 from ragcore.readers.office.drawings import alternative_text, elements, linked_texts, paragraph_text, paragraphs
 from ragcore.readers.office.package import Element, Package, package, title_and_author
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf.line_joining import is_item
 from ragcore.readers.web.safe_xml import attribute, child, children, local, whole
 from ragcore.schema import Document
@@ -40,7 +40,7 @@ def read(path: Path, options: ReadOptions) -> Document:
             pages.append((str(number), typography.plain(clean("\n\n".join(_slide(parts, slide, losses)))).strip()))
             options.progress(number, len(slides))
         metadata = {"file_name": options.name, **title_and_author(parts.optional("docProps/core.xml"))}
-    text, spans = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
             f"{options.name} has no text on its slides.",
@@ -65,11 +65,11 @@ def _slides(parts: Package) -> Iterator[str]:
 def _slide(parts: Package, slide: str, losses: Losses) -> Iterator[str]:
     losses.add_links(parts, slide)
     yield from _shapes(parts, slide, losses)
-    for note in parts.linked(slide, "notesSlide"):
+    for note in parts.linked_parts(slide, "notesSlide"):
         text = "\n".join(_shapes(parts, note, losses, bodies=frozenset()))
         if text.strip():
             yield f"Notes: {text}"
-    for comment in parts.linked(slide, "comments"):
+    for comment in parts.linked_parts(slide, "comments"):
         for element in elements(parts, comment):
             kind = local(element)
             text = (element.text or "") if kind == "text" else _paragraphs(element) if kind == "txBody" else ""
@@ -104,7 +104,7 @@ def _shapes(parts: Package, part: str, losses: Losses, *, bodies: Container[str 
 
 
 def _table(table: Element) -> str:
-    """Its rows; the first one has the names of the columns where the table has a header row."""
+    """The rows of the table. The first one has the names of the columns if the table has a header row."""
     rows = (
         [
             (_paragraphs(cell), _span(cell, "gridSpan"), _span(cell, "rowSpan"))
@@ -122,7 +122,7 @@ def _span(cell: Element, name: str) -> int:
 
 
 def _with_marks(shape: Element, *, bulleted: bool) -> str:
-    """Its paragraphs, with a mark or a number before each item of a list."""
+    """The paragraphs of a shape, with a mark or a number before each item of a list."""
     all_lines = list(_lines(shape))
     styles = {local(style): style for styled in shape.iter("{*}lstStyle") for style in styled}
     lines = []
@@ -143,7 +143,7 @@ def _with_marks(shape: Element, *, bulleted: bool) -> str:
 
 
 def _list_properties(paragraph: Element, styles: Mapping[str, Element]) -> tuple[int, frozenset[str], Element | None]:
-    """Its depth in a list, 0 to 8, the properties of its mark, and those of its number; from the paragraph or its shape."""
+    """The depth of the paragraph in a list, 0 to 8, and the properties of its mark and number, or those of its shape."""
     properties = child(paragraph, "pPr")
     depth = min(whole(attribute(properties, "lvl"), 0), LEVELS - 1)
     own = {local(each): each for each in children(properties, *_MARKS)}
@@ -152,7 +152,7 @@ def _list_properties(paragraph: Element, styles: Mapping[str, Element]) -> tuple
 
 
 def _number(number: int, kind: str) -> str:
-    """In one of the forms of 20.1.10.61, such as romanLcParenR; in digits for the others."""
+    """The number in one of the forms of 20.1.10.61, such as romanLcParenR, or in digits for other forms."""
     text = list_number(number, next((form for name, form in _FORMS.items() if kind.startswith(name)), "1"))
     if kind.endswith("ParenBoth"):
         return f"({text})"

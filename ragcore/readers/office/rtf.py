@@ -93,7 +93,7 @@ def _shorten_fonts(rtf: str) -> str:
 
 
 def _with_tables(text: str) -> Iterator[str]:
-    """The text with each table as `table_rows` writes it; cell by cell where the table is only a layout of the page."""
+    """The text with each table as `table_rows` writes it; cell by cell if the table is only a layout of the page."""
     *pieces, rest = text.split(_ROW)
     rows: list[list[str]] = []
     for piece in pieces:
@@ -118,7 +118,7 @@ def _table(rows: list[list[str]]) -> Iterator[str]:
 
 
 def _without_binary(data: bytes) -> bytes:
-    r"""Without the N bytes after `\binN`, which are not text and may contain braces."""
+    r"""Remove the N bytes after `\binN`, which are not text and may contain braces."""
     out, place = [], 0
     while match := _BINARY.search(data, place):
         out.append(data[place : match.start()])
@@ -137,9 +137,9 @@ def _with_marks(rtf: str) -> tuple[str, int]:
 
 def _pieces(rtf: str, hidden: list[str]) -> Iterator[str]:
     stack: list[tuple[Effects, bool, str]] = []
-    after = ""  # what closes the group of a note, a header or a footer
+    after = ""  # the text that closes the group of a note, a header or a footer
     effects, skipped = Effects(), False
-    end = ""  # what closes a character that is written as a number, after its replacement
+    end = ""  # the marks that close a character that is written as a number, after its replacement
     for match in _TOKEN.finditer(rtf):
         token, word = match[0], (match[1] or "").lower()
         is_text = not word and token[0] not in "{}" and token != "\\*"

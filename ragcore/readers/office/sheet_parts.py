@@ -1,5 +1,5 @@
-"""What openpyxl does not read in the XML of a workbook: merged cells, hidden rows and columns, letters within a cell that are
-raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their answers, text boxes, charts and diagrams.
+"""Reads the parts of a workbook's XML that openpyxl ignores: merged cells, hidden rows and columns, letters within a cell that
+are raised, lowered or struck (ECMA-376 part 1, 18.3 and 18.4), comments with their answers, text boxes, charts and diagrams.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _STRICT = (
 )
 MAX_MERGED = 1_000_000  # merged cells; further ones are read as separate cells
 MAX_MARKED = 100_000_000  # bytes of a part in which letters may have marks
-LONGEST_TAG = 600  # bytes
+MAX_TAG = 600  # bytes
 PIECE = 1 << 20  # bytes that are searched at once
 
-_PLACEHOLDER = "[Threaded comment]"  # what old programs show instead of a thread
+_PLACEHOLDER = "[Threaded comment]"  # the text that old programs show instead of a thread
 _MERGE = re.compile(rb'mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 _HIDDEN = re.compile(rb'<(?:\w+:)?(row|col)\b([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
-_UNSOLVED = re.compile(  # a formula without the value it last had
+_UNSOLVED = re.compile(  # a formula without its last value
     rb"<(?:\w+:)?c\b([^<>]*)>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
@@ -47,10 +47,10 @@ _SHIFTED = re.compile(rb'<(?:\w+:)?vertAlign\s+val="(super|sub)script"')
 class Merge(NamedTuple):
     """Merged cells: the first and last column and row, from 1."""
 
-    left: int
-    top: int
-    right: int
-    bottom: int
+    min_col: int
+    min_row: int
+    max_col: int
+    max_row: int
 
 
 @dataclass(slots=True)
@@ -72,9 +72,9 @@ def sheet_layout(part: IO[bytes]) -> Layout:
         piece, end = rest + piece, 0
         for match in _MERGE.finditer(piece):
             end = match.end()
-            left, top, right, bottom = match.groups()
-            merge = Merge(_column(left), int(top), min(_column(right), MAX_COLUMNS), int(bottom))
-            rows, columns = range(merge.top, merge.bottom + 1), range(merge.left, merge.right + 1)
+            min_col, min_row, max_col, max_row = match.groups()
+            merge = Merge(_column(min_col), int(min_row), min(_column(max_col), MAX_COLUMNS), int(max_row))
+            rows, columns = range(merge.min_row, merge.max_row + 1), range(merge.min_col, merge.max_col + 1)
             merged += len(rows) * len(columns)
             if columns and merged <= MAX_MERGED:
                 for row in rows:
@@ -87,12 +87,12 @@ def sheet_layout(part: IO[bytes]) -> Layout:
             end = max(end, match.end())
             layout.unsolved += b't="str"' not in match[1]  # "" may be the value of a text
         layout.is_filtered = layout.is_filtered or b"filterColumn" in piece
-        rest = piece[max(end, len(piece) - LONGEST_TAG) :]  # a tag may continue in the next piece
+        rest = piece[max(end, len(piece) - MAX_TAG) :]  # a tag may continue in the next piece
     return layout
 
 
 def _hide(layout: Layout, kind: bytes, attributes: bytes) -> None:
-    numbers = {name: int(found[1]) for name, pattern in _NUMBER.items() if (found := pattern.search(attributes))}
+    numbers = {name: int(match[1]) for name, pattern in _NUMBER.items() if (match := pattern.search(attributes))}
     if numbers.get(b"outlineLevel"):
         return  # folded, not hidden
     if kind == b"row":
@@ -147,8 +147,8 @@ def _mark(match: re.Match[bytes]) -> bytes:
 def sheet_comments(parts: Package, sheet: str) -> dict[int, list[tuple[str, str]]]:
     """(cell, text) of each comment by the number of its row, in the order of the rows."""
     comments: dict[int, list[tuple[str, str]]] = {}
-    threads = parts.linked(sheet, "threadedComment")
-    for part in [*threads, *parts.linked(sheet, "comments")]:
+    threads = parts.linked_parts(sheet, "threadedComment")
+    for part in [*threads, *parts.linked_parts(sheet, "comments")]:
         for element in elements(parts, part):
             if local(element) in ("comment", "threadedComment"):
                 cell = attribute(element, "ref") or ""
@@ -174,7 +174,7 @@ def _words(comment: Element) -> Iterator[str]:
 def drawn_text(parts: Package, sheet: str, losses: Losses) -> Iterator[str]:
     """The text of each box, chart and diagram on a sheet."""
     losses.add_links(parts, sheet)
-    for drawing in parts.linked(sheet, "drawing"):
+    for drawing in parts.linked_parts(sheet, "drawing"):
         losses.add_links(parts, drawing)
         texts = [
             "\n".join(filter(None, map(paragraph_text, paragraphs(box))))

@@ -1,4 +1,4 @@
-"""What the signs of the fonts Symbol and Wingdings are in Unicode: Word writes them as private ones, U+F000 and their place."""
+"""The Unicode characters of the fonts Symbol and Wingdings. Word writes private characters instead, from U+F000 upwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}
 
 
 def unicode_sign(code: int, font: str) -> str:
-    """The sign at `code` of `font`; "" for a private one of a font that is not known.
+    """The character at `code` of `font`; "" for a private character of an unknown font.
 
     >>> unicode_sign(0xF06D, "Symbol")
     'μ'

@@ -26,7 +26,7 @@ from ragcore.readers.office.sheet_parts import (
     sheet_layout,
     workbook_bytes,
 )
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.schema import Document
 
 SUFFIXES = (".xlsx", ".xlsm", ".xltx")
@@ -39,7 +39,7 @@ def read(path: Path, options: ReadOptions) -> Document:
     losses = Losses()
     with package(path, options.name) as parts:  # checks its size before the parser unpacks it
         pages, metadata = _pages(*workbook_bytes(path, parts), parts, options, losses)
-    text, spans = joined(pages)
+    text, spans = join_pages(pages)
     if not text:
         raise NoTextError(
             f"{options.name} is a workbook with nothing in its cells.", hint="Fill in its cells and save it again."
@@ -51,12 +51,12 @@ def read(path: Path, options: ReadOptions) -> Document:
 def _pages(
     content: bytes, has_marks: bool, parts: Package, options: ReadOptions, losses: Losses
 ) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """The title and the text of each sheet, and the metadata. Hidden sheets are read only where there are no others."""
+    """The title and the text of each sheet, and the metadata. Hidden sheets are read only if there are no others."""
     import openpyxl
 
     pages = []
     with io.BytesIO(content) as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about drawings and formats without text
+        warnings.simplefilter("ignore")  # warnings about drawings and formats
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         length = 0
@@ -77,7 +77,7 @@ def _pages(
             if value and value != "openpyxl":
                 metadata[key] = clean(str(value))
         book.close()
-    for sheet in parts.linked("xl/workbook.xml", "chartsheet"):
+    for sheet in parts.linked_parts("xl/workbook.xml", "chartsheet"):
         pages += [(str(len(pages) + 1), text) for text in drawn_text(parts, sheet, losses)]
     return pages, metadata
 
@@ -87,7 +87,7 @@ def _sheet(sheet: Any, has_marks: bool, parts: Package, options: ReadOptions, lo
     part = sheet._worksheet_path
     with sheet._get_source() as stream:  # openpyxl has no public access to a sheet's XML
         layout = sheet_layout(stream)
-    if layout.is_filtered or any(b"filterColumn" in parts.bytes(table) for table in parts.linked(part, "table")):
+    if layout.is_filtered or any(b"filterColumn" in parts.bytes(table) for table in parts.linked_parts(part, "table")):
         layout.hidden_rows.clear()  # filtered rows are data
     losses.formulas += layout.unsolved
     comments = sheet_comments(parts, part)
@@ -119,24 +119,24 @@ def _rows(sheet: Any, has_marks: bool, layout: Layout, options: ReadOptions, los
             options.progress(count, 0)
         number = max(row, last + 1)
         missing = (each for each in range(last + 1, number) if each not in layout.merges)
-        yield from ((each, []) for each in islice(missing, table_rows.APART))
+        yield from ((each, []) for each in islice(missing, table_rows.SEPARATING_ROWS))
         last = number
         cells = _cells(sheet, values, has_marks, losses)
         merges = layout.merges.get(number, ())
         for merge in merges:
-            cells += [""] * (merge.right - len(cells))
-            tops.setdefault(merge, cells[merge.left - 1] if number == merge.top else "")
-            cells[merge.left - 1 : merge.right] = [tops[merge], *[table_rows.LEFT] * (merge.right - merge.left)]
+            cells += [""] * (merge.max_col - len(cells))
+            tops.setdefault(merge, cells[merge.min_col - 1] if number == merge.min_row else "")
+            cells[merge.min_col - 1 : merge.max_col] = [tops[merge], *[table_rows.MERGED] * (merge.max_col - merge.min_col)]
         if number in layout.hidden_rows:
             losses.hidden += any(cells)
             continue
         again = sum(bool(tops[merge]) for merge in merges if merge in seen)
-        is_new = sum(cell not in ("", table_rows.LEFT) for cell in cells) > again
+        is_new = sum(cell not in ("", table_rows.MERGED) for cell in cells) > again
         seen.update(merges)
         if layout.hidden_columns:
             losses.hidden += sum(bool(cell) for place, cell in enumerate(cells, 1) if place in layout.hidden_columns)
             cells = [cell for place, cell in enumerate(cells, 1) if place not in layout.hidden_columns]
-        yield number, (cells if is_new else [table_rows.LEFT]) if any(cells) else []
+        yield number, (cells if is_new else [table_rows.MERGED]) if any(cells) else []
 
 
 def _stored_rows(sheet: Any) -> Iterator[tuple[int, list[dict[str, Any]]]]:

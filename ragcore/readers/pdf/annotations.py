@@ -30,13 +30,12 @@ def load_fields(pdf: pdfium.PdfDocument) -> None:
     from pypdfium2._helpers import document
 
     if pdf.get_formtype():
-        logging.getLogger(document.__name__).setLevel(logging.ERROR)  # it advises to compile PDFium for XFA
+        logging.getLogger(document.__name__).setLevel(logging.ERROR)  # it logs the advice to compile PDFium for XFA
         pdf.init_forms()
 
 
 def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
-    """`name: value` for each field of a form that is filled in, for each box whether it is ticked, and each comment, in their
-    order on the page."""
+    """`name: value` for each filled field of a form, the state of each box, and each comment, in their order on the page."""
     for annotation in _annotations(page):
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
         if pdfium.FPDFAnnot_GetFlags(annotation) & HIDDEN:
@@ -123,7 +122,7 @@ def _read_utf16(function: Callable[..., int], *arguments: Any) -> str:
 
 
 def _read_bytes(function: Callable[..., int], *arguments: Any) -> bytes:
-    """What a function of PDFium writes into a buffer, whose size it returns first."""
+    """The bytes that a function of PDFium writes into a buffer. Its first call returns the size."""
     size = function(*arguments, None, 0)
     buffer = ctypes.create_string_buffer(max(size, 1))
     function(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size)

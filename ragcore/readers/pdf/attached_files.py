@@ -1,4 +1,4 @@
-"""Files that are attached to a PDF, each read as if it stood alone."""
+"""Reads each file that is attached to a PDF like a separate file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragcore.readers.encodings import clean
 from ragcore.readers.files_inside import FilesInside
 from ragcore.readers.pdf import pdfium
 
-LARGEST = 200_000_000  # bytes of all of them
+MAX_BYTES = 200_000_000  # bytes of all attached files
 
 
 class AttachedFiles:
@@ -19,7 +19,7 @@ class AttachedFiles:
     def __init__(self, options: ReadOptions) -> None:
         self._inside = FilesInside(options)
         self._files: list[tuple[str, bytes]] = []
-        self._bytes_left = LARGEST
+        self._bytes_left = MAX_BYTES
 
     def add(self, attachment: pdfium.PdfAttachment) -> None:
         name = " ".join(clean(attachment.get_name()).split()) or "a file without a name"

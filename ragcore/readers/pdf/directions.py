@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 
 from ragcore.readers.pdf import pdfium
 
-SLANT = 20  # degrees to the nearest quarter turn; text with more, such as a watermark, has no direction
+MAX_SLANT = 20  # degrees; text with more slant to the nearest quarter turn, such as a watermark, has no direction
 NO_DIRECTION = -1
-FEW, MANY = 8, 60  # characters of a page whose direction is compared: many only where one of the few does not run to the right
-TALL = 2.0  # widths of a piece of text: one that is taller may have another direction
+SMALL_SAMPLE, LARGE_SAMPLE = 8, 60  # characters of a page; the large one if some of the small one does not run to the right
+TALL_RATIO = 2.0  # ratio of height to width; a piece of text with a larger one may have another direction
 
-Corners = tuple[float, float, float, float]  # left, bottom, right, top
+Corners = tuple[float, float, float, float]  # x0, bottom, x1, top in points; y grows upwards
 BoxOf = Callable[[int], Corners | None]
 
 
@@ -27,13 +27,13 @@ def rotate(corners: Corners, direction: int) -> Corners:
     >>> rotate((10, 20, 12, 50), 1)
     (20, -12, 50, -10)
     """
-    left, bottom, right, top = corners
+    x0, bottom, x1, top = corners
     if direction == 1:
-        return bottom, -right, top, -left
+        return bottom, -x1, top, -x0
     if direction == 2:
-        return -right, -top, -left, -bottom
+        return -x1, -top, -x0, -bottom
     if direction == 3:
-        return -top, left, -bottom, right
+        return -top, x0, -bottom, x1
     return corners
 
 
@@ -54,8 +54,8 @@ def text_page(page: pdfium.PdfPage) -> tuple[pdfium.PdfTextPage, int]:
     """
     text = page.get_textpage()
     main = 0
-    if any(direction not in (0, None) for direction in _sample(text, FEW)):
-        counts = Counter(each for each in _sample(text, MANY) if each is not None and each != NO_DIRECTION)
+    if any(direction not in (0, None) for direction in _sample(text, SMALL_SAMPLE)):
+        counts = Counter(each for each in _sample(text, LARGE_SAMPLE) if each is not None and each != NO_DIRECTION)
         main = max(counts, key=counts.__getitem__, default=0)
     rotation = page.get_rotation()
     if 90 * main == rotation:
@@ -74,9 +74,9 @@ def _sample(text: pdfium.PdfTextPage, size: int) -> list[int | None]:
 
 
 def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -> Sequence[int]:
-    """The direction of each character; () where all have that of the page. `pieces`: the rectangles around its text."""
+    """The direction of each character; () if all have that of the page. `pieces` are the rectangles around its text."""
     x, y = (1, 0) if main % 2 else (0, 1)
-    tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL * (piece[x + 2] - piece[x])]
+    tall = [piece for piece in pieces if piece[y + 2] - piece[y] > TALL_RATIO * (piece[x + 2] - piece[x])]
     if all((place := place_in(text, piece)) >= 0 and _direction(text, place) in (main, None) for piece in tall):
         return ()
     out: list[int] = []
@@ -87,24 +87,24 @@ def directions(text: pdfium.PdfTextPage, main: int, pieces: Sequence[Corners]) -
 
 
 def place_in(text: pdfium.PdfTextPage, piece: Corners) -> int:
-    """A character in the rectangle; negative for none."""
-    left, bottom, right, top = piece
-    half = max(right - left, top - bottom) / 2
-    return int(pdfium.FPDFText_GetCharIndexAtPos(text, (left + right) / 2, (bottom + top) / 2, half, half))
+    """The index of a character in the rectangle; negative for none."""
+    x0, bottom, x1, top = piece
+    half = max(x1 - x0, top - bottom) / 2
+    return int(pdfium.FPDFText_GetCharIndexAtPos(text, (x0 + x1) / 2, (bottom + top) / 2, half, half))
 
 
 def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) -> BoxOf:
-    """A function from a character to the rectangle around it, rotated by its direction; None where it has none.
+    """A function from a character to the rectangle around it, rotated by its direction; None if it has none.
 
-    `ways`: the direction of each character; () where all have the direction `main`.
+    `ways` has the direction of each character; () if all have the direction `main`.
     """
     raw, box, get_box = text.raw, pdfium.FS_RECTF(), pdfium.FPDFText_GetLooseCharBox  # looked up once for all characters
 
     def box_of(place: int) -> Corners | None:
         if not get_box(raw, place, box):
             return None
-        corners = left, bottom, right, top = box.left, box.bottom, box.right, box.top
-        if not (right > left and top > bottom):
+        corners = x0, bottom, x1, top = box.left, box.bottom, box.right, box.top
+        if not (x1 > x0 and top > bottom):
             return None
         way = ways[place] if ways else main
         return rotate(corners, way) if way > 0 else corners
@@ -113,7 +113,7 @@ def character_boxes(text: pdfium.PdfTextPage, main: int, ways: Sequence[int]) ->
 
 
 def direction_of(text: pdfium.PdfTextPage, place: int) -> int:
-    """The direction of a character; 0 where it has none."""
+    """The direction of a character; 0 if it has none."""
     return max(_direction(text, place) or 0, 0)
 
 
@@ -127,4 +127,4 @@ def _direction(text: pdfium.PdfTextPage, place: int) -> int | None:
     sign = -1 if pdfium.FPDFText_GetFontSize(text, place) < 0 else 1
     degrees = math.degrees(math.atan2(sign * matrix.b, sign * matrix.a))
     quarters = round(degrees / 90)
-    return quarters % 4 if abs(degrees - 90 * quarters) <= SLANT else NO_DIRECTION
+    return quarters % 4 if abs(degrees - 90 * quarters) <= MAX_SLANT else NO_DIRECTION

@@ -1,7 +1,7 @@
 """The lines of a PDF page in reading order: tables row by row, columns one after the other, headlines apart from the text.
 
-PDFium gives a page's text in the order in which it was drawn, which is nearly always the reading order. Then only the size
-of each line's letters is added. Where lines have wide gaps, or rules are drawn, the position of every letter is examined:
+PDFium returns a page's text in the order in which it was drawn, which is nearly always the reading order. Then only the size
+of each line's letters is added. If lines have wide gaps, or rules are drawn, the position of every letter is examined:
 letters in the cells of a grid, or in columns that three rows share, are a table; lines side by side that are both full of
 words are columns of text.
 """
@@ -26,9 +26,9 @@ from ragcore.readers.pdf.line_joining import BROKEN, Line, fills, widths_near
 from ragcore.readers.pdf.ruled_tables import Grid, grids
 from ragcore.readers.pdf.runs import LEVEL, Run, Span, runs_of
 from ragcore.readers.pdf.shifted import ShiftedLetters, candidates
-from ragcore.readers.pdf.table_detection import ROWS, find_aligned, in_grids, is_list, is_running_text, table_lines
+from ragcore.readers.pdf.table_detection import MIN_ROWS, find_aligned, in_grids, is_list, is_running_text, runs_in, table_lines
 
-WIDE = 1.1  # of the height of the ink: a gap that is surely wider than GAP
+WIDE_GAP = 1.1  # of the height of the ink; a wider gap is certainly wider than GAP
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _FIGURE = re.compile(r"(?<!\S)[^\w\s]{0,2}\d[\d.,]*[^\w\s]{0,2}(?!\S)")
@@ -42,8 +42,8 @@ _LEFTWARD = re.compile(f"[{_RIGHT_TO_LEFT}][{_RIGHT_TO_LEFT} ]*[{_RIGHT_TO_LEFT}
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """The characters of a page. `signs`: one for each place; `readings`: what is read there; `ways`: the direction of each;
-    `box_of`: its rectangle, rotated by that direction."""
+    """The characters of a page: `signs` as PDFium returns them, `readings` with corrections, and `ways`, the direction of each.
+    `box_of` returns the rectangle of one, rotated by its direction."""
 
     text: pdfium.PdfTextPage
     signs: str
@@ -58,14 +58,14 @@ class _Letters:
         return _make_legible(typography.plain("".join(self.readings[place] for place in places)))
 
     def line(self, places: Sequence[int], first: int, last: int) -> Line:
-        """The line of these places; its first and last letter show how it looks."""
+        """The line of these characters. Its first and last letter determine the style."""
         return Line(self.join(places), *_style(self.text, self.box_of, first, last), places=places)
 
 
 def page_lines(paths: Sequence[Any], text: pdfium.PdfTextPage, main: int, *, places: bool = False) -> list[Line]:
     """The lines of a page in reading order. `main` is the direction of most of its text, `paths` may be rules of tables.
 
-    `places`: whether each line has the characters of the page that it consists of.
+    With `places` each line has the indexes of its characters on the page.
     """
     whole = text.get_text_range()
     pieces = text_pieces(text)
@@ -91,9 +91,9 @@ def _read_shifted(text: pdfium.PdfTextPage, whole: str, main: int, pieces: list[
 
 
 def _drawn_lines(text: pdfium.PdfTextPage, whole: str, box_of: BoxOf, shifted: dict[int, str]) -> Iterator[Line]:
-    """PDFium's lines. Their style is looked up only where a headline as long as a line could stand above a text."""
+    """PDFium's lines. The style is looked up only for lines that may be a headline as long as a line of text."""
     ends = whole.split("\n")
-    firsts: list[int] = []  # the first character of each line, where letters are shifted
+    firsts: list[int] = []  # the first character of each line, if letters are shifted
     if shifted:
         readings = [shifted.get(place, sign) for place, sign in enumerate(_signs(text, whole))]
         firsts = [0, *(place + 1 for place, sign in enumerate(readings) if sign == "\n")]
@@ -111,7 +111,7 @@ def _drawn_lines(text: pdfium.PdfTextPage, whole: str, box_of: BoxOf, shifted: d
 
 
 def _near_headlines(lines: Sequence[str]) -> set[int]:
-    """The numbers of the lines that may be a headline or end above one, and of those below them."""
+    """The numbers of the lines that may be, or end, a headline, and of the lines below them."""
     widths = widths_near([len(line) for line in lines])
     out: set[int] = set()
     for number, line in enumerate(lines):
@@ -141,19 +141,19 @@ def _make_legible(line: str) -> str:
 
 
 def text_pieces(text: pdfium.PdfTextPage) -> list[Corners]:
-    """The rectangle around each piece of text that was drawn at once. They are quicker to get than those of all letters."""
-    left, top, right, bottom = (ctypes.c_double() for _ in range(4))
+    """The rectangle around each piece of text that was drawn at once. PDFium returns them faster than those of all letters."""
+    x0, top, x1, bottom = (ctypes.c_double() for _ in range(4))
     pieces = []
     raw = text.raw
     for number in range(pdfium.FPDFText_CountRects(raw, 0, -1)):
-        pdfium.FPDFText_GetRect(raw, number, left, top, right, bottom)
-        pieces.append((left.value, bottom.value, right.value, top.value))
+        pdfium.FPDFText_GetRect(raw, number, x0, top, x1, bottom)
+        pieces.append((x0.value, bottom.value, x1.value, top.value))
     return pieces
 
 
 def _may_fill(grid: Grid, pieces: list[Corners]) -> bool:
     """Whether at least two rows have text in at least two cells."""
-    cells = {cell for left, bottom, _, top in pieces if (cell := grid.cell(left + 1, (bottom + top) / 2))}
+    cells = {cell for x0, bottom, _, top in pieces if (cell := grid.cell(x0 + 1, (bottom + top) / 2))}
     return sum(count > 1 for count in Counter(row for row, _ in cells).values()) > 1
 
 
@@ -163,26 +163,26 @@ def _has_gaps(pieces: list[Corners]) -> bool:
     above: list[Span] = []  # gaps of the last line with gaps
     low = high = end = 0.0
     lines = 0
-    for left, bottom, right, top in pieces:
+    for x0, bottom, x1, top in pieces:
         if min(high, top) - max(low, bottom) > LEVEL * min(high - low, top - bottom):
-            if left - end > WIDE * max(high - low, top - bottom):
+            if x0 - end > WIDE_GAP * max(high - low, top - bottom):
                 if not below:
-                    lines = lines + 1 if any(start < left and end < stop for start, stop in above) else 1
-                below.append((end, left))
-                if lines >= ROWS:
+                    lines = lines + 1 if any(start < x0 and end < stop for start, stop in above) else 1
+                below.append((end, x0))
+                if lines >= MIN_ROWS:
                     return True
         else:
             above, below = below or above, []
-        low, high, end = bottom, top, right
+        low, high, end = bottom, top, x1
     return False
 
 
 def _has_figures(whole: str) -> bool:
-    """Whether consecutive lines have several figures each: some programs draw a whole row at once."""
+    """Whether consecutive lines have several figures each, because some programs draw a whole row at once."""
     lines = 0
     for line in whole.split("\n"):
         lines = lines + 1 if _DIGIT.search(line) and len(_FIGURE.findall(line)) > 1 else 0
-        if lines >= ROWS:
+        if lines >= MIN_ROWS:
             return True
     return False
 
@@ -197,15 +197,15 @@ def _placed_lines(letters: _Letters, ruled: dict[int, list[Grid]], places: bool)
     for way, tables in ruled.items():
         runs = [run.rotate(own, way) for own, run in placed if own != NO_DIRECTION and run.first not in owner]
         found_tables = list(in_grids(runs, tables))
-        in_tables = {run.first for rows in found_tables for row in rows for cell in row for run in cell or ()}
+        in_tables = {run.first for rows in found_tables for run in runs_in(rows)}
         columns: list[list[Run]] = []
         for rows in find_aligned([run for run in runs if run.first not in in_tables]):
             if is_running_text(rows):
-                columns.append([run for column in zip(*rows, strict=True) for cell in column for run in cell or ()])
+                columns.append(runs_in(zip(*rows, strict=True)))  # column by column
             elif not is_list(rows):
                 found_tables.append(rows)
         for rows in found_tables:
-            _own(owner, [run for row in rows for cell in row for run in cell or ()], blocks, table_lines(rows, places))
+            _own(owner, runs_in(rows), blocks, table_lines(rows, places))
         for column_runs in columns:
             lines = [letters.line(range(run.first, run.last + 1), run.first, run.last) for run in column_runs]
             _own(owner, column_runs, blocks, lines)
@@ -219,7 +219,7 @@ def _own(owner: dict[int, int], runs: list[Run], blocks: dict[int, list[Line]], 
 
 
 def _in_order(letters: _Letters, runs: list[Run], owner: dict[int, int], blocks: dict[int, list[Line]]) -> Iterator[Line]:
-    """The lines of running text, and each block where its first letter was drawn."""
+    """The lines of running text, with each block at the place of its first letter."""
     done: set[int] = set()
     at = 0
     free: list[int] = []
@@ -253,8 +253,8 @@ def _running_text(letters: _Letters, free: list[int]) -> Iterator[Line]:
 def _in_logical_order(letters: _Letters, line: list[int]) -> list[int]:
     """The line with the words of right-to-left scripts in reading order.
 
-    PDFium reverses such words, as most programs draw them from the left. Words that were drawn from the right are then in
-    the wrong order. So are the letters of a glyph for several letters that is not a ligature of Unicode.
+    PDFium reverses such words, because most programs draw them in the wrong direction. That spoils words that were drawn in the
+    right one, and glyphs for several letters that are not ligatures of Unicode.
     """
     out = list(line)
     for match in _LEFTWARD.finditer("".join(letters.signs[place] for place in line)):
@@ -282,7 +282,7 @@ def _arabic_ligatures() -> frozenset[str]:
 
 
 def _signs(text: pdfium.PdfTextPage, whole: str) -> str:
-    """The character at each place. The whole text may have fewer, as it has no invisible ones."""
+    """The character at each place. `whole` has fewer if there are invisible characters."""
     if len(whole) == text.count_chars():
         return whole
     return "".join(chr(pdfium.FPDFText_GetUnicode(text, place)) for place in range(text.count_chars()))

@@ -8,33 +8,32 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-WRAPPED = 0.72  # of the widest line near it: a line that long goes on in the next one
-NEAR = 4  # lines before and after that show how wide the column is
-RUNNING = 4  # pages with the same first or last line, from which that line is a header or footer
-FEWEST = 3  # the same for a line with the number of the page
-DEEP = 4  # lines of a header or footer
-LONGEST_RUNNING = 100  # characters of one
-NARROW = 28  # characters; narrower lines are a table's or a list's more often than a column's
-SELDOM = 5  # hyphens inside lines for each at a line's end, from which the lines are not hyphenated
-OTHER_SIZE = 1.06  # a line whose letters are larger by this is a headline
+WRAPPED_SHARE = 0.72  # of the widest line nearby; a longer line continues in the next one
+NEAR_LINES = 4  # lines before and after a line that determine the width of its column
+MIN_RUNNING_PAGES = 4  # minimum number of pages that repeat a line, if it is a header or footer
+MIN_NUMBERED_PAGES = 3  # the same for a line that has the page number
+MAX_RUNNING_LINES = 4  # maximum lines of a header or footer
+MAX_RUNNING = 100  # characters of a line in a header or footer
+MIN_COLUMN = 28  # characters; shorter lines usually belong to a table or a list, not to a column of text
+RARE_HYPHENS = 5  # hyphens inside lines per hyphen at a line's end; with more, the document does not divide words
+HEADLINE_RATIO = 1.06  # minimum ratio of letter sizes between a headline and the text
 
 BROKEN = "\ufffe"  # PDFium's sign for a hyphen that ends a line
 _ITEM = re.compile(r"(?:[•‣▪◦●○■–*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d+\])\s")
-_LIST_TITLE = re.compile(r"[A-Z]\S*(?: \S+){0,3}:")  # "Qualifications:", which follows the last item of another list
+_LIST_TITLE = re.compile(r"[A-Z]\S*(?: \S+){0,3}:")  # "Qualifications:" after the last item of another list
 _COMPOUND = re.compile(r"\w+-\w+")
 _CUT = re.compile(rf"(\w+)(?:{BROKEN}\n?|-\n)(\w+)")
 _ENDED = re.compile(r"[.!?:;。!?…][\"'”’»)\]]*$")
 _DIGITS = re.compile(r"\d+")
-_PAGE_NUMBER = re.compile(r"\b(?:page|seite|p[áa]gina|p\.) ?#", re.I)  # with # for figures
+_PAGE_NUMBER = re.compile(r"\b(?:page|seite|p[áa]gina|p\.) ?#", re.I)  # in which # stands for each figure
 _NUMBERS = re.compile(r"(?<!\w)[\d.,%€$()+-]*\d[\d.,%€$()+-]*(?!\w)")
 
 
-class Line(NamedTuple):  # not a dataclass, whose construction takes three times as long
+class Line(NamedTuple):  # creating a dataclass would take three times as long
     """A line of a page.
 
-    `size`: the height of its letters in points, 0 where it is unknown. `strong`: it is bold from end to end.
-    `row`: it is a row of a table, which is never joined to another line. `places`: the characters of the page that it
-    consists of; only where the caller needs them.
+    `size` is the height of its letters in points, 0 if unknown. A `strong` line is bold from end to end. A `row` of a table is
+    never joined to another line. `places` are its characters on the page, if the caller needs them.
     """
 
     text: str
@@ -47,9 +46,9 @@ class Line(NamedTuple):  # not a dataclass, whose construction takes three times
 def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
     """The pages without repeated headers and footers, which interrupt sentences.
 
-    A header stays on the first page that has it, and where it has other figures than a page number. So no text is lost.
+    No text is lost: a header stays on its first page, and on pages where its figures are not the page number.
     """
-    if len(pages) < FEWEST:
+    if len(pages) < MIN_NUMBERED_PAGES:
         return pages
     out = [[line for line in page if line.text.strip()] for page in pages]
     for edge in (1, -1):
@@ -61,8 +60,8 @@ def without_running_lines(pages: list[list[Line]]) -> list[list[Line]]:
 
 def _drop_running(pages: list[list[Line]]) -> None:
     """Drop the repeated lines at the beginning of the pages."""
-    stay = [0] * len(pages)  # how many lines at the beginning of each page stay
-    for depth in range(DEEP):
+    stay = [0] * len(pages)  # number of lines to keep at the beginning of each page
+    for depth in range(MAX_RUNNING_LINES):
         texts = [
             page[first].text.strip() if first < len(page) and not page[first].row else ""
             for page, first in zip(pages, stay, strict=True)
@@ -71,11 +70,11 @@ def _drop_running(pages: list[list[Line]]) -> None:
         often = {
             key
             for key, count in Counter(keys).items()
-            if key and count >= max(FEWEST if _PAGE_NUMBER.search(key) else RUNNING, 0.4 * len(pages))
+            if key and count >= max(MIN_NUMBERED_PAGES if _PAGE_NUMBER.search(key) else MIN_RUNNING_PAGES, 0.4 * len(pages))
         }
         last: dict[str, int] = {}  # the last page with a line of this key
         for number, key in enumerate(keys):
-            if key not in often or (depth and key[0].islower()):  # it continues the line above
+            if key not in often or (depth and key[0].islower()):  # the line continues the one above
                 continue
             before = last.get(key)
             last[key] = number
@@ -87,16 +86,16 @@ def _drop_running(pages: list[list[Line]]) -> None:
 
 
 def _repeats(before: str, text: str, pages: int) -> bool:
-    """Whether two similar lines are short and have the same figures, or figures that grow with the number of the page."""
-    if max(len(before), len(text)) > LONGEST_RUNNING:
+    """Whether two similar lines are short and have equal figures, or figures that increase with the page number."""
+    if max(len(before), len(text)) > MAX_RUNNING:
         return False
     figures = zip(_DIGITS.findall(before), _DIGITS.findall(text), strict=True)
     return all(int(now) - int(then) in (0, pages) for then, now in figures)
 
 
 def hyphen_words(pages: list[list[Line]]) -> frozenset[str]:
-    """The words that this document writes with a hyphen inside a line. Words with a hyphen at the end of a line count too,
-    where they are so few that the lines of the document are not hyphenated."""
+    """The words that the document writes with a hyphen inside a line. If it rarely has hyphens at the ends of lines, words with
+    a hyphen there count too, because it does not divide words."""
     inside = [
         word.lower()
         for page in pages
@@ -108,18 +107,18 @@ def hyphen_words(pages: list[list[Line]]) -> frozenset[str]:
         for line, after in zip_longest(page, page[1:], fillvalue=Line(""))
         if BROKEN in line.text or line.text.endswith("-")
     )
-    cut = [f"{left}-{right}".lower() for end in ends for left, right in _CUT.findall(end)]
-    return frozenset(inside + cut if SELDOM * len(cut) < len(inside) else inside)
+    cut = [f"{start}-{rest}".lower() for end in ends for start, rest in _CUT.findall(end)]
+    return frozenset(inside + cut if RARE_HYPHENS * len(cut) < len(inside) else inside)
 
 
 def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str:
     """The page's text with one line for each paragraph, heading, list item or table row. Words that are divided at line ends
-    are joined; a word of `compounds` keeps its hyphen.
+    are joined. A word in `compounds` keeps its hyphen.
     """
     lines = _split_at_hyphens(page)
     widths = widths_near([0 if line.row else len(line.text) for line in lines])
     out: list[str] = []
-    sizes: list[int] = []  # how many lines each consists of; 0 for a row
+    sizes: list[int] = []  # number of lines of each paragraph; 0 for a row
     joins = False
     for place, line in enumerate(lines):
         if not line.text:
@@ -142,13 +141,13 @@ def paragraphs(page: list[Line], compounds: frozenset[str] = frozenset()) -> str
 
 
 def widths_near(lengths: Sequence[int]) -> list[int]:
-    """How wide the column is around each line, in characters, from the lengths of the lines."""
-    return [max(lengths[max(place - NEAR, 0) : place + NEAR + 1]) for place in range(len(lengths))]
+    """The width of the column at each line, in characters, from the lengths of the lines."""
+    return [max(lengths[max(place - NEAR_LINES, 0) : place + NEAR_LINES + 1]) for place in range(len(lengths))]
 
 
 def fills(length: int, width: int) -> bool:
-    """Whether a line is as long as those of running text are in a column `width` characters wide."""
-    return length >= WRAPPED * width and width >= NARROW
+    """Whether a line is as long as running text in a column `width` characters wide."""
+    return length >= WRAPPED_SHARE * width and width >= MIN_COLUMN
 
 
 def text_lines(text: str) -> list[Line]:
@@ -156,12 +155,12 @@ def text_lines(text: str) -> list[Line]:
 
 
 def page_separator(before: str, after: str) -> str:
-    """The separator between the texts of two pages: a space where a sentence continues."""
+    """The separator between the texts of two pages: a space if a sentence continues."""
     return " " if after[0].islower() and not _ENDED.search(before) and not _ITEM.match(after) else "\n\n"
 
 
 def is_item(text: str) -> bool:
-    """Whether the text begins as an item of a list does."""
+    """Whether the text begins like an item of a list."""
     return bool(_ITEM.match(f"{text} "))
 
 
@@ -186,7 +185,7 @@ def _continues(line: Line, after: Line, width: int) -> bool:
         return True
     if not fills(len(line.text), width) or (line.strong and not after.strong):
         return False
-    if line.size and after.size and max(line.size, after.size) > OTHER_SIZE * min(line.size, after.size):
+    if line.size and after.size and max(line.size, after.size) > HEADLINE_RATIO * min(line.size, after.size):
         return False
     if len(_NUMBERS.findall(line.text)) > len(line.text.split()) / 3:  # a row of a table
         return False
@@ -196,8 +195,8 @@ def _continues(line: Line, after: Line, width: int) -> bool:
 def _join(before: str, after: str, compounds: frozenset[str]) -> str:
     if before.endswith((BROKEN, "\u00ad")):
         start = before[:-1]
-        left, right = re.search(r"\w*$", start), re.match(r"\w*", after)
-        compound = f"{left[0] if left else ''}-{right[0] if right else ''}".lower()
+        word_start, word_rest = re.search(r"\w*$", start), re.match(r"\w*", after)
+        compound = f"{word_start[0] if word_start else ''}-{word_rest[0] if word_rest else ''}".lower()
         keeps = compound in compounds or not after[0].islower() or not start[-1:].isalpha()
         return start + ("-" if keeps else "") + after
     if before.endswith("-") and before[-2:-1].isalpha() and after[0].islower():
@@ -208,10 +207,10 @@ def _join(before: str, after: str, compounds: frozenset[str]) -> str:
 
 
 def _upright(text: str) -> bool:
-    """Whether it is part of a vertical line: one character, perhaps with punctuation that ends a sentence."""
+    """Whether the line is part of vertical text: one character, perhaps with punctuation that ends a sentence."""
     return len(text) <= 3 and sum(map(str.isalnum, text)) <= 1 and all(map(_wide, text))
 
 
 def _wide(character: str) -> bool:
-    """Whether it belongs to a script without spaces between words."""
+    """Whether the character belongs to a script without spaces between words."""
     return "\u2e80" <= character <= "\uffef" and not "\uac00" <= character <= "\ud7a3"

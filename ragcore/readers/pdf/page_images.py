@@ -28,9 +28,9 @@ from ragcore.readers.pdf.runs import is_level
 
 LOCK = threading.RLock()
 
-MAX_PIXELS = 16_000_000  # of a page's picture; a plan on A0 is rendered smaller
+MAX_PIXELS = 16_000_000  # of a rendered page; larger pages, such as a plan on A0, are rendered at a lower scale
 MAX_SIDE = 12_000  # pixels; WebP allows 16383
-LEAST_PART = 12  # characters of a part of a quote, below which a match counts only at the edge of a page
+MIN_PART = 12  # characters of a part of a quote; a shorter match counts only at the edge of a page
 GRID = 1 << 20  # steps per page in which PDFium computes boxes
 
 # FPDF_ERR_SUCCESS, FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
@@ -42,16 +42,16 @@ _IGNORED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\u2212\ufffe\x02\u200b\ufef
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle on a page in percent of its width and height, from the top left corner."""
+    """A rectangle on a page in percent of its width and height; y grows downwards."""
 
-    left: float
+    x0: float
     top: float
     width: float
     height: float
 
     @property
-    def right(self) -> float:
-        return self.left + self.width
+    def x1(self) -> float:
+        return self.x0 + self.width
 
     @property
     def bottom(self) -> float:
@@ -62,13 +62,13 @@ class Box:
         return self.top + self.height / 2
 
     def contains(self, x: float, y: float) -> bool:
-        return self.left <= x <= self.right and self.top <= y <= self.bottom
+        return self.x0 <= x <= self.x1 and self.top <= y <= self.bottom
 
 
 def render_page(path: Path, page_index: int, *, scale: float = 1.6, password: str | None = None, turn: int = 0) -> bytes:
-    """The page as WebP, turned `turn` degrees clockwise. InputError when there is no such page.
+    """The page as WebP, turned `turn` degrees clockwise. InputError if there is no such page.
 
-    `scale`: 1.0 is 72 dots per inch; a huge page is rendered smaller.
+    A `scale` of 1.0 is 72 dots per inch. A huge page has a lower scale.
     """
     with open_pdf(path, path.name, password) as pdf:
         page = _page(pdf, page_index, path.name)
@@ -90,9 +90,8 @@ def highlight_boxes(
 ) -> list[Box]:
     """The boxes of the quote on the page, one for each of its lines, in reading order.
 
-    White space, hyphens and ligatures do not matter. A quote may begin on the page before or continue on the next one: then
-    the boxes are those of the part on this page. Empty when no part is here. `parts`: (start, end) in the quote of what gets
-    boxes.
+    White space, hyphens and ligatures do not matter. If the quote begins on the page before or continues on the next one, the
+    boxes mark its part on this page. [] if no part is here. `parts` are (start, end) of the spans of the quote to mark.
     """
     letters, marked = marked_letters(quote, parts)
     if not any(marked):
@@ -121,7 +120,7 @@ def open_pdf(path: Path, name: str, password: str | None) -> Iterator[pdfium.Pdf
 
 
 def _open(path: Path, password: str | None) -> pdfium.PdfDocument:
-    # Of a path PDFium reads only the bytes that it needs. It cannot open a file without a name.
+    # PDFium reads only the bytes it needs from a path, but it cannot open a file that has no name.
     source = path if path.resolve().is_file() else path.read_bytes()
     try:
         return pdfium.PdfDocument(source, password=password)
@@ -169,7 +168,7 @@ def _page(pdf: pdfium.PdfDocument, index: int, name: str) -> pdfium.PdfPage:
 
 
 def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple[str, list[bool]]:
-    """The letters of the quote that are compared, and whether each gets a box: all where there are no `parts`."""
+    """The letters of the quote to compare, and whether each is in `parts`. None are all."""
     letters = list(letters_of(quote))
     marked = [parts is None or any(start <= place < end for start, end in parts) for _, place in letters]
     return "".join(letter for letter, _ in letters), marked
@@ -178,7 +177,7 @@ def marked_letters(quote: str, parts: Sequence[tuple[int, int]] | None) -> tuple
 def quote_runs(letters: Sequence[tuple[str, Place]], quote: str, marked: Sequence[bool]) -> Iterator[list[Place]]:
     """The places, without repeats, of each marked stretch of `quote` among the letters of a page.
 
-    Some parts of the quote may be missing on the page, or be somewhere else, such as in a picture.
+    Parts of the quote may be missing on the page, or stand at another place, such as in a picture.
     """
     for begin, start, length in _common_parts(quote, "".join(letter for letter, _ in letters)):
         common = zip(letters[start : start + length], marked[begin : begin + length], strict=True)
@@ -188,14 +187,14 @@ def quote_runs(letters: Sequence[tuple[str, Place]], quote: str, marked: Sequenc
 
 
 def _common_parts(quote: str, page: str) -> list[Match]:
-    """The parts of the quote on the page, in reading order; [] where there are only short ones."""
+    """The parts of the quote on the page, in reading order; [] if there are only short ones."""
     if (whole := page.find(quote)) >= 0:
         return [Match(0, whole, len(quote))]
     matcher = SequenceMatcher(None, quote, page, autojunk=False)
 
     def long_parts(begin: int, end: int, page_start: int, page_end: int) -> Iterator[Match]:
         longest = matcher.find_longest_match(begin, end, page_start, page_end)
-        if longest.size >= LEAST_PART:
+        if longest.size >= MIN_PART:
             yield from long_parts(begin, longest.a, page_start, longest.b)
             yield longest
             yield from long_parts(longest.a + longest.size, end, longest.b + longest.size, page_end)
@@ -209,7 +208,7 @@ def _common_parts(quote: str, page: str) -> list[Match]:
 
 
 def letters_of(text: str) -> Iterator[tuple[str, int]]:
-    """The letters that count when two texts are compared, and which character of `text` each comes from."""
+    """The letters of the text to compare, each with the index of its character in `text`."""
     for place, character in enumerate(text):
         if character.isspace() or character in _IGNORED:
             continue
@@ -227,11 +226,11 @@ def _boxes(page: pdfium.PdfPage, text: pdfium.PdfTextPage, main: int, quote: str
         for way, places in groupby(drawn, key=lambda place: direction_of(text, place)):
             corners = [box for place in places if (box := _character_box(text, place, way)) is not None]
             boxes += [box_on_page(page, rotate(line, -way % 4)) for line in lines_of(corners)]
-    return [box for box in boxes if box.width > 0 and box.height > 0]  # without what is outside the visible page
+    return [box for box in boxes if box.width > 0 and box.height > 0]  # drops boxes outside the visible page
 
 
 def _line_letters(text: pdfium.PdfTextPage, line: Line) -> Iterator[tuple[str, Sequence[int]]]:
-    """The compared letters of the line, and the characters of the page that each stands for: in a table the whole row."""
+    """The letters of the line to compare, each with its characters on the page. In a table these are the whole row."""
     if line.row:
         places = tuple(line.places)
         yield from ((letter, places) for letter, _ in letters_of(line.text))
@@ -241,12 +240,12 @@ def _line_letters(text: pdfium.PdfTextPage, line: Line) -> Iterator[tuple[str, S
 
 
 def _character_box(text: pdfium.PdfTextPage, place: int, way: int) -> Corners | None:
-    """The box of a character before the page is rotated and cropped, rotated by its direction; None when it has no size."""
+    """The box of a character before the page is rotated and cropped, rotated by its direction; None if it has no size."""
     try:
-        left, bottom, right, top = text.get_charbox(place, loose=True)
+        x0, bottom, x1, top = text.get_charbox(place, loose=True)
     except pdfium.PdfiumError:
         return None
-    return rotate((left, bottom, right, top), way) if right > left and top > bottom else None
+    return rotate((x0, bottom, x1, top), way) if x1 > x0 and top > bottom else None
 
 
 def lines_of(corners: Sequence[Corners]) -> list[Corners]:
@@ -261,12 +260,12 @@ def lines_of(corners: Sequence[Corners]) -> list[Corners]:
 
 
 def box_on_page(page: pdfium.PdfPage, corners: Corners) -> Box:
-    """The box on the visible page: rotated, cropped, from the top left corner."""
+    """The box on the visible page: rotated, cropped, y growing downwards."""
     x, y = ctypes.c_int(), ctypes.c_int()
     xs, ys = [], []
     for horizontal, vertical in (corners[:2], corners[2:]):
         pdfium.FPDF_PageToDevice(page, 0, 0, GRID, GRID, 0, horizontal, vertical, x, y)
         xs.append(min(max(100 * x.value / GRID, 0.0), 100.0))
         ys.append(min(max(100 * y.value / GRID, 0.0), 100.0))
-    left, top = min(xs), min(ys)
-    return Box(round(left, 3), round(top, 3), round(max(xs) - left, 3), round(max(ys) - top, 3))
+    x0, top = min(xs), min(ys)
+    return Box(round(x0, 3), round(top, 3), round(max(xs) - x0, 3), round(max(ys) - top, 3))

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners
 
-COMPARED = 2**20  # bytes of a stored picture; of a larger one only the size is compared with others
-MOST = 3_000  # objects of a form that are read; more are a drawing
+MAX_COMPARED = 2**20  # bytes of a stored picture; larger pictures are compared by their size only
+MAX_OBJECTS = 3_000  # objects of a form that are read; more are a drawing
 
 _Matrix = tuple[float, float, float, float, float, float]
 
@@ -24,7 +24,7 @@ class PageObjects(NamedTuple):
 
 
 class PlacedImage(NamedTuple):
-    """`corners`: on the page before it is rotated and cropped. `key` is the same where the same picture is drawn again."""
+    """`corners` are on the page before it is rotated and cropped. Pictures with the same `key` are the same picture."""
 
     corners: Corners
     pixels: int
@@ -44,7 +44,7 @@ def page_objects(page: pdfium.PdfPage) -> PageObjects:
 
 
 def placed_images(objects: PageObjects) -> Iterator[PlacedImage]:
-    """The pictures of the page, also those inside forms."""
+    """The pictures of the page, including those inside forms."""
     for image in objects.images:
         yield _place_image(image, [])
     for form in objects.forms:
@@ -53,7 +53,7 @@ def placed_images(objects: PageObjects) -> Iterator[PlacedImage]:
 
 def _images_in(form: Any, outer: Sequence[_Matrix]) -> Iterator[PlacedImage]:
     matrices = [_matrix(form), *outer]
-    for number in range(min(pdfium.FPDFFormObj_CountObjects(form), MOST)):
+    for number in range(min(pdfium.FPDFFormObj_CountObjects(form), MAX_OBJECTS)):
         drawn = pdfium.FPDFFormObj_GetObject(form, number)
         kind = pdfium.FPDFPageObj_GetType(drawn)
         if kind == pdfium.FPDF_PAGEOBJ_IMAGE:
@@ -70,7 +70,7 @@ def _place_image(image: Any, outer: Sequence[_Matrix]) -> PlacedImage:
     width, height = ctypes.c_uint(), ctypes.c_uint()
     pdfium.FPDFImageObj_GetImagePixelSize(image, width, height)
     size = pdfium.FPDFImageObj_GetImageDataRaw(image, None, 0)
-    stored = ctypes.create_string_buffer(size if size <= COMPARED else 0)
+    stored = ctypes.create_string_buffer(size if size <= MAX_COMPARED else 0)
     if stored:
         pdfium.FPDFImageObj_GetImageDataRaw(image, stored, size)
     key = (width.value, height.value, size, hash(stored.raw))

@@ -14,7 +14,7 @@ from ragcore.readers.base import ReadOptions
 from ragcore.readers.encodings import clean
 from ragcore.readers.ocr import recognition
 from ragcore.readers.ocr.page_words import PageWords
-from ragcore.readers.page_spans import joined
+from ragcore.readers.page_spans import join_pages
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.annotations import NOT_TICKED, annotation_texts, is_xfa, load_fields, pinned_files, xfa_values
 from ragcore.readers.pdf.attached_files import AttachedFiles
@@ -57,7 +57,7 @@ def read(path: Path, options: ReadOptions) -> Document:
         return Document(_read_with_pdfminer(path, options, error), metadata={"file_name": name})
     compounds = hyphen_words(pages)
     texts = (paragraphs(page, compounds) for page in without_running_lines(pages))
-    text, spans = joined(zip(reader.labels, texts, strict=True), page_separator)
+    text, spans = join_pages(zip(reader.labels, texts, strict=True), page_separator)
     text = "\n\n".join(filter(None, [text, *files.texts()]))
     if not text.strip():
         counted = "one page" if len(pages) == 1 else f"{len(pages)} pages"
@@ -66,13 +66,13 @@ def read(path: Path, options: ReadOptions) -> Document:
             raise recognition.scan_without_engine(what)
         raise NoTextError(f"{what}, and no text was found in them.", hint=recognition.INSTALL_LANGUAGE)
     for each in errors:
-        options.left_out(each)
+        options.on_loss(each)
     files.report()
     return Document(text, metadata=metadata, pages=spans)
 
 
 def _read_with_pdfminer(path: Path, options: ReadOptions, damage: DamagedFileError) -> str:
-    """The text without page numbers. pdfminer takes much longer than PDFium. Raises `damage` when it finds no text either."""
+    """The text without page numbers. pdfminer takes much longer than PDFium. Raises `damage` if it finds no text either."""
     from pdfminer.high_level import extract_pages
     from pdfminer.layout import LTTextContainer
 
@@ -82,7 +82,7 @@ def _read_with_pdfminer(path: Path, options: ReadOptions, damage: DamagedFileErr
             text = "".join(each.get_text() for each in page if isinstance(each, LTTextContainer))
             texts.append(paragraphs(text_lines(clean(text))))
             options.progress(len(texts), 0)
-    except Exception as error:  # it raises all kinds of errors for a broken file
+    except Exception as error:  # pdfminer raises errors of any type for a broken file
         raise damage from error
     if not any(text.strip() for text in texts):
         raise damage
@@ -100,8 +100,8 @@ class _PageReader:
         self._report = recognition.RecognitionReport(options.name)
         self._pictures = PagePictures()
         self._broken: list[str] = []
-        self._scans: list[str] = []  # pages without text, where no engine recognises text
-        self._pictured: list[str] = []  # pages with text and pictures, where no engine recognises text
+        self._scans: list[str] = []  # pages without text, if no engine is installed
+        self._pictured: list[str] = []  # pages with text and pictures, if no engine is installed
 
     def read_pages(self) -> list[list[Line]]:
         """The lines of each page. Files that are pinned to pages are added to `files`."""
@@ -109,12 +109,12 @@ class _PageReader:
         pages: list[list[Line]] = []
         length = notes = 0
         for index in range(count):
-            lines: list[Line] = []  # the other pages are read even where one cannot be loaded
+            lines: list[Line] = []  # if a page cannot be loaded, the others are still read
             self.labels.append(self._pdf.get_page_label(index).strip() or str(index + 1))
             try:
                 lines, added = self._read_page(self._pdf[index], index)
                 lines = [*lines, *(Line(text, row=True) for text in added)]
-                notes += sum(not text.endswith(NOT_TICKED) for text in added)  # XFA data may have the other values
+                notes += sum(not text.endswith(NOT_TICKED) for text in added)  # the values may be in the XFA data
             except pdfium.PdfiumError:
                 self._broken.append(self.labels[-1])
             pages.append(lines)
@@ -193,7 +193,7 @@ class _PageReader:
     def _recognise_pictures(
         self, page: pdfium.PdfPage, text: pdfium.PdfTextPage, boxes: list[Box], index: int
     ) -> list[ReadPicture]:
-        """The pictures in the boxes in which words are recognised."""
+        """The pictures in the boxes that contain words."""
         pictures = list(read_pictures(page, text, boxes, self._options.name))
         if not pictures:
             return []
@@ -205,7 +205,7 @@ class _PageReader:
 
 
 def _list_pages(labels: list[str]) -> str:
-    """page 3; pages 3 and 7; pages 1, 2, 3, 4, 5 and 40 others"""
+    """Such as "page 3", "pages 3 and 7", or "pages 1, 2, 3, 4, 5 and 40 others"."""
     if len(labels) == 1:
         return f"page {labels[0]}"
     if len(labels) > LISTED + 1:

@@ -12,21 +12,21 @@ from typing import Any
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners, rotate
 
-THIN = 2.5  # points; a rectangle that is not wider is a rule
-LONG = 6.0  # points; a rule that is shorter is a dot
-NEAR = 3.0  # points between the ends of rules that meet
-MOST = 3_000  # rules of a page; more are a drawing
-MOST_SEGMENTS = 400  # of one path
+MAX_THICKNESS = 2.5  # points; a thinner rectangle is a rule
+MIN_LENGTH = 6.0  # points; a shorter rule is a dot
+MAX_GAP = 3.0  # maximum points between the ends of rules that meet
+MAX_RULES = 3_000  # rules of a page; a page with more is a drawing
+MAX_SEGMENTS = 400  # of a path that may be a table
 
 _Rule = tuple[float, float, float]  # position on the other axis, start, end
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """`xs` from left to right and `ys` from the bottom up, in points.
+    """`xs` and `ys` are ascending, in points; y grows upwards.
 
-    `walls`: for each row, from the top, the borders of columns that have a rule there; border 1 is right of column 0.
-    `floors`: for each column the borders of rows that have one; border 1 is below row 0.
+    `walls` has, for each row from the top, the borders of columns with a rule; border 1 is after column 0. `floors` has, for
+    each column, the borders of rows with a rule; border 1 is below row 0.
     """
 
     xs: Sequence[float]
@@ -49,23 +49,23 @@ class Grid:
             return None
         return self.height - 1 - row, column
 
-    def separates(self, right: float, left: float, y: float, space: float) -> bool:
-        """Whether a rule separates something that ends at `right` from something that begins at `left`. A rule of other rows
-        counts where they are farther apart than the `space` between words."""
+    def separates(self, end: float, start: float, y: float, space: float) -> bool:
+        """Whether a rule lies between x `end` of one word and x `start` of the next, at height `y`. A rule of other rows counts
+        where the words are farther apart than `space`."""
         if not self.ys[0] <= y < self.ys[-1]:
             return False
-        borders = range(bisect_right(self.xs, right - 0.5), bisect_right(self.xs, left + 0.5))
-        if not borders or left - right > space:
+        borders = range(bisect_right(self.xs, end - 0.5), bisect_right(self.xs, start + 0.5))
+        if not borders or start - end > space:
             return bool(borders)
         walls = self.walls[self.height - bisect_right(self.ys, y)]
         return any(border in (0, self.width) or border in walls for border in borders)
 
     def across(self, row: int, column: int) -> range:
-        """The columns of the cell: several, where it has no rules inside."""
+        """The columns that the cell spans."""
         return _between_borders(self.walls[row], column, self.width)
 
     def down(self, row: int, column: int) -> range:
-        """The rows of the cell: several, where it has no rules inside."""
+        """The rows that the cell spans."""
         return _between_borders(self.floors[column], row, self.height)
 
 
@@ -79,16 +79,16 @@ def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
     across: list[_Rule] = []
     down: list[_Rule] = []
     for stroke in _strokes(paths):
-        left, bottom, right, top = rotate(stroke, direction)
-        if top - bottom <= THIN and right - left >= LONG:
-            across.append(((top + bottom) / 2, left, right))
-        elif right - left <= THIN and top - bottom >= LONG:
-            down.append(((left + right) / 2, bottom, top))
-        if len(across) + len(down) > MOST:
+        x0, bottom, x1, top = rotate(stroke, direction)
+        if top - bottom <= MAX_THICKNESS and x1 - x0 >= MIN_LENGTH:
+            across.append(((top + bottom) / 2, x0, x1))
+        elif x1 - x0 <= MAX_THICKNESS and top - bottom >= MIN_LENGTH:
+            down.append(((x0 + x1) / 2, bottom, top))
+        if len(across) + len(down) > MAX_RULES:
             return []
     out = []
     for rows, columns in _groups(_join_rules(across), _join_rules(down)):
-        xs = _merge_close([x for x, _, _ in columns] + [end for _, left, right in rows for end in (left, right)])
+        xs = _merge_close([x for x, _, _ in columns] + [end for _, x0, x1 in rows for end in (x0, x1)])
         ys = _merge_close([y for y, _, _ in rows] + [end for _, bottom, top in columns for end in (bottom, top)])
         if len(xs) > 2 and len(ys) > 2:
             out.append(_grid(xs, ys, rows, columns))
@@ -96,15 +96,15 @@ def grids(paths: Sequence[Any], direction: int = 0) -> list[Grid]:
 
 
 def _grid(xs: list[float], ys: list[float], rows: list[_Rule], columns: list[_Rule]) -> Grid:
-    """A row without rules between its columns is one cell where most rows have such rules. Elsewhere it has a border at each
+    """If most rows have rules between their columns, a row without them is one cell. If not, it has a border at each
     column."""
     walls: list[set[int]] = [set() for _ in ys[1:]]
     for x, bottom, top in columns:
         for row in _intervals(ys, bottom, top):
             walls[len(ys) - 2 - row].add(_index(xs, x))
     floors: list[set[int]] = [set() for _ in xs[1:]]
-    for y, left, right in rows:
-        for column in _intervals(xs, left, right):
+    for y, x0, x1 in rows:
+        for column in _intervals(xs, x0, x1):
             floors[column].add(len(ys) - 1 - _index(ys, y))
     inner = range(1, len(xs) - 1)
     empty = sum(not row.intersection(inner) for row in walls)
@@ -120,15 +120,15 @@ def _intervals(positions: list[float], start: float, end: float) -> range:
 
 
 def _index(positions: list[float], value: float) -> int:
-    """`_merge_close` keeps the lowest of the positions that are nearly the same, so this is the last one not above `value`."""
+    """The last position that is not above `value`, because `_merge_close` returns the lowest of nearly equal positions."""
     return bisect_right(positions, value) - 1
 
 
 def _join_rules(rules: list[_Rule]) -> list[_Rule]:
-    """Rules that are drawn piece by piece, such as along each cell, as one."""
+    """Join rules that are drawn piece by piece, such as along each cell."""
     out: list[_Rule] = []
     for position, start, end in sorted((round(position), start, end) for position, start, end in rules):
-        if out and out[-1][0] == position and start <= out[-1][2] + NEAR:
+        if out and out[-1][0] == position and start <= out[-1][2] + MAX_GAP:
             out[-1] = (position, out[-1][1], max(out[-1][2], end))
         else:
             out.append((position, start, end))
@@ -152,14 +152,14 @@ def _groups(across: list[_Rule], down: list[_Rule]) -> Iterator[tuple[list[_Rule
 
 
 def _meet(row: _Rule, column: _Rule) -> bool:
-    return row[1] - NEAR <= column[0] <= row[2] + NEAR and column[1] - NEAR <= row[0] <= column[2] + NEAR
+    return row[1] - MAX_GAP <= column[0] <= row[2] + MAX_GAP and column[1] - MAX_GAP <= row[0] <= column[2] + MAX_GAP
 
 
 def _merge_close(values: list[float]) -> list[float]:
-    """In order, with those that are nearly the same as one."""
+    """The values in order, the lowest of several that are nearly equal."""
     out: list[float] = []
     for value in sorted(values):
-        if not out or value - out[-1] > NEAR:
+        if not out or value - out[-1] > MAX_GAP:
             out.append(value)
     return out
 
@@ -170,18 +170,18 @@ def _strokes(paths: Sequence[Any]) -> Iterator[Corners]:
     for path in paths:
         if not pdfium.FPDFPageObj_GetBounds(path, *sides):
             continue
-        left, bottom, right, top = (side.value for side in sides)
-        across, up = right - left, top - bottom
-        if across < LONG and up < LONG:
+        x0, bottom, x1, top = (side.value for side in sides)
+        across, up = x1 - x0, top - bottom
+        if across < MIN_LENGTH and up < MIN_LENGTH:
             continue
-        if across <= THIN or up <= THIN:
-            yield left, bottom, right, top
-        elif pdfium.FPDFPath_CountSegments(path) <= MOST_SEGMENTS:
+        if across <= MAX_THICKNESS or up <= MAX_THICKNESS:
+            yield x0, bottom, x1, top
+        elif pdfium.FPDFPath_CountSegments(path) <= MAX_SEGMENTS:
             yield from _edges(path)
 
 
 def _edges(path: Any) -> list[Corners]:
-    """Rectangles around the path's straight parts; [] when a part is curved, or neither level nor upright."""
+    """Rectangles around the path's straight parts; [] if a part is curved, or neither horizontal nor vertical."""
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFPageObj_GetMatrix(path, matrix)
     a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
@@ -202,7 +202,7 @@ def _edges(path: Any) -> list[Corners]:
             ends.insert(0, before)
         for end in ends:
             edge = min(end[0], point[0]), min(end[1], point[1]), max(end[0], point[0]), max(end[1], point[1])
-            if edge[2] - edge[0] > THIN and edge[3] - edge[1] > THIN:
+            if edge[2] - edge[0] > MAX_THICKNESS and edge[3] - edge[1] > MAX_THICKNESS:
                 return []
             edges.append(edge)
         before = point

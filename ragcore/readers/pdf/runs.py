@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from ragcore.readers.pdf.directions import BoxOf, Corners, rotate, union
 from ragcore.readers.pdf.ruled_tables import Grid
 
-LEVEL = 0.5  # of the lower of two letters' height, which two letters on one line share
-GAP = 0.9  # of a line's height: wider than between words, even of justified text
-SPACE = 0.4  # of a line's height: as wide as between words of a line that is not justified
-BROAD = 0.75  # of a line's height: few letters are that wide
+LEVEL = 0.5  # of the smaller letter's height; two letters on one line overlap by more
+GAP = 0.9  # of a line's height; wider than between the words of justified text
+SPACE = 0.4  # of a line's height; the space between words that are not justified
+BROAD_LETTER = 0.75  # of a line's height; wider than most letters
 
 _WORD = re.compile(r"[^\s\x02\ufffe]+[\x02\ufffe]?")  # a hyphen at a line's end is one of these two
 
@@ -21,18 +21,18 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Letters on one line without a wide gap: their first and last place among the page's characters, the text, and the
-    rectangle around them in points, rotated by a direction.
+    """Letters on one line without a wide gap: the indexes of the first and last character on the page, the text, and the
+    rectangle around it in points, rotated by a direction.
 
-    `turns` are the quarter turns, anticlockwise, from that direction to the run's own.
+    `turns` are the quarter turns, anticlockwise, from that direction to that of the run.
     """
 
     first: int
     last: int
     text: str
-    left: float
+    x0: float
     bottom: float
-    right: float
+    x1: float
     top: float
     turns: int = 0
 
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def center(self) -> float:
-        return (self.left + self.right) / 2
+        return (self.x0 + self.x1) / 2
 
     def is_level_with(self, other: Run) -> bool:
         return min(self.top, other.top) - max(self.bottom, other.bottom) > LEVEL * min(self.height, other.height)
@@ -55,16 +55,16 @@ class Run:
         """The same run of direction `own`, its rectangle rotated by `direction` instead."""
         if own == direction:
             return self
-        left, bottom, right, top = rotate((self.left, self.bottom, self.right, self.top), (direction - own) % 4)
-        return replace(self, left=left, bottom=bottom, right=right, top=top, turns=(own - direction) % 4)
+        x0, bottom, x1, top = rotate((self.x0, self.bottom, self.x1, self.top), (direction - own) % 4)
+        return replace(self, x0=x0, bottom=bottom, x1=x1, top=top, turns=(own - direction) % 4)
 
 
 def runs_of(
     signs: str, box_of: BoxOf, spell: Callable[[int, int], str], ways: Sequence[int], ruled: dict[int, list[Grid]]
 ) -> Iterator[tuple[int, Run]]:
-    """Direction and run, each rotated by its own direction, in the order in which they were drawn.
+    """The direction of each run and the run, rotated by this direction, in the order in which they were drawn.
 
-    `ways`: the direction of each character. `spell(first, last)` is the text of these. `ruled`: grids by direction.
+    `ways` has the direction of each character, `ruled` the grids by direction. `spell(first, last)` returns the text.
     """
     first = last = way = -1
     box: Corners = (0.0, 0.0, 0.0, 0.0)
@@ -89,7 +89,7 @@ def _continues(run: Corners, word: Corners, ruled: Sequence[Grid]) -> bool:
 
 
 def _words(signs: str, box_of: BoxOf, ways: Sequence[int]) -> Iterator[tuple[int, int, Corners]]:
-    """First and last place of each word, and the rectangle around it, from its first and last letter."""
+    """The indexes of the first and last character of each word, and the rectangle around both."""
     for word in _WORD.finditer(signs):
         start, end = word.span()
         first, last = box_of(start), box_of(end - 1)
@@ -98,7 +98,7 @@ def _words(signs: str, box_of: BoxOf, ways: Sequence[int]) -> Iterator[tuple[int
             and last
             and ways[start] == ways[end - 1]
             and is_level(first, last)
-            and last[2] - first[0] < BROAD * (first[3] - first[1]) * (end - start)
+            and last[2] - first[0] < BROAD_LETTER * (first[3] - first[1]) * (end - start)
         ):
             yield start, end - 1, union(first, last)
         else:  # the word continues on another line or in another column

@@ -12,19 +12,19 @@ from ragcore.readers import typography
 from ragcore.readers.pdf import pdfium
 from ragcore.readers.pdf.directions import Corners, rotate
 
-SMALLER = 0.9  # of the size of the letters before, below which letters may be raised or lowered
-RAISED = (0.12, 1.0)  # of that size: the height above the line
-LOWERED = (-0.6, -0.05)
-ADJOINS = (-0.3, 0.35)  # of that size: the gap from the letter before
-SPACE = 0.22  # of that size: a gap between words
-SAME_LINE = 0.1  # of that size
-LONGEST = 30  # letters
-TALLER = 1.3  # times the ink before: shifted letters are never taller
-FLAT = 0.25  # of the height of the ink before: a dash is lower
-ON_LINE = (0.25, 0.65)  # of that height: the range of a dash's middle that is not shifted
-WORDS = 4  # times as wide as high: the ink of words, and not of a letter that may itself be shifted
-FIRST = 2  # letters of a piece of text: one of them is the first
-CAP = 1.7  # times the size of the text at a drop cap
+MAX_SIZE = 0.9  # of the size of the letters before; smaller letters may be raised or lowered
+RAISED_BY = (0.12, 1.0)  # height of raised letters above the line, as a share of that size
+LOWERED_BY = (-0.6, -0.05)
+ADJOINING_GAP = (-0.3, 0.35)  # gap from the letter before, as a share of that size
+WORD_SPACE = 0.22  # gap between words, as a share of that size
+SAME_LINE = 0.1  # maximum difference of the heights of letters on one line, as a share of that size
+MAX_LETTERS = 30  # letters that are raised or lowered together
+MAX_INK = 1.3  # times the height of the ink before; shifted letters are not taller
+DASH_HEIGHT = 0.25  # of the height of the ink before; a dash is lower
+DASH_ON_LINE = (0.25, 0.65)  # of that height; the middle of a dash that is not shifted is in this range
+WORDS_RATIO = 4  # ratio of width to height; ink with a larger one has words, and is not itself a shifted letter
+SEARCHED_LETTERS = 2  # characters to search backwards for the first one of a piece of text
+CAP_SIZE = 1.7  # times the size of the text; a drop cap is larger
 
 _SLASHES = "/\u2044\u2215"
 _ALONE = re.compile("[AEIOUYÀÁÈÉÍÓ]")  # letters that are a word in one of the languages
@@ -33,12 +33,12 @@ _REST = re.compile(r"\w+")
 
 
 class _Glyph(NamedTuple):
-    """Its measures in points, rotated by the direction of the page's text."""
+    """The measures of a character in points, rotated by the direction of the page's text."""
 
     size: float
     baseline: float
-    left: float
-    right: float
+    x0: float
+    x1: float
 
 
 class ShiftedLetters:
@@ -53,18 +53,18 @@ class ShiftedLetters:
         self._readings: dict[int, str] = {}
 
     def read(self, pieces: Iterable[Corners]) -> dict[int, str]:
-        """What is read instead of a character, by its place: the character with marks of `ragcore.readers.typography`; or
-        "" and " " instead of an end of line that PDFium inserted behind shifted letters.
+        """The replacements of characters, by place: a shifted character with marks of `ragcore.readers.typography`, and ""
+        or " " for an end of line that PDFium inserted after shifted letters.
 
-        `pieces`: the rectangles of pieces of text that may be shifted or stand next to a drop cap.
+        `pieces` are the rectangles of text that may be shifted or stand next to a drop cap.
         """
         for piece in pieces:
-            left, bottom, right, top = rotate(piece, self._main)
-            inside = min(right - left, top - bottom) / 3
-            x, y, *_ = rotate((left + inside, (bottom + top) / 2, left + inside, (bottom + top) / 2), -self._main % 4)
+            x0, bottom, x1, top = rotate(piece, self._main)
+            inside = min(x1 - x0, top - bottom) / 3
+            x, y, *_ = rotate((x0 + inside, (bottom + top) / 2, x0 + inside, (bottom + top) / 2), -self._main % 4)
             place = pdfium.FPDFText_GetCharIndexAtPos(self._text, x, y, inside, inside)
             if place > 0 and place not in self._shifted:
-                for _ in range(FIRST):
+                for _ in range(SEARCHED_LETTERS):
                     place -= self._continues(place - 1, place)
                 self._compare(place)
         return self._readings
@@ -77,7 +77,7 @@ class ShiftedLetters:
         return abs(one.size - other.size) < 0.05 * one.size and abs(one.baseline - other.baseline) < 0.05 * one.size
 
     def _compare(self, place: int) -> None:
-        """Mark the letters that begin here if they are shifted against the letter before them."""
+        """Mark the letters from `place` if they are higher or lower than the letter before them."""
         before = place - 1
         while before >= 0 and (before in self._shifted or self._is_generated(before)):
             before -= 1
@@ -87,17 +87,17 @@ class ShiftedLetters:
         if before < 0:
             return
         base, glyph = self._glyph(before), self._glyph(place)
-        if base.size > CAP * glyph.size and self._signs[before].isupper() and self._is_cap(before, base, glyph):
+        if base.size > CAP_SIZE * glyph.size and self._signs[before].isupper() and self._is_cap(before, base, glyph):
             self._join_cap(before, place)
             return
         near = self._glyph(max((at for at in self._shifted if before < at < place), default=before))
-        if not glyph.size or glyph.size > SMALLER * base.size:
+        if not glyph.size or glyph.size > MAX_SIZE * base.size:
             return
-        if not ADJOINS[0] < (glyph.left - near.right) / base.size < ADJOINS[1] + apart:
+        if not ADJOINING_GAP[0] < (glyph.x0 - near.x1) / base.size < ADJOINING_GAP[1] + apart:
             return
         rise = (glyph.baseline - base.baseline) / base.size
-        is_raised = RAISED[0] < rise < RAISED[1]
-        if (is_raised or LOWERED[0] < rise < LOWERED[1]) and (not apart or self._is_numerator(place)):
+        is_raised = RAISED_BY[0] < rise < RAISED_BY[1]
+        if (is_raised or LOWERED_BY[0] < rise < LOWERED_BY[1]) and (not apart or self._is_numerator(place)):
             self._mark(typography.RAISED if is_raised else typography.LOWERED, place, base)
 
     def _is_numerator(self, place: int) -> bool:
@@ -117,14 +117,14 @@ class ShiftedLetters:
 
     def _mark(self, kind: str, place: int, base: _Glyph) -> None:
         last = self._last_of(place)
-        if last - place >= LONGEST:
+        if last - place >= MAX_LETTERS:
             return
         before = next(at for at in range(place - 1, -1, -1) if not self._is_generated(at))
         after = self._mark_letters(kind, before, place, last, base)
         if after is None or kind != typography.RAISED or self._signs[after] not in _SLASHES:
             return
         below = self._next(after)  # the denominator
-        if below is not None and self._glyph(below).size <= SMALLER * base.size and self._signs[below].isdigit():
+        if below is not None and self._glyph(below).size <= MAX_SIZE * base.size and self._signs[below].isdigit():
             self._mark_letters(typography.LOWERED, after, below, self._last_of(below), base)
 
     def _mark_letters(self, kind: str, before: int, first: int, last: int, base: _Glyph) -> int | None:
@@ -142,16 +142,16 @@ class ShiftedLetters:
         return after
 
     def _join(self, before: int, after: int, base: _Glyph) -> None:
-        """Remove what PDFium inserted between two characters on one line, or replace it by a space."""
+        """Remove the characters that PDFium inserted between two others on one line, or replace them by a space."""
         between = range(before + 1, after)
         if not between or not all(map(self._is_generated, between)):
             return
         one, other = self._glyph(before), self._glyph(after)
         level = after in self._shifted or abs(other.baseline - base.baseline) < SAME_LINE * base.size
-        gap = (other.left - one.right) / base.size
-        if level and gap > ADJOINS[0]:
+        gap = (other.x0 - one.x1) / base.size
+        if level and gap > ADJOINING_GAP[0]:
             self._readings.update(dict.fromkeys(between, ""))
-            if gap > SPACE and not self._signs[after].isspace():
+            if gap > WORD_SPACE and not self._signs[after].isspace():
                 self._readings[after - 1] = " "
 
     def _next(self, place: int) -> int | None:
@@ -160,7 +160,7 @@ class ShiftedLetters:
 
     def _is_cap(self, cap: int, base: _Glyph, glyph: _Glyph) -> bool:
         alone = cap == 0 or self._signs[cap - 1].isspace()
-        adjoins = -0.3 < (glyph.left - base.right) / glyph.size < 1.2
+        adjoins = -0.3 < (glyph.x0 - base.x1) / glyph.size < 1.2
         return alone and adjoins and base.baseline - 0.2 * glyph.size < glyph.baseline < base.baseline + base.size
 
     def _join_cap(self, cap: int, place: int) -> None:
@@ -190,34 +190,34 @@ class ShiftedLetters:
         pdfium.FPDFText_GetMatrix(self._text, place, matrix)
         pdfium.FPDFText_GetCharOrigin(self._text, place, x, y)
         pdfium.FPDFText_GetLooseCharBox(self._text, place, box)
-        left, _, right, _ = rotate((box.left, box.bottom, box.right, box.top), self._main)
+        x0, _, x1, _ = rotate((box.left, box.bottom, box.right, box.top), self._main)
         _, baseline, _, _ = rotate((x.value, y.value, x.value, y.value), self._main)
         size = abs(pdfium.FPDFText_GetFontSize(self._text, place)) * (matrix.c**2 + matrix.d**2) ** 0.5
-        self._glyphs[place] = _Glyph(size, baseline, left, right)
+        self._glyphs[place] = _Glyph(size, baseline, x0, x1)
         return self._glyphs[place]
 
 
 def candidates(pieces: Sequence[Corners], upright: Sequence[Corners]) -> Iterator[Corners]:
-    """The pieces of text that begin close to the one before them, and higher or lower than most letters do.
+    """The pieces of text that begin close to the previous one, and higher or lower than most letters.
 
-    `upright`: the same pieces, rotated by the direction of the page's text.
+    `upright` are the same pieces, rotated by the direction of the page's text.
     """
     for (one, other), piece in zip(pairwise(upright), pieces[1:], strict=True):
         height = max(one[3] - one[1], other[3] - other[1])
-        if other[3] - other[1] > TALLER * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet
+        if other[3] - other[1] > MAX_INK * (one[3] - one[1]) or _is_dash(one, other):  # such as text after a bullet
             continue
         gap = other[0] - one[2]
         if -0.3 * height < gap < 0.4 * height and min(one[3], other[3]) > max(one[1], other[1]) - height:
-            raised = other[1] - one[1] > 0.33 * height  # more than the descenders of letters
+            raised = other[1] - one[1] > 0.33 * height  # more than descenders
             lower, below = one[3] - other[3], one[1] - other[1]
             if raised or lower > 0.45 * height or (lower > 0.25 * height and below > 0.08 * height):
                 yield piece
 
 
 def _is_dash(before: Corners, piece: Corners) -> bool:
-    """Whether it is a hyphen or a dash after words, which some programs draw by itself."""
-    left, bottom, right, top = before
+    """Whether the piece is a hyphen or dash after words, which some programs draw separately."""
+    x0, bottom, x1, top = before
     ink = top - bottom
-    if piece[3] - piece[1] >= FLAT * ink or right - left < WORDS * ink:
+    if piece[3] - piece[1] >= DASH_HEIGHT * ink or x1 - x0 < WORDS_RATIO * ink:
         return False
-    return ON_LINE[0] < ((piece[1] + piece[3]) / 2 - bottom) / ink < ON_LINE[1]
+    return DASH_ON_LINE[0] < ((piece[1] + piece[3]) / 2 - bottom) / ink < DASH_ON_LINE[1]

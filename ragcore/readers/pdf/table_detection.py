@@ -21,28 +21,28 @@ from ragcore.readers.pdf.table_headers import (
     rows_above,
 )
 
-ROWS = 3  # with the same columns, from which they are a table without rules
-APART = 3.0  # line heights from one row to the next
-WRAPPED = 1.5  # line heights to the second line of a cell
-FILLED = 0.4  # of the cells of a table
-MISPLACED = 0.1  # of the runs in a grid may cross its rules
-EVEN = 0.8  # of the lines in a row of a grid have text in all its cells, where each line is a row
-FULL = 0.72  # of its column's width that an ordinary line of running text has
-WORDY = 24  # characters of an ordinary line of running text in a column
-NEXT = 50  # rows among which the row of a line is searched
-NEW_TABLE = 1.6  # times the usual step from row to row: a row that is farther below belongs to another table
-COLUMN_LINES = 6  # side by side, from which they are columns of running text
+MIN_ROWS = 3  # minimum number of rows with the same columns in a table without rules
+MAX_ROW_STEP = 3.0  # maximum line heights from one row to the next
+MAX_WRAP_STEP = 1.5  # maximum line heights to the second line of a cell
+MIN_FILLED = 0.4  # minimum share of the cells of a table that have text
+MAX_CROSSING = 0.1  # maximum share of the runs in a grid that cross its rules
+EVEN_LINES = 0.8  # share of the lines in a row of a grid with text in all cells; with more, each line is a row
+FULL_LINE = 0.72  # of its column's width; an ordinary line of running text is longer
+WORDY_LINE = 24  # characters; an ordinary line of running text in a column has more
+SEARCHED_ROWS = 50  # rows in which the row of a line is searched
+NEW_TABLE_STEP = 1.6  # times the usual distance of rows; a row that is farther below begins another table
+MIN_COLUMN_LINES = 6  # minimum number of lines side by side in columns of running text
 
 
 # Tables with rules
 
 
 def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
-    """Tables of at least two rows with two filled cells, whose text stays in its cells; not drawings over text."""
+    """Tables of at least two rows with two filled cells. In a drawing over text, the text would cross the rules."""
     for grid in ruled:
         rows: list[list[list[Run]]] = [[[] for _ in range(grid.width)] for _ in range(grid.height)]
         for run in runs:
-            if cell := grid.cell(run.center if run.turns else run.left + 0.3 * run.height, run.middle):
+            if cell := grid.cell(run.center if run.turns else run.x0 + 0.3 * run.height, run.middle):
                 rows[cell[0]][cell[1]].append(run)
         inside = [run for row in rows for cell in row for run in cell]
         if 2 * sum(run.turns != 0 for run in inside) > len(inside):
@@ -52,16 +52,16 @@ def in_grids(runs: list[Run], ruled: list[Grid]) -> Iterator[Rows]:
         filled = [part for row in rows if any(row) for part in _split_row([*row])]
         cells = sum(bool(cell) for row in filled for cell in row)
         several = sum(sum(map(bool, row)) > 1 for row in filled)
-        if several > 1 and cells >= FILLED * grid.width * len(filled) and outside <= MISPLACED * len(inside):
+        if several > 1 and cells >= MIN_FILLED * grid.width * len(filled) and outside <= MAX_CROSSING * len(inside):
             yield [part for row in spanned if any(row) for part in _split_row(row)]
 
 
 def _count_crossing(grid: Grid, row: Sequence[Cell]) -> int:
-    """How many runs cross the rule on their right; 0 in a row with text in one cell only."""
+    """The number of runs that cross the rule after them; 0 in a row with text in one cell only."""
     count = 0
     for column, cell in enumerate(row):
         last = next((at for at in range(column + 1, len(row)) if row[at] is not None), len(row))
-        count += sum(run.right > grid.xs[last] + run.height for run in cell or ())
+        count += sum(run.x1 > grid.xs[last] + run.height for run in cell or ())
     return count if sum(map(bool, row)) > 1 else 0
 
 
@@ -94,7 +94,7 @@ def _fill_down(grid: Grid, rows: list[list[list[Run]]], out: Rows, number: int, 
     rules = grid.floors[column]
     closed = {down[0], down[-1] + 1} <= {0, grid.height, *rules}
     label = len(runs) == 1 or not any(_is_aligned(run, neighbours) for run in runs)
-    if not label and len(filled) == 1:  # it has more lines than its neighbours
+    if not label and len(filled) == 1:  # the cell has more lines than its neighbours
         label = len(runs) > max((len(cell) for at, cell in enumerate(rows[filled[0]]) if at != column), default=0)
     if closed and runs and neighbours and label:
         for row in down:
@@ -102,7 +102,7 @@ def _fill_down(grid: Grid, rows: list[list[list[Run]]], out: Rows, number: int, 
 
 
 def _is_stack(runs: list[Run]) -> bool:
-    """Whether the runs are lines of one text, one below the other."""
+    """Whether the runs are consecutive lines of one text."""
     return not any(one.is_level_with(other) for one, other in combinations(runs, 2))
 
 
@@ -111,8 +111,8 @@ def _is_aligned(run: Run, others: list[Run]) -> bool:
 
 
 def _split_row(row: list[Cell]) -> Rows:
-    """Split a row of a grid that consists of several rows without rules between them: its cells have the same lines, and some
-    of them are numbers."""
+    """Split a row of a grid that consists of several rows without rules between them. Its cells have lines at the same heights,
+    and some lines are numbers."""
     levels: list[list[tuple[int, Run]]] = []
     runs = [(column, run) for column, cell in enumerate(row) for run in cell or ()]
     for column, run in sorted(runs, key=lambda each: -each[1].middle):
@@ -123,7 +123,7 @@ def _split_row(row: list[Cell]) -> Rows:
     if (
         filled < 2
         or len(levels) < 2
-        or sum(len({column for column, _ in level}) == filled for level in levels) < EVEN * len(levels)
+        or sum(len({column for column, _ in level}) == filled for level in levels) < EVEN_LINES * len(levels)
     ):
         return [row]
     if not any(cell and len(cell) > 1 and all(FIGURE.fullmatch(run.text) for run in cell) for cell in row):
@@ -152,7 +152,7 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
     """Runs that were drawn one after the other on the same line."""
     line: list[Run] = []
     for run in runs:
-        if line and not (line[-1].is_level_with(run) and run.left > line[-1].right):
+        if line and not (line[-1].is_level_with(run) and run.x0 > line[-1].x1):
             yield line
             line = []
         line.append(run)
@@ -161,22 +161,22 @@ def _levels(runs: list[Run]) -> Iterator[list[Run]]:
 
 
 def _table(levels: list[list[Run]], at: int, rotated: list[Run]) -> tuple[int, int, list[Span]]:
-    """The first row, the end and the columns of the table that begins at `at` or little below it; no columns for no table."""
-    end, columns = _shared_columns(levels, at, ROWS)
+    """The first row, the end and the columns of the table that begins at `at` or shortly below; no columns if there is none."""
+    end, columns = _shared_columns(levels, at, MIN_ROWS)
     if not columns and rotated:
-        end, columns = _shared_columns(levels, at, ROWS - 1)
+        end, columns = _shared_columns(levels, at, MIN_ROWS - 1)
         if columns and not rows_above([], levels[at], columns, rotated):
             return at, at, []
     begin = _below_groups(levels[at:end], columns) + at
-    if begin > at:  # names of groups between the columns, which would be columns themselves
-        last, narrower = _shared_columns(levels, begin, ROWS - 1)
+    if begin > at:  # names of groups, which stand between the columns, would look like columns
+        last, narrower = _shared_columns(levels, begin, MIN_ROWS - 1)
         if last == end and narrower:
             return begin, end, narrower
     return at, end, columns
 
 
 def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
-    """The number of the first level below those with text in columns that no other level uses."""
+    """The first level below the levels with text in columns that no other level uses."""
     used = [{column_at(columns, run) for run in level} for level in levels]
     for first in (1, 2):
         below = set().union(*used[first:])
@@ -186,13 +186,13 @@ def _below_groups(levels: list[list[Run]], columns: list[Span]) -> int:
 
 
 def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, list[Span]]:
-    """The end of the rows that begin at `at`, and their columns; no columns where they are fewer than `least` rows."""
+    """The end of the rows that begin at `at`, and their columns; no columns if there are fewer than `least` rows."""
     columns: list[Span] = []
     rows, end = 0, at
     for number in range(at, len(levels)):
         level = levels[number]
-        below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < APART * level[0].height
-        wider = _widen(columns, level) if below else []
+        below = number == at or 0 < levels[number - 1][0].middle - level[0].middle < MAX_ROW_STEP * level[0].height
+        wider = _extend_columns(columns, level) if below else []
         if not wider or (len(level) == 1 and number == at):
             break
         if len(level) > 1:
@@ -204,15 +204,15 @@ def _shared_columns(levels: list[list[Run]], at: int, least: int) -> tuple[int, 
     return (end, columns) if rows >= least and len(columns) > 1 else (at, [])
 
 
-def _widen(columns: list[Span], level: list[Run]) -> list[Span]:
-    """The columns, wide enough for the row's runs; [] where two runs would be in one column."""
-    spans = sorted([*columns, *((run.left, run.right) for run in level)])
+def _extend_columns(columns: list[Span], level: list[Run]) -> list[Span]:
+    """The columns, extended to contain the runs of the row; [] if two runs would be in one column."""
+    spans = sorted([*columns, *((run.x0, run.x1) for run in level)])
     merged = [spans[0]]
-    for left, right in spans[1:]:
-        if left < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
+    for x0, x1 in spans[1:]:
+        if x0 < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], x1))
         else:
-            merged.append((left, right))
+            merged.append((x0, x1))
     own = [column_at(merged, run) for run in level]
     if len(set(own)) < len(level) or (columns and len(merged) < len(columns)):
         return []
@@ -221,8 +221,8 @@ def _widen(columns: list[Span], level: list[Run]) -> list[Span]:
 
 def _is_wrapped(run: Run, above: list[Run], columns: list[Span]) -> bool:
     """Whether the run is the second line of a cell: close below, in one of the columns."""
-    near = above[0].middle - run.middle < WRAPPED * min(run.height, above[0].height)
-    return near and any(left - 1 <= run.left and run.right <= right + 1 for left, right in columns)
+    near = above[0].middle - run.middle < MAX_WRAP_STEP * min(run.height, above[0].height)
+    return near and any(x0 - 1 <= run.x0 and run.x1 <= x1 + 1 for x0, x1 in columns)
 
 
 def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
@@ -233,7 +233,7 @@ def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
     for level in levels:
         if len(level) > 1:
             number = sum(map(any, rows))
-            if number and steps[number - 1] > NEW_TABLE * median(steps) and may_be_names(level):
+            if number and steps[number - 1] > NEW_TABLE_STEP * median(steps) and may_be_names(level):
                 rows.append([[] for _ in columns])
             rows.append([[] for _ in columns])
         for run in level:
@@ -244,16 +244,16 @@ def _table_rows(levels: list[list[Run]], columns: list[Span]) -> Rows:
 
 
 def is_running_text(rows: Rows) -> bool:
-    """Whether these are two or three columns full of words, line by line."""
-    if len(rows) < COLUMN_LINES or len(rows[0]) > 3:
+    """Whether the rows are the lines of two or three columns of text."""
+    if len(rows) < MIN_COLUMN_LINES or len(rows[0]) > 3:
         return False
     for column in zip(*rows, strict=True):
         runs = [run for cell in column for run in cell or ()]
         if not runs:
             return False
-        width = max(run.right for run in runs) - min(run.left for run in runs)
-        full = sum(run.right - run.left > FULL * width for run in runs)
-        if 2 * full < len(runs) or sum(len(run.text) for run in runs) < WORDY * len(runs):
+        width = max(run.x1 for run in runs) - min(run.x0 for run in runs)
+        full = sum(run.x1 - run.x0 > FULL_LINE * width for run in runs)
+        if 2 * full < len(runs) or sum(len(run.text) for run in runs) < WORDY_LINE * len(runs):
             return False
     return True
 
@@ -266,8 +266,12 @@ def is_list(rows: Rows) -> bool:
 
 def _cell_text(cell: Cell) -> str:
     if cell is None:
-        return table_rows.LEFT
+        return table_rows.MERGED
     return " ".join(run.text for run in cell).replace(f"{BROKEN} ", "").replace(BROKEN, "-")
+
+
+def runs_in(rows: Iterable[Iterable[Cell]]) -> list[Run]:
+    return [run for row in rows for cell in row for run in cell or ()]
 
 
 def table_lines(rows: Rows, places: bool) -> list[Line]:
@@ -275,15 +279,15 @@ def table_lines(rows: Rows, places: bool) -> list[Line]:
     lines = table_rows.lines(texts, name_rows=name_rows(rows))
     if not places:
         return [Line(line, row=True) for line in lines]
-    of_rows = [[place for cell in row for run in cell or () for place in range(run.first, run.last + 1)] for row in rows]
+    of_rows = [[place for run in runs_in([row]) for place in range(run.first, run.last + 1)] for row in rows]
     return [Line(line, row=True, places=of_rows[row]) for line, row in _match_rows(lines, texts)]
 
 
 def _match_rows(lines: Iterable[str], rows: list[list[str]]) -> Iterator[tuple[str, int]]:
-    """Each line, and the row that it contains most of. Of several the next one; rows stay in order."""
+    """Each line with the row that has most cells in it, or the next of several. Rows stay in order."""
     row = -1
     for line in lines:
-        near = range(max(row, 0), min(row + 1 + NEXT, len(rows)))
+        near = range(max(row, 0), min(row + 1 + SEARCHED_ROWS, len(rows)))
         shares = {later: _share(line, rows[later]) for later in near}
         best = max(shares.values())
         row = next((later for later in near if later > row and shares[later] == best), row)

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".htm", ".xhtml")
 PARSERS = ("lxml.html", "selectolax.lexbor", "trafilatura")
 
-ENOUGH = 0.7  # of the page's text outside links; an article with less has probably lost text
-ENOUGH_DECLARED = 0.1  # if the page declares an article: the rest are comments and teasers
-NEARLY_ALL = 2 / 3  # of the page's text; such an article is read as the whole page
-SMALL = 1_000  # characters; a smaller page is read whole
-LARGE = 1_500_000  # characters; in a larger page the search for the article takes minutes
-WIDE = 1_000  # cells in a table row; with more the search takes minutes too
-MENU = 20  # links in a list outside the article, such as the languages of an encyclopedia
-STRETCH = 8  # letters of the samples that two texts are compared by
+MIN_COVERAGE = 0.7  # of the page's text outside links; with less, the article is probably incomplete
+MIN_DECLARED = 0.1  # the same if the page declares an article, as the rest are comments and teasers
+NEARLY_ALL = 2 / 3  # of the page's text; with more, the whole page is read
+MIN_PAGE = 1_000  # characters; all of a smaller page is read
+MAX_PAGE = 1_500_000  # characters; in a larger page the search for the article takes minutes
+MAX_ROW = 1_000  # cells in a table row; with more, the search takes minutes too
+MENU_LINKS = 20  # links in a list outside the article, such as the languages of an encyclopedia
+SAMPLE_LETTERS = 8  # letters in each sample for the comparison of two texts
 
 _DECLARES_ARTICLE = re.compile(
     r"""og:type["'][^>]{0,40}article|"@type"\s*:\s*\[?\s*"(?:\w*Article|BlogPosting)"|"""
@@ -71,12 +71,12 @@ def _article_or_all(page: LexborHTMLParser, source: str, title: str) -> str:
     whole = whole_text(page)
     if whole and title not in whole:
         whole = f"{title}\n\n{whole}"
-    if len(source) > LARGE or len(whole) <= SMALL or any(sum(1 for _ in row.iter()) > WIDE for row in page.css("tr")):
+    if len(source) > MAX_PAGE or len(whole) <= MIN_PAGE or any(sum(1 for _ in row.iter()) > MAX_ROW for row in page.css("tr")):
         return whole
     html = page_html(page)
     article = _article(html)
     stretches = _stretches(article)
-    if _coverage(text_without(html, _FRAME), stretches) < (ENOUGH_DECLARED if _DECLARES_ARTICLE.search(source) else ENOUGH):
+    if _coverage(text_without(html, _FRAME), stretches) < (MIN_DECLARED if _DECLARES_ARTICLE.search(source) else MIN_COVERAGE):
         return whole
     return text_without(_without_menus(html, stretches), "nav") if len(article) >= NEARLY_ALL * len(whole) else article
 
@@ -87,21 +87,21 @@ def _without_menus(html: str, stretches: frozenset[str]) -> str:
     for menu in reversed(tree.css("ul, ol")):  # the inner ones first
         links = [link.text() for link in menu.css("li > a:only-child")]
         text = menu.text()
-        if len(links) >= MENU and 2 * len("".join(links)) > len(text) and _coverage(text, stretches) < ENOUGH_DECLARED:
+        if len(links) >= MENU_LINKS and 2 * len("".join(links)) > len(text) and _coverage(text, stretches) < MIN_DECLARED:
             menu.decompose()
     return tree.html or ""
 
 
 def _stretches(article: str) -> frozenset[str]:
     letters = _NO_LETTERS.sub("", article)
-    return frozenset(letters[start : start + STRETCH] for start in range(len(letters) - STRETCH + 1))
+    return frozenset(letters[start : start + SAMPLE_LETTERS] for start in range(len(letters) - SAMPLE_LETTERS + 1))
 
 
 def _coverage(text: str, stretches: frozenset[str]) -> float:
     """The share of the text that is in the article with these stretches, 0 to 1; 0 for no text."""
     text = _NO_LETTERS.sub("", text)
-    matches = sum(text[start : start + STRETCH] in stretches for start in range(0, len(text), STRETCH))
-    return STRETCH * matches / len(text) if text else 0.0
+    matches = sum(text[start : start + SAMPLE_LETTERS] in stretches for start in range(0, len(text), SAMPLE_LETTERS))
+    return SAMPLE_LETTERS * matches / len(text) if text else 0.0
 
 
 def _article(html: str) -> str:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 MARK = "data-list-mark"  # the attribute with the number of a list item
 MAX_CSS = 500_000  # characters
-MOST_TRIALS = 20_000_000  # rules times elements; rules beyond are ignored
-MOST_PARTS = 50  # elements and texts within a superscript or subscript
-LEAST_VISIBLE = 0.05  # of a page's text; if less is visible, a script shows the rest
+MAX_TRIALS = 20_000_000  # rules times elements; rules beyond are ignored
+MAX_PARTS = 50  # elements and texts within a superscript or subscript
+MIN_VISIBLE = 0.05  # of a page's text; if less is visible, a script shows the rest
 
 HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.I)
 _SHOWS = re.compile(r"display\s*:\s*(?!none)\w|visibility\s*:\s*visible", re.I)
@@ -108,7 +108,7 @@ class _Styles:
     def __init__(self, tree: LexborHTMLParser, css: str) -> None:
         self._tree = tree
         rules = (rule for rule in _rules(css) if _is_used(rule[1]))
-        self._rules = list(islice(rules, MOST_TRIALS // max(1, len(tree.css("*")))))
+        self._rules = list(islice(rules, MAX_TRIALS // max(1, len(tree.css("*")))))
         styled = ((node, node.attributes.get("style") or "") for node in tree.css("[style]"))
         self._own = [(node, style) for node, style in styled if _is_used(style)]
 
@@ -152,7 +152,7 @@ def _remove_hidden(tree: LexborHTMLParser, styles: _Styles) -> int:
         hidden.pop(node.mem_id)
     outer = [node for node in hidden.values() if not any(each.mem_id in hidden for each in _ancestors(node))]
     whole = _length(tree.root)
-    if whole - sum(map(_length, outer)) < LEAST_VISIBLE * whole:
+    if whole - sum(map(_length, outer)) < MIN_VISIBLE * whole:
         return 0
     count = 0
     for node in outer:
@@ -218,10 +218,10 @@ def _write_reading(node: LexborNode) -> None:
 
 
 def _shift(node: LexborNode, kind: str) -> None:
-    if len(list(islice(node.traverse(include_text=True), MOST_PARTS + 1))) > MOST_PARTS:
+    if len(list(islice(node.traverse(include_text=True), MAX_PARTS + 1))) > MAX_PARTS:
         return
     text = node.text()
-    if len(text) > typography.LONGEST_MARKED:
+    if len(text) > typography.MAX_MARKED:
         return
     link = node.css_first("a[href^='#']") or (node.parent if node.parent is not None and node.parent.tag == "a" else None)
     if link is not None and (link.attributes.get("href") or "").startswith("#") and text.strip().isalnum():

@@ -30,7 +30,7 @@ _BLOCK_NAMES = (
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _PARAGRAPHS = frozenset({"blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"})
 _CELLS = frozenset({"td", "th"})
-LONGEST_CELL = 600  # characters; a table with longer cells is only layout
+MAX_CELL = 600  # characters; a table with longer cells is only layout
 MAX_SPAN = 100  # columns or rows
 _AFTER_MARK = re.compile("\x04[\x01\x02 ]*")
 _SPACE = re.compile(r"[ \t\n\r\f\u200b]+")
@@ -152,7 +152,7 @@ def _table(table: LexborNode) -> list[str]:
     if len(rows) < 2 or max(map(len, rows)) < 2 or table.attributes.get("role") == "presentation":
         return []
     cells = [[(cell, " ".join(_text(cell).split())) for cell in row] for row in rows]
-    if any(len(text) > LONGEST_CELL for row in cells for _, text in row):
+    if any(len(text) > MAX_CELL for row in cells for _, text in row):
         return []
     name_rows: int | None = None
     if any(cell.tag == "th" for row in rows for cell in row):

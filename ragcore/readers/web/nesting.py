@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
-DEEPEST = 512
-MOST_ATTRIBUTES = 1_000  # of one element; a parser compares each with all previous ones
-MOST_OPTIONS = 500  # of one `<select>`; a parser counts all options for each
-MOST_STYLES = 32  # open at once; a parser opens all of them again in every paragraph
+MAX_DEPTH = 512
+MAX_ATTRIBUTES = 1_000  # of one element; a parser compares each with all previous ones
+MAX_OPTIONS = 500  # of one `<select>`; a parser counts all options for each
+MAX_STYLES = 32  # open at once; a parser opens all of them again in every paragraph
 
 # Elements that cannot be inside one of their kind, except in _FOREIGN elements.
 _FLAT = frozenset(
@@ -31,7 +31,7 @@ _FOREIGN = ("svg", "math")
 _MARKUP = re.compile(r"""<!--(?>.*?-->)|<(/?)([a-zA-Z][^\s/>]*)(?>[^>=]+|=\s*(?:"[^"]*"|'[^']*'|))*+>?""", re.S)
 
 _ATTRIBUTES = re.compile(  # of one tag, up to the limit
-    rf"""<[^\s/>]+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s>]*+))?+){{{MOST_ATTRIBUTES}}}"""
+    rf"""<[^\s/>]+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s>]*+))?+){{{MAX_ATTRIBUTES}}}"""
 )
 
 
@@ -50,7 +50,7 @@ def flatten(html: str) -> str:
     >>> flatten("<div>" * 600 + "deep") == "<div>" * 512 + "deep"
     True
     """
-    if html.count("<") <= MOST_STYLES and len(html) <= 2 * MOST_ATTRIBUTES:
+    if html.count("<") <= MAX_STYLES and len(html) <= 2 * MAX_ATTRIBUTES:
         return html
     nesting = _Nesting()
     pieces: list[str] = []
@@ -63,7 +63,7 @@ def flatten(html: str) -> str:
         elif nesting.begins_list(markup[1], markup[2]):
             pieces += [html[end : markup.start()], "</select><select>"]
             end = markup.start()
-        elif markup.end() - markup.start() > 2 * MOST_ATTRIBUTES and (first := _ATTRIBUTES.match(markup[0])):
+        elif markup.end() - markup.start() > 2 * MAX_ATTRIBUTES and (first := _ATTRIBUTES.match(markup[0])):
             pieces += [html[end : markup.start()], first[0], "/>" if markup[0].endswith("/>") else ">"]
             end = markup.end()
     return "".join([*pieces, html[end:]])
@@ -85,7 +85,7 @@ class _Nesting:
             return True
         self._opened[name] += 1
         self._styles += name in _STYLES
-        stays = len(self._names) < DEEPEST and (name not in _STYLES or self._styles <= MOST_STYLES)
+        stays = len(self._names) < MAX_DEPTH and (name not in _STYLES or self._styles <= MAX_STYLES)
         self._names.append(name)
         self._tag_stays.append(stays)
         return stays
@@ -106,7 +106,7 @@ class _Nesting:
         if not name or name.lower() not in ("select", "option") or slash:
             return False
         self._options = self._options + 1 if name.lower() == "option" and self._opened["select"] else 0
-        return self._options > 0 and self._options % MOST_OPTIONS == 0
+        return self._options > 0 and self._options % MAX_OPTIONS == 0
 
     def _is_flat(self, name: str) -> bool:
         return name in _FLAT and not any(self._opened[foreign] for foreign in _FOREIGN)

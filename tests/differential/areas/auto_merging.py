@@ -16,13 +16,13 @@ def cases() -> Iterator[Case]:
     chance = random.Random(27)
     for number in range(45):
         shape = [[chance.randint(1, 4) for _ in range(chance.randint(1, 3))] for _ in range(chance.randint(1, 3))]
-        yield Case(f"by-hand-{number}", {"shape": shape, **_found(chance, sum(map(sum, shape)))})
+        yield Case(f"by-hand-{number}", {"shape": shape, **_draw_hits(chance, sum(map(sum, shape)))})
     for number in range(15):
         words = chance.randint(6, 40)
-        yield Case(f"parsed-{number}", {"words": words, **_found(chance, -(-words // 2))})
+        yield Case(f"parsed-{number}", {"words": words, **_draw_hits(chance, -(-words // 2))})
 
 
-def _found(chance: random.Random, leaves: int) -> dict[str, Any]:
+def _draw_hits(chance: random.Random, leaves: int) -> dict[str, Any]:
     found = [[place, round(chance.uniform(0.05, 1), 3)] for place in range(leaves) if chance.random() < 0.55]
     return {"found": found, "ratio": chance.choice(RATIOS)}
 

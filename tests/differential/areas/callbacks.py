@@ -34,7 +34,7 @@ def theirs(given: Any) -> Any:
     Settings.llm, Settings.embed_model = MockLLM(max_tokens=given.get("answer", 3)), MockEmbedding(4)
     if given["kind"] == "tokens":
         return _counted(Settings.llm, counter, [PromptTemplate(text) for text in given["prompts"]])
-    return _told(VectorStoreIndex([TextNode(text=word) for word in WORDS]), debug, given)
+    return _list_events(VectorStoreIndex([TextNode(text=word) for word in WORDS]), debug, given)
 
 
 def ours(given: Any) -> Any:
@@ -49,7 +49,9 @@ def ours(given: Any) -> Any:
     try:
         if given["kind"] == "tokens":
             return _counted(llm, counter, [PromptTemplate(text) for text in given["prompts"]])
-        return _told(VectorStoreIndex([TextNode(word) for word in WORDS], embed_model=MockEmbedding(4), llm=llm), debug, given)
+        return _list_events(
+            VectorStoreIndex([TextNode(word) for word in WORDS], embed_model=MockEmbedding(4), llm=llm), debug, given
+        )
     finally:
         Settings.callback_manager = None
 
@@ -61,7 +63,7 @@ def _counted(llm: Any, counter: Any, prompts: list[Any]) -> Any:
     return {"each": each, "total": counter.total_llm_token_count}
 
 
-def _told(index: Any, debug: Any, given: Any) -> Any:
+def _list_events(index: Any, debug: Any, given: Any) -> Any:
     debug.flush_event_logs()
     index.as_query_engine(response_mode=given["mode"], similarity_top_k=given["top_k"]).query("who fishes")
     return [event.event_type.value for event in debug.get_events() if event.event_type.value in OURS_TOO]

@@ -38,7 +38,7 @@ def theirs(given: Any) -> Any:
 
     llm = Shouting() if given["own"] else MockLLM(max_tokens=given["tokens"])
     messages = [ChatMessage(role=role, content=content) for role, content in given["messages"]]
-    return _said(given, llm, messages, PromptTemplate("Say {word} again"))
+    return _write_reply(given, llm, messages, PromptTemplate("Say {word} again"))
 
 
 def ours(given: Any) -> Any:
@@ -56,10 +56,10 @@ def ours(given: Any) -> Any:
 
     llm = Shouting() if given["own"] else MockLLM(max_tokens=given["tokens"])
     messages = [ChatMessage(MessageRole(role), content) for role, content in given["messages"]]
-    return _said(given, llm, messages, PromptTemplate("Say {word} again"))
+    return _write_reply(given, llm, messages, PromptTemplate("Say {word} again"))
 
 
-def _said(given: Any, llm: Any, messages: list[Any], template: Any) -> str:
+def _write_reply(given: Any, llm: Any, messages: list[Any], template: Any) -> str:
     text = given["messages"][0][1]
     if given["how"] == "complete":
         return str(llm.complete(text).text)

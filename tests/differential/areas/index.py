@@ -112,9 +112,9 @@ def ours(given: Any) -> Any:
         written = [0]
 
         class Counted(SimpleIndexStore):
-            def put(self, record: IndexRecord) -> None:
+            def upsert(self, record: IndexRecord) -> None:
                 written[0] += len(str(record))
-                super().put(record)
+                super().upsert(record)
 
         context = StorageContext.from_defaults(index_store=Counted())
         index = VectorStoreIndex([], embed_model=model, storage_context=context, transformations=splitter)

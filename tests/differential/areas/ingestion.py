@@ -142,9 +142,9 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
     if given["strategy"] is None:
         return "D19" if _cached_rightly(given, ours) and not _cached_rightly(given, theirs) else ""
     # What a store must hold: the passages of each document as it was last read without a failure.
-    if not _held_rightly(given, ours):
+    if not _stores_correctly(given, ours):
         return ""
-    if _held_rightly(given, theirs):
+    if _stores_correctly(given, theirs):
         same = all(a["made"] == b["made"] and a["embedded"] <= b["embedded"] for a, b in zip(ours, theirs, strict=True))
         return "D19" if same else ""  # the same, but theirs embeds passages again that it had embedded before
     if given["fails"]:
@@ -168,7 +168,7 @@ def _cached_rightly(given: Any, outcome: Any) -> bool:
     return True
 
 
-def _held_rightly(given: Any, outcome: Any) -> bool:
+def _stores_correctly(given: Any, outcome: Any) -> bool:
     known: dict[str, Any] = {}
     passages: dict[str, int] = {}
     for number, (documents, run) in enumerate(zip(given["runs"], outcome, strict=True)):

@@ -88,23 +88,25 @@ def theirs(given: Any) -> Any:
     documents = [Document(id_=str(number), text=text) for number, text in enumerate(given["texts"])]
     if given["kind"] == "summary":
         index: Any = SummaryIndex.from_documents(documents)
-        return _found(given, index, index.as_retriever(given["mode"], similarity_top_k=1, llm=model, embed_model=embed_model))
+        return _retrieve(
+            given, index, index.as_retriever(given["mode"], similarity_top_k=1, llm=model, embed_model=embed_model)
+        )
     if given["kind"] == "keywords":
         index = KeywordTableIndex.from_documents(documents, llm=model)
-        return _found(given, index, None)
+        return _retrieve(given, index, None)
     if given["kind"] == "documents":
         synthesizer = get_response_synthesizer(llm=model, response_mode="tree_summarize")  # type: ignore[arg-type]
         index = DocumentSummaryIndex.from_documents(
             documents, llm=model, response_synthesizer=synthesizer, embed_model=embed_model
         )
-        return _found(given, index, None)
+        return _retrieve(given, index, None)
     index = TreeIndex.from_documents(documents, num_children=given["children"], llm=model, use_async=given["at_once"])
     if given["insert"]:
         index.insert(Document(id_="new", text=given["insert"]))
     if given["delete"]:
         index.delete_ref_doc(given["delete"])
     if given["mode"]:
-        return _found(given, index, index.as_retriever(given["mode"]))
+        return _retrieve(given, index, index.as_retriever(given["mode"]))
     struct, docstore = index.index_struct, index.docstore
 
     def shape(id_: str) -> Any:
@@ -136,18 +138,18 @@ def ours(given: Any) -> Any:
     documents = [Document(text, str(number)) for number, text in enumerate(given["texts"])]
     if given["kind"] == "summary":
         index: Any = SummaryIndex.from_documents(documents, **with_models)
-        return _found(given, index, index.as_retriever(given["mode"]))
+        return _retrieve(given, index, index.as_retriever(given["mode"]))
     if given["kind"] == "keywords":
-        return _found(given, KeywordTableIndex.from_documents(documents, **with_models), None)
+        return _retrieve(given, KeywordTableIndex.from_documents(documents, **with_models), None)
     if given["kind"] == "documents":
-        return _found(given, DocumentSummaryIndex.from_documents(documents, **with_models), None)
+        return _retrieve(given, DocumentSummaryIndex.from_documents(documents, **with_models), None)
     index = TreeIndex(documents, num_children=given["children"], **with_models)
     if given["insert"]:
         index.insert(Document(given["insert"], "new"))
     if given["delete"]:
         index.delete_ref_doc(given["delete"])
     if given["mode"]:
-        return _found(given, index, index.as_retriever(given["mode"]))
+        return _retrieve(given, index, index.as_retriever(given["mode"]))
 
     def shape(id_: str) -> Any:
         node, below = index.items([id_])[0]
@@ -157,7 +159,7 @@ def ours(given: Any) -> Any:
     return {"shape": [shape(id_) for id_ in roots], "roots": [node.get_content() for node, _ in index.items(roots)]}
 
 
-def _found(given: Any, index: Any, retriever: Any) -> Any:
+def _retrieve(given: Any, index: Any, retriever: Any) -> Any:
     if given["delete"] and given["kind"] != "tree":
         index.delete_ref_doc(given["delete"])
     if given["kind"] == "keywords":

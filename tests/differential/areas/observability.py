@@ -63,7 +63,7 @@ def theirs(given: Any) -> Any:
     index = VectorStoreIndex([TextNode(text=f"<{number}> a text") for number in range(5)])
     engine = index.as_query_engine(llm=model, response_mode=given["mode"], similarity_top_k=given["top_k"])
     get_dispatcher().add_span_handler(Hearing())
-    _asked(engine, given)
+    _ask_questions(engine, given)
     return _counted(list(heard.values()))
 
 
@@ -77,12 +77,12 @@ def ours(given: Any) -> Any:
     kept: list[Span] = []
 
     class Hearing(Listener):
-        def started(self, span: Span) -> None:
+        def on_start(self, span: Span) -> None:
             kept.append(span)
             if span.name in STAGES and not (span.parent is not None and span.parent.name == span.name):
                 heard[id(span)] = [span.name, "begun"]
 
-        def finished(self, span: Span) -> None:
+        def on_finish(self, span: Span) -> None:
             if id(span) in heard:
                 heard[id(span)].append("failed" if span.error else "ended")
 
@@ -93,7 +93,7 @@ def ours(given: Any) -> Any:
     engine = index.as_query_engine(model, given["mode"], similarity_top_k=given["top_k"])
     remove = add_listener(Hearing())
     try:
-        _asked(engine, given)
+        _ask_questions(engine, given)
     finally:
         remove()
     return _counted(list(heard.values()))
@@ -111,7 +111,7 @@ def _saying(given: Any) -> Any:
     return rule
 
 
-def _asked(engine: Any, given: Any) -> None:
+def _ask_questions(engine: Any, given: Any) -> None:
     for number in range(given["questions"]):
         try:
             engine.query(f"question {number}")

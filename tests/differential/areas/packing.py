@@ -127,7 +127,7 @@ def explain(given: Any, theirs: Any, ours: Any) -> str:
         return ""
     if given["kind"] == "packed":
         room = given["window"] - OUTPUT - 6  # a message has four tokens of its own, and the passages a delimiter on either side
-        if any(count > room for _, _, count in calls) or not _kept_whole(calls, given["lengths"], room):
+        if any(count > room for _, _, count in calls) or not _stays_whole(calls, given["lengths"], room):
             return ""
         return "D7" if len(calls) < len(theirs) else "whole passages"  # theirs cuts anywhere, and keeps padding free
     if ours["failed"]:
@@ -152,7 +152,7 @@ def _all_in_order(calls: list[list[int]], words: int) -> bool:
     return all(first == begin for (first, _, _), begin in zip(calls, begins, strict=False)) and begins[-1] == words
 
 
-def _kept_whole(calls: list[list[int]], lengths: list[int], room: int) -> bool:
+def _stays_whole(calls: list[list[int]], lengths: list[int], room: int) -> bool:
     """A passage that fits into a call is in one, and no two calls in a row could be one."""
     begins, start = {0}, 0
     for length in lengths:

@@ -93,10 +93,10 @@ def _read(kind: Any, given: Any) -> Any:
             documents = kind(**options).load_data()
         except ValueError:
             return "refused"
-        return [_told(document, root, given) for document in documents]
+        return [_describe(document, root, given) for document in documents]
 
 
-def _told(document: Any, root: Path, given: Any) -> Any:
+def _describe(document: Any, root: Path, given: Any) -> Any:
     metadata = document.metadata
     if given["own_metadata"]:
         return [document.text, dict(metadata)]

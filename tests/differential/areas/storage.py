@@ -56,7 +56,7 @@ def theirs(given: Any) -> Any:
         return TextNode(id_=id_, text=f"text of {id_}", relationships=relations)
 
     if given["kind"] == "docstore":
-        return _kept(SimpleDocumentStore(), node, given["operations"])
+        return _run_operations(SimpleDocumentStore(), node, given["operations"])
     Settings.transformations = [SentenceSplitter(chunk_size=100, chunk_overlap=0, tokenizer=str.split)]
     model = their_embedding()
 
@@ -83,7 +83,7 @@ def ours(given: Any) -> Any:
         return TextNode(f"text of {id_}", id_, ref_doc_id=source)
 
     if given["kind"] == "docstore":
-        return _kept(SimpleDocumentStore(), node, given["operations"])
+        return _run_operations(SimpleDocumentStore(), node, given["operations"])
     splitter = [SentenceSplitter(chunk_size=100, chunk_overlap=0, tokenizer=str.split)]
     model = our_embedding()
 
@@ -105,7 +105,7 @@ def _texts(given: Any) -> list[str]:
     return [f"text {number}" for number in range(given["count"])] if given["kind"] == "size" else given["texts"]
 
 
-def _kept(store: Any, node: Any, operations: list[list[str]]) -> Any:
+def _run_operations(store: Any, node: Any, operations: list[list[str]]) -> Any:
     import asyncio
 
     said = []
@@ -151,11 +151,11 @@ def _reloaded(index: Any, load: Any, given: Any) -> Any:
         if given["kind"] == "size":
             size = sum(file.stat().st_size for file in Path(folder).rglob("*") if "vector" in file.name)
             return {"bytes for a number": round(size / given["count"] / WIDTH, 1)}
-        found = [_found(each, given["query"]) for each in (index, load(folder))]
+        found = [_retrieve(each, given["query"]) for each in (index, load(folder))]
     return {"same": found[0] == found[1], "found": found[1]}
 
 
-def _found(index: Any, query: str) -> Any:
+def _retrieve(index: Any, query: str) -> Any:
     hits = [
         [round(hit.get_score(), 4), hit.node.get_content()] for hit in index.as_retriever(similarity_top_k=3).retrieve(query)
     ]

@@ -126,7 +126,7 @@ def ours(given: Any) -> Any:
     store = MemoryStore()
     for i, (metadata, row) in enumerate(zip(METADATA, _rows(), strict=True)):
         node = TextNode(str(i), f"n{i}", metadata, embedding=np.array(row, np.float32))
-        store.put(Document(str(i), f"d{i}"), [node])
+        store.upsert(Document(str(i), f"d{i}"), [node])
     filters = [MetadataFilter(each["key"], each["value"], FilterOperator(each["operator"])) for each in given["filters"]]
     retriever = VectorIndexRetriever(
         store,

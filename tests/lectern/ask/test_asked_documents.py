@@ -38,22 +38,20 @@ def queue(library: Library, name: str, filling: str = "") -> str:
     return library.intake.add(path, name).file.id
 
 
-def kept(library: Library, message_id: str) -> Message:
+def get_message(library: Library, message_id: str) -> Message:
     message = library.conversations.message(message_id)
     assert message is not None
     return message
 
 
 @pytest.mark.parametrize("ask", [ASK, CHAT], ids=["alone", "in a chat"])
-def test_before_the_first_document_is_read_the_model_is_not_asked_and_the_same_question_is_answered_later(
-    library: Library, llm: ScriptedLLM, ask: Ask
-) -> None:
+def test_question_before_reading_calls_no_model_and_is_retried(library: Library, llm: ScriptedLLM, ask: Ask) -> None:
     queue(library, "a.txt")
     queue(library, "b.txt", filling="Rain. " * 12_000)  # too large to be read together with another
     runs = AnswerRuns(library)
     run = runs.start(library.conversations.create().id, ask)
     assert run.wait(30)
-    message = kept(library, run.message_id)
+    message = get_message(library, run.message_id)
     assert message.state == "failed"
     assert message.problem is not None
     assert message.problem.what == "Nothing can be answered yet: 2 documents are still being read."
@@ -63,7 +61,7 @@ def test_before_the_first_document_is_read_the_model_is_not_asked_and_the_same_q
     assert worker_of(library).run_once()
     again = runs.retry(run.message_id)
     assert again.wait(30)
-    message = kept(library, run.message_id)
+    message = get_message(library, run.message_id)
     assert (message.state, message.text) == ("done", "Ada built it [1].")
     assert message.facts is not None
     assert message.facts.files_unread == 1

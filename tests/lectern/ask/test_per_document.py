@@ -63,7 +63,7 @@ def test_citations_are_numbered_through_all_documents() -> None:
     assert answer.rows[0].pages == ("1", "2")  # in their order, whichever is cited first
 
 
-def test_a_number_in_brackets_in_the_name_of_a_file_cites_nothing() -> None:
+def test_bracketed_number_in_a_file_name_cites_nothing() -> None:
     answer = each(UnlockedLLM(lambda call: "It is. [1]"), {"a": "alpha [1].pdf", "b": "beta [2].pdf"})
     message = Message("m", "c", "assistant", str(answer), "done", 0.0)
     assert message.text == "**alpha \\[1\\].pdf**\n\nIt is. [1]\n\n**beta \\[2\\].pdf**\n\nIt is. [2]"
@@ -79,7 +79,7 @@ def test_an_answer_that_cites_nothing_is_told_apart() -> None:
     assert [row.found for row in answer.rows] == ["uncited"] * 3
 
 
-def test_several_documents_are_asked_at_the_same_time_and_not_more_than_allowed() -> None:
+def test_documents_are_queried_in_parallel_within_the_limit() -> None:
     at_once, most, lock, met = [0], [0], threading.Lock(), threading.Barrier(2, timeout=20)
 
     def rule(call: LLMCall) -> str:

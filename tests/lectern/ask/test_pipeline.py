@@ -32,7 +32,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
     opened = Library(tmp_path, embedder=HashEmbedding())
     embedder = HashEmbedding()
     document = Document("".join(TEXTS), "d", {"file_name": "tower.txt"})
-    opened.store.put(
+    opened.store.upsert(
         document,
         [
             TextNode(text, f"n{number}", {"file_name": "tower.txt"}, embedding=embedder.embed_query(text))
@@ -43,7 +43,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
     opened.close()
 
 
-def test_a_greeting_is_answered_without_a_search_where_no_model_is_in_use(library: Library, tmp_path: Path) -> None:
+def test_greeting_is_answered_without_search_if_no_model_is_set(library: Library, tmp_path: Path) -> None:
     answer = library.answer(Ask("Hello!")).whole()
     assert (answer.response, answer.source_nodes, answer.trace) == (GREETED["en"], (), None)
     with_model = Library(tmp_path / "other", embedder=HashEmbedding(), llm=ScriptedLLM(["Hi. I am a model."]))
@@ -57,13 +57,13 @@ def test_a_greeting_before_is_no_topic_of_a_follow_up(library: Library) -> None:
     assert condensed_question(trace) == "And Ada Penrose?"
 
 
-def found(library: Library, ask: Ask) -> list[str]:
+def retrieve_ids(library: Library, ask: Ask) -> list[str]:
     return [hit.node.id_ for hit in library.passages(ask)]
 
 
 def test_chosen_passages_come_in_their_order_without_a_search(library: Library) -> None:
     ask = Ask(QUESTION, chat_mode=None, response_mode="no_text", top_k=1, node_ids=("n3", "n0", "n4"))
-    assert found(library, ask) == ["n3", "n0", "n4"]
+    assert retrieve_ids(library, ask) == ["n3", "n0", "n4"]
     answer = library.answer(ask).whole()
     assert [hit.node.id_ for hit in answer.source_nodes] == ["n3", "n0", "n4"]
 
@@ -72,7 +72,7 @@ def test_chosen_passages_that_are_gone_are_left_out_and_named(library: Library) 
     answer = library.answer(Ask(QUESTION, chat_mode=None, node_ids=("n3", "was", "n0", "is-no-more"))).whole()
     assert [hit.node.id_ for hit in answer.source_nodes] == ["n3", "n0"]
     assert answer.trace is not None
-    (step,) = answer.trace.named("retrieve")
+    (step,) = answer.trace.spans("retrieve")
     assert (step.facts["retriever"], step.facts["gone"]) == ("chosen", ["was", "is-no-more"])
 
 
@@ -93,27 +93,27 @@ def test_a_cutoff_leaves_out_what_scores_less(library: Library) -> None:
     cutoff = sorted((hit.score or 0.0 for hit in every), reverse=True)[1]
     kept = library.passages(Ask(QUESTION, top_k=5, retrieval=Retrieval(cutoff=cutoff)))
     assert [hit.node.id_ for hit in kept] == [hit.node.id_ for hit in every if (hit.score or 0.0) >= cutoff]
-    assert found(library, Ask(QUESTION, retrieval=Retrieval(cutoff=1.1))) == []
+    assert retrieve_ids(library, Ask(QUESTION, retrieval=Retrieval(cutoff=1.1))) == []
 
 
-def test_passages_far_weaker_than_the_best_are_left_out_unless_they_are_wanted(library: Library) -> None:
+def test_far_weaker_passages_are_excluded_by_default(library: Library) -> None:
     every = library.passages(Ask(QUESTION, top_k=5, retrieval=Retrieval(weaker=True)))
     kept = library.passages(Ask(QUESTION, top_k=5))
     assert len(every) == 5
     assert 0 < len(kept) < 5
     assert [hit.node.id_ for hit in kept] == [hit.node.id_ for hit in every[: len(kept)]]
     assert every[len(kept)].get_score() < LEAST_SCORE * every[0].get_score()
-    assert len(found(library, Ask(QUESTION, top_k=5, retrieval=Retrieval(diverse=True)))) == 5
+    assert len(retrieve_ids(library, Ask(QUESTION, top_k=5, retrieval=Retrieval(diverse=True)))) == 5
 
 
 def test_diverse_passages_do_not_say_the_same_twice(library: Library) -> None:
     question = "Ada Penrose and the tower"
-    assert set(found(library, Ask(question, top_k=3))) == {"n0", "n1", "n2"}
-    kept = found(library, Ask(question, top_k=2, retrieval=Retrieval(diverse=True)))
+    assert set(retrieve_ids(library, Ask(question, top_k=3))) == {"n0", "n1", "n2"}
+    kept = retrieve_ids(library, Ask(question, top_k=2, retrieval=Retrieval(diverse=True)))
     assert "n2" in kept
     assert len(kept) == 2
 
 
-def test_a_reranker_that_is_not_on_this_computer_is_said_so_by_name(library: Library) -> None:
+def test_missing_reranker_is_named_in_the_error(library: Library) -> None:
     with pytest.raises(ConfigError, match="'nobody/has-this' is not on this computer"):
         library.passages(Ask(QUESTION, retrieval=Retrieval(reranker="nobody/has-this")))

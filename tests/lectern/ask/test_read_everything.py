@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.ask.read_everything import WAYS, ReadEverything, rows_that_answer, says_nothing
+from lectern.ask.read_everything import MODES, ReadEverything, rows_that_answer, says_nothing
 from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.response_synthesizers.modes import ROW_SEPARATOR, ResponseMode
@@ -39,7 +39,7 @@ def marks(text: str) -> list[str]:
     return re.findall(r"\[(\d+)\]", text)
 
 
-@pytest.mark.parametrize("mode", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 @given(count=st.integers(1, 30), words=st.integers(1, 60), window=st.integers(400, 2000))
 def test_every_passage_is_shown_exactly_once_and_is_covered(mode: ResponseMode, count: int, words: int, window: int) -> None:
     llm = word_llm(lambda call: "an answer", window)
@@ -52,7 +52,7 @@ def test_every_passage_is_shown_exactly_once_and_is_covered(mode: ResponseMode, 
     assert (answer.progress().done, answer.progress().of) == (len(llm.calls), len(llm.calls))
 
 
-@pytest.mark.parametrize("mode", WAYS)
+@pytest.mark.parametrize("mode", MODES)
 def test_sources_are_what_is_cited_in_its_order(mode: ResponseMode) -> None:
     found = passages(12)
     answer = reading(word_llm(citing_all, 3000), mode, found)
@@ -62,7 +62,7 @@ def test_sources_are_what_is_cited_in_its_order(mode: ResponseMode) -> None:
     assert [int(number) for number in marks(text)] == list(range(1, 13))
 
 
-def test_only_rows_that_answer_are_kept_and_each_names_its_passage() -> None:
+def test_only_answering_rows_remain_and_each_names_its_passage() -> None:
     said = {1: NOTHING_FOUND, 2: "It is red.", 3: "I could not find this in the documents.", 4: "Blue [4]."}
     answer = reading(word_llm(lambda call: said[passages_of(call)[0].number or 0]), ResponseMode.ACCUMULATE, passages(4))
     assert str(answer) == "It is red. [1]\n\nBlue [2]."
@@ -78,19 +78,19 @@ def test_only_rows_that_answer_are_kept_and_each_names_its_passage() -> None:
 def test_citations_are_the_same_whole_or_in_pieces(parts: list[str], cuts: list[int]) -> None:
     text, found = "".join(parts), passages(30)
     whole = Citations()
-    expected = whole.anew(text, found)
+    expected = whole.renumber(text, found)
     pieces, at = [], 0
     for cut in [*cuts, len(text)]:
         pieces.append(text[at : at + cut])
         at += cut
     in_pieces = Citations()
-    assert "".join(in_pieces.pieces((piece for piece in pieces), found)) == expected
+    assert "".join(in_pieces.stream((piece for piece in pieces), found)) == expected
     assert in_pieces.cited == whole.cited
 
 
 def test_a_citation_of_no_passage_stays_as_it_is() -> None:
     citations = Citations()
-    assert citations.anew("In [2021], as [3, 1] and [1;2021] say.", passages(3)) == "In [2021], as [1][2] and [2] say."
+    assert citations.renumber("In [2021], as [3, 1] and [1;2021] say.", passages(3)) == "In [2021], as [1][2] and [2] say."
     assert [hit.node.text.split()[0] for hit in citations.cited] == ["passage3", "passage1"]
 
 
@@ -102,7 +102,7 @@ def stopped_before(mode: ResponseMode, enough: Callable[[ReadEverything], bool])
     return answer
 
 
-def test_what_was_summed_up_before_stop_is_kept_with_its_citations() -> None:
+def test_stopped_summary_keeps_its_text_and_citations() -> None:
     answer = stopped_before(ResponseMode.TREE_SUMMARIZE, lambda answer: bool(answer.progress()) and answer.progress().done >= 2)
     text, sources = answer.so_far()
     assert answer.text == ""
@@ -139,7 +139,7 @@ def test_a_reply_with_an_answer_is_not_taken_for_nothing(reply: str) -> None:
     assert not says_nothing(reply)
 
 
-def test_rows_that_come_close_are_shown_below_one_heading_where_none_answers() -> None:
+def test_closest_rows_share_a_heading_if_none_answers() -> None:
     close = [f"Closest passages:\n\n{text}" for text in ("Dogs bark. [1]", "Cats sleep. [2]")]
     german = "Ich habe in Ihren Dokumenten nichts dazu gefunden. Gesucht habe ich nach: Hunde."
 

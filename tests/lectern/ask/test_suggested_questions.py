@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from lectern.ask.suggested_questions import (
-    LONGEST,
-    MOST,
-    NEAR,
+    MAX_CHARS,
+    MAX_RANK,
+    MAX_SUGGESTIONS,
     SAMPLE_QUESTIONS,
     Candidate,
-    Suggested,
+    SuggestionState,
     candidates,
     is_near,
-    of_the_sample,
-    summary_wish,
+    sample_candidates,
+    summary_request,
 )
 from lectern.jobs.file_rows import Stage
 from lectern.jobs.worker import Worker
@@ -70,74 +70,76 @@ def take_in(library: Library, *names: str, texts: Mapping[str, str] = TEXTS) -> 
     return ids
 
 
-def made(library: Library) -> Suggested:
+def generate_suggestions(library: Library) -> SuggestionState:
     assert library.suggestions.get().pending
     library.suggestions.wait(60)
     return library.suggestions.get()
 
 
-def found_for(library: Library, question: str) -> list[str | None]:
-    return [hit.node.ref_doc_id for hit in library.retriever(NEAR).retrieve(question)]
+def retrieve_documents(library: Library, question: str) -> list[str | None]:
+    return [hit.node.ref_doc_id for hit in library.retriever(MAX_RANK).retrieve(question)]
 
 
-def test_each_question_finds_its_own_document_and_another_process_reads_them(open_library: Callable[..., Library]) -> None:
+def test_suggested_questions_retrieve_their_document_and_persist(open_library: Callable[..., Library]) -> None:
     library = open_library()
-    assert library.suggestions.get() == Suggested()
+    assert library.suggestions.get() == SuggestionState()
     ids = take_in(library, *(name for name in TEXTS if name[:-4] not in ("ferry-2", "ferry-3")))
-    suggested = made(library)
+    suggested = generate_suggestions(library)
     assert not suggested.pending
-    assert len(suggested.questions) == MOST == len(set(suggested.questions))
+    assert len(suggested.questions) == MAX_SUGGESTIONS == len(set(suggested.questions))
     again = {candidate.question: candidate.document_id for candidate in library.suggestions.generate()}
     assert tuple(again) == suggested.questions
-    assert len(set(again.values())) == MOST  # of as many documents as can be
+    assert len(set(again.values())) == MAX_SUGGESTIONS  # of as many documents as can be
     assert set(again.values()) <= set(ids.values())
     for question, document in again.items():
-        assert document in found_for(library, question)
+        assert document in retrieve_documents(library, question)
     assert open_library().suggestions.get() == suggested
 
 
-def test_those_of_a_deleted_document_go_at_once_and_new_ones_are_made(open_library: Callable[..., Library]) -> None:
+def test_questions_of_a_deleted_document_go_and_new_ones_come(open_library: Callable[..., Library]) -> None:
     library = open_library()
     ids = take_in(library, "tower.txt", "rules.txt")
-    before = made(library).questions
+    before = generate_suggestions(library).questions
     library.delete_file(ids["rules.txt"])
     then = library.suggestions.get()
     assert then.pending
     assert set(then.questions) < set(before)
     assert not any("Dogs" in question for question in then.questions)
     library.suggestions.wait(60)
-    assert all(set(found_for(library, question)) == {ids["tower.txt"]} for question in library.suggestions.get().questions)
+    assert all(
+        set(retrieve_documents(library, question)) == {ids["tower.txt"]} for question in library.suggestions.get().questions
+    )
 
 
 def test_while_files_are_read_the_ones_that_are_there_are_enough(open_library: Callable[..., Library]) -> None:
     library = open_library()
     take_in(library, "tower.txt")
-    before = made(library).questions
+    before = generate_suggestions(library).questions
     take_in(library, "rules.txt")
     path = library.incoming / "given"
     path.write_text(TEXTS["ferry.txt"], "utf-8")
     waiting = library.intake.add(path, "ferry.txt").file
     assert waiting.stage is Stage.QUEUED
-    assert library.suggestions.get() == Suggested(before)
+    assert library.suggestions.get() == SuggestionState(before)
     library.files.queue.stop(waiting.id)
     assert library.suggestions.get().pending
     library.suggestions.wait(60)
 
 
-def test_documents_that_nothing_can_be_asked_about_are_looked_at_once(open_library: Callable[..., Library]) -> None:
+def test_documents_without_questions_are_examined_once(open_library: Callable[..., Library]) -> None:
     library = open_library()
     path = library.incoming / "given"
     path.write_text("17 4 9.", "utf-8")
     library.intake.add(path, "numbers.txt")
     assert Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest).run_once()
-    assert made(library) == Suggested()
-    assert library.suggestions.get() == Suggested()
+    assert generate_suggestions(library) == SuggestionState()
+    assert library.suggestions.get() == SuggestionState()
 
 
 def test_a_model_words_them_and_the_rules_fill_up(open_library: Callable[..., Library]) -> None:
     library = open_library(ScriptedLLM(["Why are zebras striped?", "1. Who built the Penrose Tower?\nThe tower"]))
     take_in(library, "tower.txt", "rules.txt")
-    questions = made(library).questions
+    questions = generate_suggestions(library).questions
     assert "Who built the Penrose Tower?" in questions
     assert "The tower" not in questions
     assert len(questions) > 1
@@ -148,15 +150,15 @@ def test_a_model_is_asked_for_questions_in_the_persons_own_words(open_library: C
     library = open_library(llm)
     library.prompts.save("questions", ("Be a child of ten. {num_questions} questions about {context_str}",))
     take_in(library, "tower.txt")
-    assert made(library).questions[0] == "Who built the Penrose Tower?"
+    assert generate_suggestions(library).questions[0] == "Who built the Penrose Tower?"
     assert "Be a child of ten." in str(llm.calls[0].messages)
 
 
-def test_a_question_whose_own_document_is_not_found_for_it_is_dropped(open_library: Callable[..., Library]) -> None:
+def test_question_that_misses_its_own_document_is_dropped(open_library: Callable[..., Library]) -> None:
     asked = "When does the Nessay Ferry leave the island?"
     library = open_library(ScriptedLLM([asked, "", "", ""]))
     ids = take_in(library, "ferry.txt", "ferry-2.txt", "ferry-3.txt", "rules.txt")  # the model is asked about the newest first
-    assert ids["rules.txt"] not in found_for(library, asked)
+    assert ids["rules.txt"] not in retrieve_documents(library, asked)
     questions = [candidate.question for candidate in library.suggestions.generate()]
     assert questions
     assert asked not in questions
@@ -171,30 +173,32 @@ def test_a_model_that_fails_leaves_it_to_the_rules(open_library: Callable[..., L
     assert with_model.suggestions.generate() == alone.suggestions.generate() != []
 
 
-def asked_of(text: str) -> list[str]:
+def list_questions(text: str) -> list[str]:
     store = MemoryStore()
-    store.put(Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")])
+    store.upsert(
+        Document(text=text, id_="d"), [TextNode(text=text, embedding=HashEmbedding(8).embed_query(text), ref_doc_id="d")]
+    )
     return candidates(store, "d")
 
 
 def test_what_is_too_long_or_said_in_passing_is_not_suggested() -> None:
-    questions = asked_of(
+    questions = list_questions(
         f"The {'very ' * 30}old Bell Tower was built in 1871. The rest was the clamp. The rest was it. The rest was a stair. "
         "The North Pier is a landing place. The North Pier has 12 lamps. Every lamp of the North Pier burns oil."
     )
     assert "How many lamps does the North Pier have?" in questions
-    assert all(len(question) <= LONGEST for question in questions)
+    assert all(len(question) <= MAX_CHARS for question in questions)
     assert not any("rest" in question for question in questions)
 
 
-def test_what_nobody_understands_without_the_text_is_not_suggested() -> None:
+def test_question_unclear_without_its_text_is_not_suggested() -> None:
     vague = (
         "The Office provides forms. Article A contains names. Article A is short. The reason was clear because the sun shone."
     )
-    assert asked_of(vague) == []
+    assert list_questions(vague) == []
 
 
-def test_a_document_that_answers_no_question_of_its_own_is_offered_as_a_summary_that_stays_with_it(
+def test_document_without_questions_offers_its_own_summary(
     open_library: Callable[..., Library],
 ) -> None:
     library = open_library()
@@ -209,10 +213,22 @@ def test_a_document_that_answers_no_question_of_its_own_is_offered_as_a_summary_
         assert {hit.node.ref_doc_id for hit in library.answer(Ask(question=question)).source_nodes} == {document}
 
 
+@pytest.mark.parametrize("has_model", [False, True])
+def test_only_a_model_summarises_a_table(open_library: Callable[..., Library], *, has_model: bool) -> None:
+    rows = "".join(f"{month},{at}4.20,{at}00\n" for at, month in enumerate(("January", "February", "March", "April"), 1))
+    recipe = "Ingredients\n- 200 g butter, soft\n- 180 g sugar\n- 4 eggs\n\nMethod\n1. Heat the oven.\n2. Bake it.\n"
+    texts = {"bills.csv": f"Month,Water,Power\n{rows}", "cake.txt": recipe}
+    library = open_library(ScriptedLLM(["none"] * 4) if has_model else None)
+    take_in(library, *texts, texts=texts)
+    wishes = {one.question for one in library.suggestions.generate()}
+    assert ("Summarise bills" in wishes) == has_model
+    assert "Summarise cake" in wishes
+
+
 def test_the_newest_documents_have_one_each(open_library: Callable[..., Library]) -> None:
     library = open_library()
     ids = take_in(library, *TEXTS)
-    newest = [ids[name] for name in reversed(TEXTS)][:MOST]
+    newest = [ids[name] for name in reversed(TEXTS)][:MAX_SUGGESTIONS]
     assert [one.document_id for one in library.suggestions.generate()] == newest
 
 
@@ -223,23 +239,23 @@ def test_the_newest_documents_have_one_each(open_library: Callable[..., Library]
         ("Lease.pdf", ["Lease.docx"], "Summarise Lease.pdf"),
         ("report.pdf", ["Letter.pdf"], "Summarise report.pdf"),  # "the report" may be any
         ("Lease.pdf", ["Lease.pdf"], ""),  # two of one name
-        ("x" * LONGEST + ".pdf", [], ""),
+        ("x" * MAX_CHARS + ".pdf", [], ""),
     ],
 )
 def test_a_summary_is_wished_for_by_a_name_that_no_other_has(name: str, others: list[str], wish: str) -> None:
-    assert summary_wish(name, others, "en") == wish
+    assert summary_request(name, others, "en") == wish
 
 
-def test_a_question_that_comes_of_a_table_or_is_no_question_is_left_out() -> None:
+def test_table_rows_and_non_questions_are_not_suggested() -> None:
     text = (
         "Hurricane: * Tammy; Date (Place): Oct 5-?\nThe place was hit.\n\nReally, have you ever seen a Nessay Ferry?\n"
         "It leaves at noon.\n\nOslo is the largest city in the U. S. by far.\n\nWhich Nessay Ferry • Oslo?\n\nIt sank."
     )
     odd = ("Hurricane", "Really", "U?", "•")
-    assert not [question for question in asked_of(text) if any(sign in question for sign in odd)]
+    assert not [question for question in list_questions(text) if any(sign in question for sign in odd)]
 
 
-def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_path: Path) -> None:
+def test_sample_has_its_own_questions_while_its_documents_exist(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
     library.intake.add_sample()
     worker = Worker(library.files, library.store, library.embedder, lambda: library.settings.ingest)
@@ -248,12 +264,12 @@ def test_the_sample_has_questions_of_its_own_while_its_documents_are_there(tmp_p
     own = [
         asked["question"] for asked in map(json.loads, SAMPLE_QUESTIONS.read_text("utf-8").splitlines()) if "suggested" in asked
     ]
-    assert list(dict.fromkeys(one.question for one in of_the_sample(library.store))) == own
+    assert list(dict.fromkeys(one.question for one in sample_candidates(library.store))) == own
     made = [one.question for one in library.suggestions.generate()]
     found = [question for question in own if question in made]
     assert made[: len(found)] == found != []
     library.delete_file(next(file.id for file in library.files.all() if file.name == "staff-handbook-2021.docx"))
-    assert {one.question for one in of_the_sample(library.store)} == {"What happened on Regatta night in 2022?"}
+    assert {one.question for one in sample_candidates(library.store)} == {"What happened on Regatta night in 2022?"}
     library.close()
 
 

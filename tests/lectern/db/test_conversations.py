@@ -51,7 +51,7 @@ def test_a_finished_answer_is_read_back_whole_after_a_restart(
     assert (read.text, read.state, read.sources, read.facts, read.ask) == ("It was Ada. [1]", "done", (SOURCE,), FACTS, ask)
     read_trace = kept.trace(answer.id)
     assert isinstance(read_trace, Span)
-    assert [step.facts for step in read_trace.named("llm")] == [{"reply": "It was Ada."}]
+    assert [step.facts for step in read_trace.spans("llm")] == [{"reply": "It was Ada."}]
 
 
 def test_an_ask_of_an_earlier_version_is_read_as_it_was_meant() -> None:
@@ -81,7 +81,7 @@ def test_an_answer_whose_writer_fell_silent_was_interrupted(
     assert conversations.message(answer.id).state == "interrupted"  # type: ignore[union-attr]
 
 
-def test_an_answer_begun_again_forgets_the_old_one_and_keeps_its_place(conversations: Conversations) -> None:
+def test_regenerated_answer_forgets_the_old_one_and_keeps_place(conversations: Conversations) -> None:
     talk = conversations.create()
     first = conversations.begin(talk.id, Ask("One?"))
     conversations.begin(talk.id, Ask("Two?"))
@@ -99,7 +99,7 @@ def test_an_answer_begun_again_forgets_the_old_one_and_keeps_its_place(conversat
     assert (again.sources, again.facts) == ((), None)
 
 
-def test_the_title_is_the_first_question_shortened_until_someone_gives_another(conversations: Conversations) -> None:
+def test_title_is_the_shortened_first_question_until_renamed(conversations: Conversations) -> None:
     talk = conversations.create()
     conversations.begin(talk.id, Ask("  Why   is\nthe sky blue? " + "x" * 100))
     conversations.begin(talk.id, Ask("And green?"))
@@ -112,7 +112,7 @@ def test_the_title_is_the_first_question_shortened_until_someone_gives_another(c
     assert conversations.get(talk.id).title == "Sky"  # type: ignore[union-attr]
 
 
-def test_a_long_question_becomes_a_title_of_whole_words_where_its_script_has_any(conversations: Conversations) -> None:
+def test_long_question_becomes_a_title_of_whole_words(conversations: Conversations) -> None:
     german, chinese = conversations.create(), conversations.create()
     conversations.begin(german.id, Ask("Wie hoch stand das Wasser in der unteren Station der Bahn bei der Flut?"))
     conversations.begin(chinese.id, Ask("水" * 61))
@@ -120,7 +120,7 @@ def test_a_long_question_becomes_a_title_of_whole_words_where_its_script_has_any
     assert conversations.get(chinese.id).title == "水" * 59 + "…"  # type: ignore[union-attr]
 
 
-def test_the_list_has_the_latest_first_and_none_without_messages_and_can_be_searched(conversations: Conversations) -> None:
+def test_list_is_latest_first_without_empty_ones_and_searchable(conversations: Conversations) -> None:
     old, new, empty, query = (conversations.create(kind) for kind in ("chat", "chat", "chat", "query"))
     conversations.begin(old.id, Ask("About Lighthouses"))
     conversations.begin(new.id, Ask("About 100% of ships"))
@@ -134,7 +134,7 @@ def test_the_list_has_the_latest_first_and_none_without_messages_and_can_be_sear
     assert empty.id not in [c.id for c in conversations.all()]
 
 
-def test_pinned_ones_are_listed_by_themselves_until_they_are_unpinned_or_deleted(
+def test_pinned_conversations_are_listed_apart_until_unpinned(
     conversations: Conversations, open_database: Callable[[], Database]
 ) -> None:
     old, middle, new = (conversations.create() for _ in range(3))
@@ -157,7 +157,7 @@ def test_pinned_ones_are_listed_by_themselves_until_they_are_unpinned_or_deleted
     assert again.all(pinned=True) == []
 
 
-def test_a_copy_of_the_library_knows_what_is_pinned_and_changes_nothing_that_is_there(tmp_path: Path) -> None:
+def test_library_copy_includes_pins_and_changes_no_existing_one(tmp_path: Path) -> None:
     here, there = (Library(tmp_path / name, embedder=HashEmbedding(8)) for name in ("here", "there"))
     pinned, other = here.conversations.create(), here.conversations.create()
     for talk in (pinned, other):
@@ -232,9 +232,7 @@ def test_what_is_searched_for_is_taken_as_it_stands(conversations: Conversations
         ("äbung", False),
     ],
 )
-def test_capitals_are_as_small_letters_in_a_search_in_any_language(
-    conversations: Conversations, words: str, found: bool
-) -> None:
+def test_search_ignores_case_in_every_language(conversations: Conversations, words: str, found: bool) -> None:
     talk, titled = conversations.create(), conversations.create()
     for one, question, title in ((talk, "Die 東京 Übung IM état?", "x"), (titled, "x", "東京 übung im ÉTAT")):
         conversations.begin(one.id, Ask(question))
@@ -253,9 +251,7 @@ def test_capitals_are_as_small_letters_in_a_search_in_any_language(
         ("dog x" * 999, False),
     ],
 )
-def test_a_search_finds_the_conversations_that_have_all_its_words_wherever_they_stand(
-    conversations: Conversations, words: str, found: bool
-) -> None:
+def test_search_matches_conversations_with_all_words_anywhere(conversations: Conversations, words: str, found: bool) -> None:
     talk = conversations.create()
     conversations.begin(talk.id, Ask("May I bring a large dog?"))
     conversations.write(conversations.begin(talk.id, Ask("And über the Herring Stair?")).id, text="No.", state="done")
@@ -276,7 +272,7 @@ def test_a_stopped_answer_is_not_written_to_any_more(conversations: Conversation
     assert (kept.text, kept.state) == ("It was", "stopped")
 
 
-def test_an_answer_signed_in_the_future_was_interrupted_as_after_the_clock_was_set_back(
+def test_answer_dated_in_the_future_counts_as_interrupted(
     open_database: Callable[[], Database],
 ) -> None:
     now = [1_700_000_000.0]
@@ -304,7 +300,7 @@ def test_a_conversation_whose_writer_fell_silent_is_free(conversations: Conversa
     assert not conversations.being_answered(talk.id)
 
 
-def said(conversations: Conversations, conversation_id: str) -> list[str]:
+def list_texts(conversations: Conversations, conversation_id: str) -> list[str]:
     return [message.text for message in conversations.messages(conversation_id)]
 
 
@@ -328,7 +324,7 @@ def test_a_duplicate_has_all_that_was_said_and_goes_its_own_way(conversations: C
     assert not {message.id for message in old} & {message.id for message in new}
     conversations.begin(made.id, Ask("Why?"))
     conversations.delete(made.id)
-    assert said(conversations, talk) == ["Who?", "To Who? [1]", "When?", "To When? [1]"]
+    assert list_texts(conversations, talk) == ["Who?", "To Who? [1]", "When?", "To When? [1]"]
     assert conversations.origin(made.id) is None
 
 
@@ -348,22 +344,22 @@ def test_what_is_still_being_written_is_stopped_in_a_duplicate(conversations: Co
     assert conversations.being_answered(talk.id)
 
 
-def test_a_branch_has_the_turns_before_the_question_and_both_know_of_each_other(conversations: Conversations) -> None:
+def test_branch_has_the_turns_before_and_both_link_to_each_other(conversations: Conversations) -> None:
     talk, answers = with_turns(conversations, "Who?", "When?", "Why?")
     made = conversations.branch(answers[1])
-    assert (made.title, said(conversations, made.id)) == ("Who? (2)", ["Who?", "To Who? [1]"])
-    assert len(said(conversations, talk)) == 6
+    assert (made.title, list_texts(conversations, made.id)) == ("Who? (2)", ["Who?", "To Who? [1]"])
+    assert len(list_texts(conversations, talk)) == 6
     assert conversations.origin(made.id) == conversations.get(talk)
     assert conversations.branches(talk) == [made]
     conversations.delete(talk)
     assert conversations.origin(made.id) is None
-    assert len(said(conversations, made.id)) == 2
+    assert len(list_texts(conversations, made.id)) == 2
 
 
 def test_a_branch_at_the_first_question_is_named_by_its_own(conversations: Conversations) -> None:
     talk, answers = with_turns(conversations, "Who?")
     made = conversations.branch(answers[0])
-    assert (made.title, said(conversations, made.id)) == ("", [])
+    assert (made.title, list_texts(conversations, made.id)) == ("", [])
     conversations.begin(made.id, Ask("Who was it?"))
     named = conversations.get(made.id)
     assert named is not None
@@ -380,7 +376,7 @@ def test_what_was_deleted_is_neither_duplicated_nor_branched(conversations: Conv
         conversations.branch(answers[0])
 
 
-def test_a_branch_is_one_in_a_copy_too_and_copies_from_before_are_taken(
+def test_branch_survives_a_copy_and_older_copies_are_read(
     conversations: Conversations, open_database: Callable[[], Database]
 ) -> None:
     talk, answers = with_turns(conversations, "Who?", "When?")

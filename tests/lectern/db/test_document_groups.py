@@ -34,38 +34,38 @@ def database(open_database: Callable[[], Database]) -> Database:
     return database
 
 
-def test_a_document_is_in_the_groups_that_were_chosen_last_and_another_process_sees_them(
+def test_document_groups_follow_the_last_choice_across_processes(
     database: Database, open_database: Callable[[], Database]
 ) -> None:
     groups = DocumentGroups(database)
-    groups.put("one", ["Travel", "money"])
-    groups.put("two", ["Travel"])
+    groups.replace("one", ["Travel", "money"])
+    groups.replace("two", ["Travel"])
     assert DocumentGroups(open_database()).all() == {"money": ["one"], "Travel": ["one", "two"]}
-    groups.put("one", ["Home"])
+    groups.replace("one", ["Home"])
     assert groups.of("one") == ["Home"]
     assert groups.all() == {"Home": ["one"], "Travel": ["two"]}
 
 
 def test_a_label_is_tidied_and_one_without_words_is_none(database: Database) -> None:
     groups = DocumentGroups(database)
-    groups.put("one", ["  My   trips\n", "My trips", " ", "a\ud800", "x" * 100])
+    groups.replace("one", ["  My   trips\n", "My trips", " ", "a\ud800", "x" * 100])
     assert groups.of("one") == ["a\ufffd", "My trips", "x" * LABEL_CHARS]
 
 
 def test_a_document_that_is_gone_is_in_no_group(database: Database) -> None:
     groups = DocumentGroups(database)
-    groups.put("one", ["Travel"])
+    groups.replace("one", ["Travel"])
     with database.transaction() as db:
         db.execute("DELETE FROM files WHERE id = 'one'")
     assert groups.all() == {}
-    groups.put("one", ["Travel"])
+    groups.replace("one", ["Travel"])
     assert groups.all() == {}
 
 
-def test_a_copy_of_the_library_has_them_and_they_go_with_a_deleted_file(tmp_path: Path) -> None:
+def test_library_copy_has_groups_and_deletion_removes_them(tmp_path: Path) -> None:
     here, there = (Library(tmp_path / name, embedder=HashEmbedding(8)) for name in ("here", "there"))
     take_in(here, TOWER, "tower.txt")
-    here.groups.put(here.files.all()[0].id, ["Sights"])
+    here.groups.replace(here.files.all()[0].id, ["Sights"])
     backup.write_copy(here, tmp_path / "copy.lectern")
     backup.read_copy(there, tmp_path / "copy.lectern")
     (file,) = there.files.all()

@@ -10,62 +10,62 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.db.evaluation_scores import Found, answer_recall, finding_scores
-from ragcore.evaluation.question_sets import Question, Wanted
+from lectern.db.evaluation_scores import RetrievedPassage, answer_recall, retrieval_scores
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.evaluation.significance import EXACT_UP_TO, difference, mean
 
 
-def found(document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()) -> Found:
-    return Found(document, start, end, text, pages)
+def make_hit(document: str, start: int = 0, end: int = 10, text: str = "", pages: tuple[str, ...] = ()) -> RetrievedPassage:
+    return RetrievedPassage(document, start, end, text, pages)
 
 
-def scores(question: Question, *passages: Found) -> dict[str, float]:
-    return finding_scores(question, passages)[0]
+def scores(question: Question, *passages: RetrievedPassage) -> dict[str, float]:
+    return retrieval_scores(question, passages)[0]
 
 
 def test_the_place_of_the_first_right_passage_makes_the_scores() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf"),))
-    got, right = finding_scores(question, [found("b.pdf"), found("A.PDF"), found("a.pdf")])
+    question = Question("Who?", expected=(ExpectedSource("a.pdf"),))
+    got, right = retrieval_scores(question, [make_hit("b.pdf"), make_hit("A.PDF"), make_hit("a.pdf")])
     assert got == pytest.approx({"hit_rate": 1.0, "mrr": 1 / 2, "ndcg": 1 / math.log2(3)})
     assert right == (False, True, True)
 
 
 def test_nothing_right_and_nothing_found_score_nothing() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf"),))
-    for passages in ((found("b.pdf"),), ()):
+    question = Question("Who?", expected=(ExpectedSource("a.pdf"),))
+    for passages in ((make_hit("b.pdf"),), ()):
         assert scores(question, *passages) == {"hit_rate": 0.0, "mrr": 0.0, "ndcg": 0.0}
 
 
 def test_of_several_wanted_documents_each_counts_once() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf"), Wanted("b.pdf")))
-    got = scores(question, found("a.pdf"), found("a.pdf"), found("b.pdf"))
+    question = Question("Who?", expected=(ExpectedSource("a.pdf"), ExpectedSource("b.pdf")))
+    got = scores(question, make_hit("a.pdf"), make_hit("a.pdf"), make_hit("b.pdf"))
     assert got["ndcg"] == pytest.approx((1 + 1 / 2) / (1 + 1 / math.log2(3)))
 
 
 def test_a_passage_must_lie_on_a_wanted_page() -> None:
-    question = Question("Who?", wanted=(Wanted("a.pdf", ("4", "5")),))
-    assert scores(question, found("a.pdf", pages=("3",)))["hit_rate"] == 0
-    assert scores(question, found("a.pdf", pages=("3", "4")))["hit_rate"] == 1
+    question = Question("Who?", expected=(ExpectedSource("a.pdf", ("4", "5")),))
+    assert scores(question, make_hit("a.pdf", pages=("3",)))["hit_rate"] == 0
+    assert scores(question, make_hit("a.pdf", pages=("3", "4")))["hit_rate"] == 1
 
 
 @pytest.mark.parametrize(
     ("start", "end", "hit"),
     [(100, 200, 1), (150, 250, 1), (151, 251, 0), (140, 160, 1), (0, 1000, 1), (190, 210, 1), (191, 211, 0), (200, 300, 0)],
 )
-def test_half_of_the_shorter_of_passage_and_place_must_be_in_both(start: int, end: int, hit: int) -> None:
-    question = Question("Who?", wanted=(Wanted("a.txt", start=100, end=200),))
-    assert scores(question, found("a.txt", start, end))["hit_rate"] == hit
+def test_hit_needs_half_of_the_shorter_of_passage_and_place(start: int, end: int, hit: int) -> None:
+    question = Question("Who?", expected=(ExpectedSource("a.txt", start=100, end=200),))
+    assert scores(question, make_hit("a.txt", start, end))["hit_rate"] == hit
 
 
-def test_without_a_document_a_passage_that_says_the_answer_is_right() -> None:
+def test_passage_with_the_answer_is_right_without_a_document() -> None:
     question = Question("Who?", answers=("Ada  Penrose", "A. P."))
-    assert scores(question, found("x", text="Built by ada\npenrose."))["mrr"] == 1
-    assert scores(question, found("x", text="Built by somebody."))["mrr"] == 0
-    assert scores(question, found("x", text="Built by Ada Penrosen."))["mrr"] == 0
+    assert scores(question, make_hit("x", text="Built by ada\npenrose."))["mrr"] == 1
+    assert scores(question, make_hit("x", text="Built by somebody."))["mrr"] == 0
+    assert scores(question, make_hit("x", text="Built by Ada Penrosen."))["mrr"] == 0
 
 
 def test_a_question_that_expects_nothing_has_no_scores() -> None:
-    assert finding_scores(Question("Who?"), [found("x")]) == ({}, (False,))
+    assert retrieval_scores(Question("Who?"), [make_hit("x")]) == ({}, (False,))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_chance_of_a_difference_is_that_of_all_sign_patterns() -> None:
     assert (got.value, got.higher, got.lower) == (pytest.approx(sum(change) / 5), 3, 1)
 
 
-def test_of_many_questions_the_chance_is_nearly_that_of_all_patterns() -> None:
+def test_chance_of_many_questions_is_near_that_of_all_patterns() -> None:
     change = [1.0] * 12 + [-1.0] * 4
     got = difference([0.0] * 16, change)
     assert len(change) > EXACT_UP_TO

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from lectern.db.conversations import SCHEMA as CONVERSATIONS_SCHEMA
-from lectern.db.evaluation_scores import Found, Result
+from lectern.db.evaluation_scores import Result, RetrievedPassage
 from lectern.db.evaluations import SCHEMA, SILENT_SECONDS, Evaluations, Setting
 from lectern.schema import Ask, Retrieval
 from ragcore.errors import InputError, Problem
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.sql.base import Database
 from tests.databases import KINDS, opening
 
-WHO = Question("Who built it?", ("Ada",), (Wanted("a.pdf", ("3", "4")),))
-WHEN = Question("When?", wanted=(Wanted("b.txt", start=3, end=9),))
+WHO = Question("Who built it?", ("Ada",), (ExpectedSource("a.pdf", ("3", "4")),))
+WHEN = Question("When?", expected=(ExpectedSource("b.txt", start=3, end=9),))
 SETTING = Setting("Ten", Ask("", None, "refine", 10, retrieval=Retrieval(0.5, diverse=True)))
 
 
@@ -43,21 +43,21 @@ def kept(open_database: Callable[[], Database], clock: Clock) -> Evaluations:
     return Evaluations(open_database(), clock=clock)
 
 
-def test_sets_settings_and_results_are_read_back_whole_by_another_process(
+def test_sets_settings_and_results_are_readable_elsewhere(
     kept: Evaluations, open_database: Callable[[], Database], clock: Clock
 ) -> None:
     made = kept.add_set("Towers", [WHO, WHEN])
     setting = kept.keep_setting(SETTING)
     run = kept.begin_run(made.id, setting, answering=True, model="tiny")
     assert kept.take_up(run.id)
-    found = Found("a.pdf", 1, 9, "the text", ("3",), 0.5, True)
+    found = RetrievedPassage("a.pdf", 1, 9, "the text", ("3",), 0.5, True)
     result = Result(WHO, {"mrr": 0.5}, 1.5, (found,), "Ada.", {"faithfulness": "YES"})
     assert kept.add_result(run.id, result)
     other = Evaluations(open_database(), clock=clock)
     assert other.questions(made.id) == [WHO, WHEN]
     assert [(one.name, one.state, one.size) for one in other.sets()] == [("Towers", "done", 2)]
     assert other.settings() == [setting]
-    assert other.left(run.id) == [WHEN]
+    assert other.unmeasured(run.id) == [WHEN]
     (read,) = other.runs(made.id)
     assert (read.state, read.done, read.ask, read.answering, read.model) == ("running", 1, SETTING.ask, True, "tiny")
     assert other.result(run.id, WHO.id) == result
@@ -90,7 +90,7 @@ def test_what_nobody_signs_was_stopped_and_can_go_on(kept: Evaluations, clock: C
     assert [one.state for one in kept.runs(made.id)] == ["queued"]
 
 
-def test_a_stopped_run_takes_no_more_results_and_keeps_those_it_has(kept: Evaluations) -> None:
+def test_stopped_run_keeps_its_results_and_accepts_no_more(kept: Evaluations) -> None:
     made = kept.add_set("Towers", [WHO, WHEN])
     run = kept.begin_run(made.id, SETTING, answering=False, model="")
     assert kept.take_up(run.id)
@@ -124,7 +124,7 @@ def test_a_set_goes_with_all_that_was_measured_with_it(kept: Evaluations) -> Non
         kept.begin_run(made.id, SETTING, answering=False, model="")
 
 
-def test_names_are_cleaned_and_a_setting_replaces_the_one_of_its_name(kept: Evaluations) -> None:
+def test_names_are_cleaned_and_a_setting_replaces_its_namesake(kept: Evaluations) -> None:
     made = kept.add_set("  Many \n words \ud83d ", [WHO])
     assert kept.sets()[0].name == "Many words �"
     kept.rename_set(made.id, "Towers")
@@ -136,7 +136,7 @@ def test_names_are_cleaned_and_a_setting_replaces_the_one_of_its_name(kept: Eval
     assert kept.settings() == []
 
 
-def test_a_copy_adds_what_is_not_there_and_stops_what_was_on_its_way(kept: Evaluations, clock: Clock) -> None:
+def test_copy_adds_missing_items_and_stops_running_ones(kept: Evaluations, clock: Clock) -> None:
     made = kept.add_set("Towers", [WHO, WHEN])
     run = kept.begin_run(made.id, SETTING, answering=False, model="")
     kept.take_up(run.id)

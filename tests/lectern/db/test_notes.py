@@ -36,7 +36,7 @@ def texts(notes: Notes, search: str = "") -> list[str]:
     return [note.text for note in notes.all(search)]
 
 
-def test_the_newest_comes_first_and_another_process_sees_all_of_it(open_database: Callable[[], Database]) -> None:
+def test_newest_note_comes_first_and_other_processes_see_it(open_database: Callable[[], Database]) -> None:
     notes = Notes(open_database(), clock=itertools.count(1).__next__)
     assert len(notes) == 0
     assert notes.keep(" It was **Ada** [1].\n", [QUOTE], question="Who built it?")
@@ -60,13 +60,13 @@ def test_the_same_is_kept_once_also_after_it_was_edited(notes: Notes) -> None:
 @pytest.mark.parametrize(
     ("search", "found"), [("ada 1890", 1), ("WHO", 1), ("türme", 1), ("ada ferry", 0), ("100%", 0), ("", 2), ("t", 2)]
 )
-def test_a_search_finds_all_words_in_question_text_and_file_names(notes: Notes, search: str, found: int) -> None:
+def test_note_search_covers_question_text_and_file_names(notes: Notes, search: str, found: int) -> None:
     notes.keep("Ada, 1890 [1].", [QUOTE], question="Who built it?")
     notes.keep("The ferry.", [])
     assert len(notes.all(search)) == found
 
 
-def test_an_edit_changes_the_text_alone_and_is_refused_for_nothing_and_for_what_is_gone(notes: Notes) -> None:
+def test_note_edit_changes_only_text_and_refuses_empty_or_gone(notes: Notes) -> None:
     notes.keep("Ada [1].", [QUOTE])
     kept = notes.all()[0]
     notes.edit(kept.id, "  # Ada\n\nin 1890 [1] ")
@@ -117,9 +117,7 @@ def test_it_outlives_its_conversation_and_its_document(libraries: tuple[Library,
     assert library.notes.all() == before
 
 
-def test_a_copy_of_the_library_has_it_cites_the_files_there_and_replaces_none(
-    libraries: tuple[Library, Library], tmp_path: Path
-) -> None:
+def test_library_copy_has_notes_with_citations_and_replaces_none(libraries: tuple[Library, Library], tmp_path: Path) -> None:
     here, there = libraries
     keep_answer(here)
     here.notes.edit(here.notes.all()[0].id, "Ada [1].")

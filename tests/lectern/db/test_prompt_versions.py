@@ -42,19 +42,19 @@ def test_the_newest_version_is_used_and_every_one_is_kept(
     assert [(version.number, version.texts) for version in elsewhere.history("text_qa")] == [
         (2, ("Be brief.", QA[1])), (1, QA), (0, built_in("text_qa").texts),
     ]  # fmt: skip
-    assert elsewhere.used("text_qa").saved == 7.0
+    assert elsewhere.in_use("text_qa").saved == 7.0
     said = elsewhere.current()["text_qa"]
     assert [message.content for message in said.messages] == ["Be brief.", QA[1]]
     assert (said.name, said.task) == ("text_qa", EDITABLE["text_qa"].task)
 
 
-def test_an_earlier_version_and_the_built_in_wording_can_be_used_again(versions: PromptVersions) -> None:
+def test_earlier_and_built_in_prompts_can_be_restored(versions: PromptVersions) -> None:
     versions.save("text_qa", QA)
     versions.reset("text_qa")
     assert versions.current() == {}
-    assert versions.used("text_qa").built_in
+    assert versions.in_use("text_qa").built_in
     versions.restore(versions.history("text_qa")[1])
-    assert versions.used("text_qa").texts == QA
+    assert versions.in_use("text_qa").texts == QA
     assert [version.number for version in versions.history("text_qa")] == [3, 2, 1, 0]
 
 
@@ -67,7 +67,7 @@ def test_saving_what_is_in_use_makes_no_version(versions: PromptVersions) -> Non
     assert len(versions.history("text_qa")) == 2
 
 
-def test_a_wording_that_cannot_work_is_refused_by_name_and_nothing_is_kept(versions: PromptVersions) -> None:
+def test_invalid_prompt_is_refused_by_name_and_not_stored(versions: PromptVersions) -> None:
     with pytest.raises(WordingError, match=r"\{kontext\}") as refused:
         versions.save("text_qa", ("Be kind.", "{kontext} {query_str}"))
     assert (refused.value.unknown, refused.value.missing) == (("kontext",), ("context_str",))
@@ -76,10 +76,10 @@ def test_a_wording_that_cannot_work_is_refused_by_name_and_nothing_is_kept(versi
     assert (refused.value.unknown, refused.value.missing) == ((), ("query_str",))
     with pytest.raises(WordingError, match="2 texts were given for questions; it takes 1"):
         versions.save("questions", ("Be kind.", "{num_questions} of {context_str}"))
-    assert versions.used("text_qa").number == versions.used("questions").number == 0
+    assert versions.in_use("text_qa").number == versions.in_use("questions").number == 0
 
 
-def test_every_built_in_wording_passes_its_own_check_and_json_in_braces_is_text() -> None:
+def test_built_in_prompts_pass_their_check_and_json_is_text() -> None:
     for name in EDITABLE:
         check(name, built_in(name).texts)
     check("generation", ('{query_str} as {"answer": "..."}',))
@@ -89,7 +89,7 @@ def test_a_version_of_another_program_is_not_used_and_not_lost(versions: PromptV
     row = {"name": "text_qa", "number": 1, "texts": '["{gone}", "{context_str} {query_str}"]', "saved": 1.0}
     versions.load([row, {**row, "name": "no_longer_a_prompt"}])
     assert versions.current() == {}
-    assert not fits(versions.used("text_qa"))
+    assert not fits(versions.in_use("text_qa"))
     assert {dumped["name"] for dumped in versions.dump()} == {"text_qa", "no_longer_a_prompt"}
 
 
@@ -117,7 +117,7 @@ def library_of(folder: Path, llm: ScriptedLLM) -> Library:
         ("react", Ask("Who built the tower?", "react")),
     ],
 )
-def test_the_next_answer_says_the_new_words_and_its_trace_shows_them(tmp_path: Path, name: str, ask: Ask) -> None:
+def test_next_answer_uses_the_new_prompt_and_its_trace_shows_it(tmp_path: Path, name: str, ask: Ask) -> None:
     llm = ScriptedLLM(
         lambda call: "Thought: I can answer now.\nAnswer: It was Ada." if ask.chat_mode == "react" else "It was Ada."
     )
@@ -130,7 +130,7 @@ def test_the_next_answer_says_the_new_words_and_its_trace_shows_them(tmp_path: P
     said = [message.content for call in llm.calls for message in call.messages]
     assert any("ZEBRA" in text for text in said)
     assert answer.trace is not None
-    shown = [part["text"] for call in answer.trace.named("llm") for m in call.facts["messages"] for part in m["parts"]]
+    shown = [part["text"] for call in answer.trace.spans("llm") for m in call.facts["messages"] for part in m["parts"]]
     assert any("ZEBRA" in text for text in shown)
     library.close()
 
@@ -159,8 +159,8 @@ def test_a_copy_of_the_library_brings_the_versions_along(tmp_path: Path) -> None
     other = Library(tmp_path / "two", embedder=HashEmbedding())
     other.prompts.save("generation", ("Say: {query_str}",))
     read_copy(other, tmp_path / "copy.lectern")
-    assert other.prompts.used("text_qa").texts == QA
-    assert other.prompts.used("generation").texts == ("Say: {query_str}",)
+    assert other.prompts.in_use("text_qa").texts == QA
+    assert other.prompts.in_use("generation").texts == ("Say: {query_str}",)
     read_copy(other, tmp_path / "copy.lectern")
     assert len(other.prompts.history("text_qa")) == 2
     other.close()

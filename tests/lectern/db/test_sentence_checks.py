@@ -23,7 +23,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callabl
     yield from opening(request.param, tmp_path, CONVERSATIONS, SCHEMA)
 
 
-def test_what_was_found_is_there_for_another_process_until_the_answer_goes(database: Callable[[], Database]) -> None:
+def test_sentence_checks_are_shared_until_the_answer_is_deleted(database: Callable[[], Database]) -> None:
     here = database()
     conversations, checks = Conversations(here), Checks(here)
     talk = conversations.create()

@@ -11,13 +11,13 @@ import pytest
 
 from lectern.db.evaluations import EvalRun, Setting
 from lectern.evaluate import jobs
-from lectern.evaluate.jobs import FAILURES, EvaluationJobs, measure
+from lectern.evaluate.jobs import MAX_FAILURES, EvaluationJobs, measure
 from lectern.jobs.worker import Worker
 from lectern.library import Library
 from lectern.schema import Ask, Retrieval
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError, LLMTimeoutError
-from ragcore.evaluation.question_sets import Question, Wanted
+from ragcore.evaluation.question_sets import ExpectedSource, Question
 from ragcore.llms.base import LLM, LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from tests.making import make_pdf
@@ -72,14 +72,14 @@ def ended(library: Library, run: EvalRun) -> EvalRun:
     return now()
 
 
-def test_a_set_made_without_a_model_asks_what_its_passages_answer(open_library: Callable[..., Library]) -> None:
+def test_question_set_without_a_model_asks_what_passages_answer(open_library: Callable[..., Library]) -> None:
     library = open_library(tower=TOWER, cellar=CELLAR)
     made = EvaluationJobs(library).make_set("Mine", 2)
     until(lambda: library.evaluations.sets()[0].state != "running")
     (kept,) = library.evaluations.sets()
     assert (kept.id, kept.state, kept.size) == (made.id, "done", 2)
     for question in library.evaluations.questions(made.id):
-        (wanted,) = question.wanted
+        (wanted,) = question.expected
         document = next(one for one in library.files.all() if one.name == wanted.document)
         text = library.store.document(document.id).text[wanted.start : wanted.end]
         assert text in (TOWER, CELLAR)
@@ -92,7 +92,7 @@ def test_a_set_made_by_a_model_has_its_words(open_library: Callable[..., Library
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
     made = EvaluationJobs(library).make_set("Mine", 9)
     until(lambda: library.evaluations.sets()[0].state == "done")
-    asked = {one.text: one.wanted[0].document for one in library.evaluations.questions(made.id)}
+    asked = {one.text: one.expected[0].document for one in library.evaluations.questions(made.id)}
     assert asked == {"Who built the tower?": "tower.txt", "How many barrels are there?": "cellar.txt"}
 
 
@@ -105,10 +105,10 @@ def test_the_scores_are_those_of_what_was_found_and_said(open_library: Callable[
     llm = ScriptedLLM(lambda call: "YES\nIt does." if call.prompt.name == "faithfulness" else "NO\nIt does not."
                       if call.prompt.name == "relevancy" else "Ada built it. [1]")  # fmt: skip
     library = open_library(llm, tower=TOWER, cellar=CELLAR)
-    question = Question("Who built the tower?", ("Ada Penrose",), (Wanted("cellar.txt"),))
+    question = Question("Who built the tower?", ("Ada Penrose",), (ExpectedSource("cellar.txt"),))
     result = measure(library, question, Ask("", None, top_k=2, retrieval=Retrieval(weaker=True)), answering=True)
-    assert [one.document for one in result.found] == ["tower.txt", "cellar.txt"]
-    assert [one.right for one in result.found] == [False, True]
+    assert [one.document for one in result.passages] == ["tower.txt", "cellar.txt"]
+    assert [one.right for one in result.passages] == [False, True]
     assert result.scores["mrr"] == 0.5
     assert (result.scores["faithfulness"], result.scores["relevancy"], result.scores["recall"]) == (1.0, 0.0, 0.5)
     assert result.reasons["relevancy"].endswith("It does not.")
@@ -121,22 +121,22 @@ def test_a_passage_is_on_every_page_that_it_reaches(open_library: Callable[..., 
     make_pdf(tmp_path / "two.pdf", ["The tower was built by Ada Penrose", "in the year 1871 and it still stands."])
     add(library, tmp_path / "two.pdf", "two.pdf")
     result = measure(
-        library, Question("Who built the tower?", (), (Wanted("two.pdf", ("2",)),)), Ask("", None), answering=False
+        library, Question("Who built the tower?", (), (ExpectedSource("two.pdf", ("2",)),)), Ask("", None), answering=False
     )
-    assert {page for one in result.found if one.right for page in one.pages} >= {"2"}
+    assert {page for one in result.passages if one.right for page in one.pages} >= {"2"}
     assert result.scores["hit_rate"] == 1.0
 
 
 def test_two_settings_are_measured_one_after_the_other(open_library: Callable[..., Library]) -> None:
     library = open_library(tower=TOWER, cellar=CELLAR)
     questions = [
-        Question("Who built the tower?", (), (Wanted("tower.txt"),)),
+        Question("Who built the tower?", (), (ExpectedSource("tower.txt"),)),
         Question("How many barrels?", ("three hundred",)),
     ]
     made = library.evaluations.add_set("Mine", questions)
     one, other = EvaluationJobs(library).start(made.id, [USUAL, Setting("One", Ask("", None, top_k=1))], answering=False)
     assert [ended(library, run).done for run in (one, other)] == [2, 2]
-    assert [len(found.found) for run in (one, other) if (found := library.evaluations.result(run.id, questions[0].id))] == [
+    assert [len(found.passages) for run in (one, other) if (found := library.evaluations.result(run.id, questions[0].id))] == [
         2,
         1,
     ]
@@ -215,13 +215,13 @@ def test_a_model_that_is_gone_ends_the_run_in_words(open_library: Callable[..., 
         return LLMTimeoutError("The model is silent.", hint="Wait.")
 
     library = open_library(ScriptedLLM(gone), tower=TOWER)
-    made = library.evaluations.add_set("Mine", [Question(f"Who built it, {n}?", ("Ada",)) for n in range(FAILURES + 2)])
+    made = library.evaluations.add_set("Mine", [Question(f"Who built it, {n}?", ("Ada",)) for n in range(MAX_FAILURES + 2)])
     (run,) = EvaluationJobs(library).start(made.id, [USUAL], answering=True)
     failed = ended(library, run)
     assert failed.state == "failed"
     assert failed.problem is not None
     assert failed.problem.what == "The model is silent."
-    assert failed.done == FAILURES - 1  # each with what went wrong
+    assert failed.done == MAX_FAILURES - 1  # each with what went wrong
 
 
 def test_a_bug_is_said_in_words_and_leaves_nobody_waiting(

@@ -41,7 +41,7 @@ def source(text: str) -> Source:
     return Source(1, "n", "f", "notes.txt", 0, len(text), text)
 
 
-def test_it_is_planned_for_a_question_in_a_language_that_no_document_is_in(library: Library) -> None:
+def test_offer_comes_for_a_language_of_no_document(library: Library) -> None:
     plan = plan_across_languages(library, QUESTION, [source(ENGLISH)])
     assert plan is not None
     assert plan.changes == ("embedding model: built-in → multilingual-e5-small",)
@@ -49,13 +49,11 @@ def test_it_is_planned_for_a_question_in_a_language_that_no_document_is_in(libra
 
 
 @pytest.mark.parametrize("question", ["What does the heron wait for?", "Reiher 1998"])
-def test_it_is_not_for_the_language_of_the_documents_or_an_unknown_one(library: Library, question: str) -> None:
+def test_no_offer_for_the_documents_or_an_unknown_language(library: Library, question: str) -> None:
     assert plan_across_languages(library, question, [source(ENGLISH)]) is None
 
 
-def test_where_the_weights_are_not_on_this_computer_the_original_is_downloaded(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_weights_are_downloaded_as_the_original_model(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multilingual_e5, "is_installed", lambda: False)
     assert plan_across_languages(library, QUESTION, [source(ENGLISH)]) is None, "downloads are switched off here"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
@@ -66,13 +64,13 @@ def test_where_the_weights_are_not_on_this_computer_the_original_is_downloaded(
     assert plan_across_languages(library, "What does the heron wait for?", [source(ENGLISH)]) is None
 
 
-def test_it_is_not_where_a_passage_or_a_document_is_in_the_language(library: Library) -> None:
+def test_no_offer_if_a_passage_or_document_has_the_language(library: Library) -> None:
     assert plan_across_languages(library, QUESTION, [source(ENGLISH), source(GERMAN)]) is None
     read(library, GERMAN)
     assert plan_across_languages(library, QUESTION, [source(ENGLISH)]) is None
 
 
-def test_it_is_not_while_an_index_is_made_and_not_where_the_embedder_is_another_one(library: Library, tmp_path: Path) -> None:
+def test_no_offer_during_indexing_or_with_another_embedder(library: Library, tmp_path: Path) -> None:
     library.rebuilds.start(embed_model=MULTILINGUAL)
     assert plan_across_languages(library, QUESTION, []) is None
     while worker_of(library, library._embedders.of(BUILT_IN)).rebuild_once():
@@ -106,7 +104,7 @@ def test_a_press_has_the_index_made_for_every_language(library: Library, monkeyp
     (button,) = page.button
     assert button.label.startswith("Search across languages (")
     button.click().run()
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     assert coming is None or coming.embed_model == MULTILINGUAL
     assert coming is not None or library.store.versions.current().embed_model == MULTILINGUAL
     assert not page.exception

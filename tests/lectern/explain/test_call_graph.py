@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lectern.explain.call_graph import CallGraph, build_call_graph
-from lectern.ui.widgets.call_graph import _sub, _whole
+from lectern.ui.widgets.call_graph import _details, _subtitle
 from ragcore.agent.react import ReActAgent
 from ragcore.chat_modes import chat_engine
 from ragcore.errors import LLMTimeoutError
@@ -60,7 +60,7 @@ def talker(words: int = 20, silent: frozenset[int] = frozenset(), broken: int = 
     return reply
 
 
-def made(
+def trace_answer(
     mode: str, number: int, window: int, *, silent: frozenset[int] = frozenset(), broken: int = 0, stop_after: int = 10_000
 ) -> Span:
     """The trace of an answer, in which something may have gone wrong."""
@@ -89,7 +89,7 @@ def prompt_of(shown: CallGraph, number: int) -> str:
 
 def spoken(trace: Span) -> list[str]:
     return [
-        "".join(part["text"] for message in call.facts["messages"] for part in message["parts"]) for call in trace.named("llm")
+        "".join(part["text"] for message in call.facts["messages"] for part in message["parts"]) for call in trace.spans("llm")
     ]
 
 
@@ -102,12 +102,12 @@ def spoken(trace: Span) -> list[str]:
     broken=st.integers(0, 6),
     stop_after=st.sampled_from((0, 1, 7, 40, 10_000)),
 )
-def test_every_call_is_there_once_and_in_order_whatever_became_of_the_answer(
+def test_every_call_appears_once_in_order_for_any_outcome(
     mode: str, number: int, window: int, silent: frozenset[int], broken: int, stop_after: int
 ) -> None:
-    trace = made(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
+    trace = trace_answer(mode, number, window, silent=silent, broken=broken, stop_after=stop_after)
     shown = build_call_graph(trace)
-    assert [call.number for call in shown.calls] == list(range(1, len(trace.named("llm")) + 1))
+    assert [call.number for call in shown.calls] == list(range(1, len(trace.spans("llm")) + 1))
     assert ["".join(t for said in call.messages for _o, t in said.parts) for call in shown.calls] == spoken(trace)
     assert [step.call for step in shown.steps if step.kind == "call"] == [call.number for call in shown.calls]
     for call in shown.calls:
@@ -125,10 +125,8 @@ def test_every_call_is_there_once_and_in_order_whatever_became_of_the_answer(
     window=st.sampled_from((340, 420, 800, 8192)),
     silent=st.frozensets(st.integers(1, 6), max_size=2),
 )
-def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
-    mode: str, number: int, window: int, silent: frozenset[int]
-) -> None:
-    trace = made(mode, number, window, silent=silent)
+def test_call_has_the_passages_and_replies_of_its_prompt(mode: str, number: int, window: int, silent: frozenset[int]) -> None:
+    trace = trace_answer(mode, number, window, silent=silent)
     shown = build_call_graph(trace)
     for call in shown.calls:
         prompt = prompt_of(shown, call.number)
@@ -136,7 +134,7 @@ def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
         assert set(markers("passage", prompt)) <= set(call.passages)
         assert set(markers("reply", prompt)) <= {markers("reply", shown.calls[n - 1].reply)[0] for n in call.inputs}
     called = [n for call in shown.calls for n in call.passages]
-    left_out = [n for step in trace.named("pack") for n in step.facts.get("left_out", ())]  # by one call that has no room
+    left_out = [n for step in trace.spans("pack") for n in step.facts.get("left_out", ())]  # by one call that has no room
     assert not left_out or mode == "simple_summarize"
     assert {*called, *left_out} == set(range(1, number + 1))
     assert not set(called) & set(left_out)
@@ -144,8 +142,8 @@ def test_a_call_has_the_passages_and_replies_that_stand_in_its_prompt(
 
 @settings(deadline=None)
 @given(number=st.integers(2, 14), window=st.sampled_from((340, 420, 560)))
-def test_in_a_tree_every_summary_goes_into_a_later_call_and_the_last_is_the_answer(number: int, window: int) -> None:
-    shown = build_call_graph(made("tree_summarize", number, window))
+def test_tree_summaries_feed_later_calls_and_the_last_answers(number: int, window: int) -> None:
+    shown = build_call_graph(trace_answer("tree_summarize", number, window))
     used = {source for call in shown.calls for source in call.inputs}
     assert used == {call.number for call in shown.calls[:-1]}
     for before, after in pairwise(shown.calls):
@@ -157,7 +155,7 @@ def test_in_a_tree_every_summary_goes_into_a_later_call_and_the_last_is_the_answ
         assert ("documents" in shows, "answer" in shows) == (call.level == 1, call.level > 1)
 
 
-def test_a_strip_says_what_each_call_changed_of_the_answer_before() -> None:
+def test_strip_shows_what_each_call_changed() -> None:
     replies = iter(
         ("The tower was built in 1871.", "The tower was built in 1872 by Ada.", "The tower was built in 1872 by Ada.")
     )
@@ -235,7 +233,7 @@ def test_a_call_of_any_other_origin_is_a_call_too() -> None:
 
     shown = build_call_graph(Span("query", children=list(tree()), seconds=0.5))
     assert [(call.number, call.kind, call.prompt) for call in shown.calls] == [(1, "other", "rephrase"), (2, "other", "hyde")]
-    assert [(step.kind, step.found, step.call) for step in shown.steps] == [
+    assert [(step.kind, step.passages, step.call) for step in shown.steps] == [
         ("call", None, 1), ("retrieve", 1, None), ("call", None, 2),
     ]  # fmt: skip
     assert shown.calls[1].milliseconds == 0.0  # it never ended
@@ -249,5 +247,5 @@ def test_tokens_that_a_server_did_not_tell_are_no_exact_ones(provider: str, coun
     facts = {"provider": provider, "tokens_estimated": counted_here, "prompt_tokens": 2_000, "completion_tokens": 310}
     (call,) = build_call_graph(Span("query", children=[Span("llm", facts, seconds=0.2)], seconds=0.5)).calls
     assert call.estimated == told.startswith("about")
-    assert told in _sub(call).split(" · ")
-    assert ("counted here" in str(_whole(call)["figures"])) == call.estimated
+    assert told in _subtitle(call).split(" · ")
+    assert ("counted here" in str(_details(call)["figures"])) == call.estimated

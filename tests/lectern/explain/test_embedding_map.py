@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lectern.explain import embedding_map as surveying
-from lectern.explain.embedding_map import Survey, Surveys, read, survey, version_of, write
+from lectern.explain.embedding_map import EmbeddingMap, EmbeddingMaps, compute_map, read, version_of, write
 from lectern.explain.tsne import place, project
 from lectern.library import Library
 from ragcore.embeddings.hashing import HashEmbedding
@@ -32,8 +32,8 @@ def library(tmp_path: Path) -> Iterator[Library]:
     library.close()
 
 
-def look(library: Library, before: Survey | None = None) -> Survey:
-    return survey(library.store, before, lambda share: None)
+def look(library: Library, before: EmbeddingMap | None = None) -> EmbeddingMap:
+    return compute_map(library.store, before, lambda share: None)
 
 
 def groups(count: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
@@ -45,7 +45,7 @@ def groups(count: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.flo
     return unit
 
 
-def share_beside_own(
+def share_near_own_group(
     points: np.ndarray[tuple[int, int], np.dtype[np.float32]], group: np.ndarray[tuple[int], np.dtype[np.int64]]
 ) -> float:
     apart = ((points[:, None] - points[None]) ** 2).sum(2)
@@ -58,13 +58,13 @@ def test_neighbours_on_the_map_are_neighbours() -> None:
     assert points.shape == (160, 2)
     assert points.dtype == np.float32
     assert np.abs(points).max() == pytest.approx(1.0, abs=1e-6)
-    assert share_beside_own(points, group) > 0.95
+    assert share_near_own_group(points, group) > 0.95
     assert (project(groups(40, 0)) == points).all()
 
 
 def test_more_vectors_than_are_laid_out_are_put_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lectern.explain.tsne.SAMPLE", 60)
-    assert share_beside_own(project(groups(50, 1)), np.repeat(np.arange(4), 50)) > 0.95
+    assert share_near_own_group(project(groups(50, 1)), np.repeat(np.arange(4), 50)) > 0.95
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])
@@ -81,39 +81,37 @@ def test_a_vector_that_has_a_place_is_put_there() -> None:
 
 
 def test_tokens_and_owners_are_those_of_the_passages(library: Library) -> None:
-    made = look(library)
+    created = look(library)
     counted = {
         document.id_: sum(count_tokens(node.text) for node in library.store.passages(document.id_))
         for document in library.store.documents()
     }
-    assert sorted(made.tokens.values()) == sorted(counted.values())
-    for id_, owner in zip(made.ids, made.owners, strict=True):
-        assert library.store.nodes([id_])[0].ref_doc_id == made.documents[owner][0]
-    assert len(made.ids) == len(library.store) == len(made.points)
+    assert sorted(created.tokens.values()) == sorted(counted.values())
+    for id_, owner in zip(created.ids, created.document_numbers, strict=True):
+        assert library.store.nodes([id_])[0].ref_doc_id == created.documents[owner][0]
+    assert len(created.ids) == len(library.store) == len(created.points)
 
 
 def test_a_map_is_kept_as_it_was_made(library: Library, tmp_path: Path) -> None:
-    made = look(library)
-    write(made, tmp_path / "maps" / "a.npz")
+    created = look(library)
+    write(created, tmp_path / "maps" / "a.npz")
     again = read(tmp_path / "maps" / "a.npz")
     assert again is not None
-    assert (again.version, again.made, again.tokens, list(again.ids), again.documents) == (
-        made.version,
-        made.made,
-        made.tokens,
-        list(made.ids),
-        made.documents,
+    assert (again.version, again.created, again.tokens, list(again.ids), again.documents) == (
+        created.version,
+        created.created,
+        created.tokens,
+        list(created.ids),
+        created.documents,
     )
-    assert (again.points == made.points).all()
-    assert (again.owners == made.owners).all()
+    assert (again.points == created.points).all()
+    assert (again.document_numbers == created.document_numbers).all()
     assert read(tmp_path / "none.npz") is None
     (tmp_path / "broken.npz").write_bytes(b"PK no")
     assert read(tmp_path / "broken.npz") is None
 
 
-def test_passages_keep_their_places_when_a_few_come_and_all_are_laid_out_anew_when_many_do(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_map_keeps_places_for_few_new_passages_and_redraws_many(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     before = look(library)
     take_in(library, "The boat is in the harbour, says the harbour master.", "more.txt")
     monkeypatch.setattr(surveying, "project", lambda vectors: pytest.fail("all were laid out anew"))
@@ -123,7 +121,7 @@ def test_passages_keep_their_places_when_a_few_come_and_all_are_laid_out_anew_wh
         assert (after.points[after.rows[id_]] == point).all()
     (new,) = set(after.ids) - set(before.ids)
     boats = [number for number, (_, name) in enumerate(before.documents) if name == "boats.txt"]
-    among = before.points[before.owners == boats[0]]
+    among = before.points[before.document_numbers == boats[0]]
     place_of_new = after.points[after.rows[new]]
     assert (place_of_new >= among.min(0) - 1e-5).all()
     assert (place_of_new <= among.max(0) + 1e-5).all()
@@ -135,29 +133,29 @@ def test_passages_keep_their_places_when_a_few_come_and_all_are_laid_out_anew_wh
     assert any((anew.points[anew.rows[id_]] != point).any() for id_, point in zip(after.ids, after.points, strict=True))
 
 
-def test_a_survey_is_made_by_a_process_of_its_own_and_known_to_be_old_once_a_document_changes(library: Library) -> None:
-    surveys = Surveys(library, library.folder)
-    about, exact = surveys.tokens()
+def test_survey_runs_in_its_own_process_and_expires_on_change(library: Library) -> None:
+    maps = EmbeddingMaps(library, library.folder)
+    about, exact = maps.tokens()
     assert not exact
-    assert surveys.latest() is None
-    surveys.start()
-    surveys.start()
+    assert maps.latest() is None
+    maps.start()
+    maps.start()
     deadline = time.monotonic() + 120
-    while surveys.share is not None:
+    while maps.share is not None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert surveys.problem is None
-    made = surveys.latest()
-    assert made is not None
-    assert surveys.latest() is made
-    assert surveys.is_of_now(made)
-    counted, exact = surveys.tokens()
+    assert maps.problem is None
+    created = maps.latest()
+    assert created is not None
+    assert maps.latest() is created
+    assert maps.is_current(created)
+    counted, exact = maps.tokens()
     assert exact
     assert counted == sum(count_tokens(node.text) for node in library.store.passages())
     assert about == pytest.approx(counted, rel=0.5)
     take_in(library, "Another one.", "more.txt")
-    assert not surveys.is_of_now(made)
-    assert surveys.tokens()[1] is False
+    assert not maps.is_current(created)
+    assert maps.tokens()[1] is False
     library.delete_file(library.files.all()[0].id)
-    assert surveys.is_of_now(made)
-    assert version_of(library.store.documents()) == made.version
+    assert maps.is_current(created)
+    assert version_of(library.store.documents()) == created.version

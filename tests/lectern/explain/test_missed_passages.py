@@ -92,7 +92,7 @@ def test_far_weaker_than_the_best(library: Library) -> None:
     assert comes_in(library, missed)
 
 
-def test_more_passages_that_are_looked_at_are_weaker_ones_too_where_it_takes_that(library: Library) -> None:
+def test_remedy_of_top_k_also_admits_weaker_passages(library: Library) -> None:
     missed = why(library, replace(ON_ITS_OWN, top_k=1), "three hundred barrels of cider")
     assert missed.cause is Cause.TOP_K
     assert comes_in(library, missed)
@@ -104,7 +104,7 @@ def test_no_document_says_it(library: Library) -> None:
     assert (missed.cause, missed.ask) == (Cause.ABSENT, None)
 
 
-def test_of_passages_that_do_not_seem_to_answer_the_nearest_is_shown_though_it_was_looked_at(library: Library) -> None:
+def test_nearest_non_answering_passage_is_named_although_seen(library: Library) -> None:
     """Nothing else was left to look at, and what it says may be what was meant."""
     missed = why(library, Ask("Who painted the tower blue?", chat_mode=None, top_k=10))
     assert (missed.cause, missed.rank) == (Cause.ABSENT, 1)
@@ -112,7 +112,7 @@ def test_of_passages_that_do_not_seem_to_answer_the_nearest_is_shown_though_it_w
     assert missed.source.file_name == "tower.txt"
 
 
-def test_what_the_reader_does_not_take_for_an_answer_is_not_said_to_be_one(tmp_path: Path) -> None:
+def test_text_that_the_reader_rejects_is_not_called_an_answer(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library")
     take_in(opened, TOWER, "tower.txt")
     asked = [why(opened, Ask(f"Who {did} in 1871?", chat_mode=None)).cause for did in ("built the tower", "painted the lamp")]
@@ -120,7 +120,7 @@ def test_what_the_reader_does_not_take_for_an_answer_is_not_said_to_be_one(tmp_p
     opened.close()
 
 
-def test_what_the_reader_takes_for_an_answer_by_the_name_of_its_file_or_by_its_topic_is_said_to_be_one(tmp_path: Path) -> None:
+def test_text_that_file_name_or_topic_answers_counts_as_answer(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library")
     take_in(opened, "I built the tower in 1871. It is forty metres high.", "ada_penrose.txt")
     asked = ["What did Ada Penrose build in 1871?", "What does the text say about the tower in 1871?"]
@@ -128,7 +128,7 @@ def test_what_the_reader_takes_for_an_answer_by_the_name_of_its_file_or_by_its_t
     opened.close()
 
 
-def test_what_a_misspelt_question_found_is_judged_by_what_was_meant(tmp_path: Path) -> None:
+def test_results_of_a_misspelt_question_are_judged_as_corrected(tmp_path: Path) -> None:
     opened = Library(tmp_path / "library")
     for name, text in (("tower.txt", TOWER), ("cellar.txt", CELLAR)):
         take_in(opened, text, name)
@@ -176,7 +176,7 @@ def test_a_scan_a_failed_a_stopped_and_a_waiting_file(library: Library) -> None:
     assert why(library, balloon).cause is Cause.STOPPED
 
 
-def test_a_file_in_which_nothing_can_stand_is_no_reason_and_one_called_otherwise_the_last(library: Library) -> None:
+def test_unusable_file_is_no_cause_and_an_unrelated_name_last(library: Library) -> None:
     balloon = Ask("What colour was the balloon?", chat_mode=None)
     refused(library, "setup.exe", UnsupportedFileError("setup.exe is a program."))
     refused(library, "balloon.txt", EmptyFileError("balloon.txt is empty."))
@@ -185,7 +185,7 @@ def test_a_file_in_which_nothing_can_stand_is_no_reason_and_one_called_otherwise
     assert why(library, balloon).cause is Cause.FAILED
 
 
-def test_documents_in_another_language_are_blamed_before_a_file_called_otherwise(tmp_path: Path) -> None:
+def test_language_is_blamed_before_a_file_of_unrelated_name(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
     refused(library, "old.doc", DamagedFileError("old.doc is damaged."))
     take_in(library, "Der Leuchtturm ist vierzig Meter hoch und wurde im Jahr 1871 von Ada Penrose gebaut.", "turm.txt")
@@ -242,9 +242,7 @@ def test_what_was_looked_at_is_said_to_have_been(library: Library) -> None:
 
 
 @pytest.mark.parametrize("expected", ["", "Joan Mallory opens it"])
-def test_a_missed_passage_over_several_pages_is_named_by_the_page_of_its_nearest_sentence(
-    library: Library, expected: str
-) -> None:
+def test_missed_long_passage_names_the_page_of_its_sentence(library: Library, expected: str) -> None:
     pages = ["A cover.", "The museum was founded by sailors.", "Joan Mallory opens the museum at ten."]
     library.intake.add(make_pdf(library.incoming / "made.pdf", pages), "museum.pdf")
     worker_of(library).run_once()

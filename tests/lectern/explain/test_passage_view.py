@@ -34,9 +34,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8), st.integers(0, 60), st.integers(0, 60))
-def test_pieces_are_the_text_and_each_is_held_by_the_passages_around_it(
-    bounds: list[tuple[int, int]], one: int, two: int
-) -> None:
+def test_pieces_are_the_text_with_the_passages_around_them(bounds: list[tuple[int, int]], one: int, two: int) -> None:
     text = "".join(chr(65 + index % 26) for index in range(60))
     spans = [Span(number, str(number), *sorted(pair)) for number, pair in enumerate(bounds, 1)]
     start, end = sorted((one, two))
@@ -51,7 +49,7 @@ def test_pieces_are_the_text_and_each_is_held_by_the_passages_around_it(
 
 
 @pytest.mark.parametrize("at", [0, 1, 777, 5000, 10**9])
-def test_a_stretch_has_all_passages_that_reach_into_it_and_no_others(library: Library, at: int) -> None:
+def test_stretch_has_exactly_the_passages_that_overlap_it(library: Library, at: int) -> None:
     id_ = library.files.all()[0].id
     shown = window(library.store, id_, at, size=900)
     text = library.store.document(id_).text

@@ -20,7 +20,7 @@ from tests.ragcore.readers.pdf.drawing import turned_page
 from tests.ragcore.readers.pdf.test_pictures import FOOT, letter
 
 
-def test_a_source_is_shown_in_its_document_and_said_to_be_gone_when_that_was_deleted(
+def test_source_opens_in_its_document_or_is_reported_deleted(
     open_library: Callable[..., Library],
 ) -> None:
     library = open_library()
@@ -74,7 +74,7 @@ def scan_or_picture(library: Library, name: str) -> Source:
 
 @with_tesseract
 @pytest.mark.parametrize(("name", "top"), [("scan.pdf", 13), ("photo.png", 33)])
-def test_a_source_in_a_scan_or_a_picture_is_marked_where_its_words_stand(
+def test_source_in_a_scan_or_picture_is_marked_at_its_words(
     name: str, top: float, open_library: Callable[..., Library]
 ) -> None:
     library = open_library()
@@ -89,9 +89,7 @@ def test_a_source_in_a_scan_or_a_picture_is_marked_where_its_words_stand(
 
 
 @with_tesseract
-def test_a_passage_over_a_picture_and_the_lines_around_it_is_marked_on_all_of_them(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
+def test_passage_over_picture_and_lines_is_marked_on_all(open_library: Callable[..., Library], tmp_path: Path) -> None:
     library = open_library()
     file = library.intake.add(turned_page(tmp_path / "given.pdf", letter), "letter.pdf").file
     assert worker_of(library).run_once()
@@ -104,7 +102,7 @@ def test_a_passage_over_a_picture_and_the_lines_around_it_is_marked_on_all_of_th
 
 
 @with_tesseract
-def test_a_scan_of_which_a_library_has_no_words_is_shown_as_before(open_library: Callable[..., Library]) -> None:
+def test_scan_without_stored_words_opens_as_before(open_library: Callable[..., Library]) -> None:
     library = open_library()
     for name, kind in (("scan.pdf", "page"), ("photo.png", "text")):
         source = scan_or_picture(library, name)
@@ -117,9 +115,7 @@ def test_a_scan_of_which_a_library_has_no_words_is_shown_as_before(open_library:
                 draw_page(library, source.file_id, 0)
 
 
-def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
+def test_passage_is_marked_on_every_page_that_it_reaches(open_library: Callable[..., Library], tmp_path: Path) -> None:
     library = open_library()
     path = library.incoming / "given.pdf"
     make_pdf(path, ["A cover.", "The tower was built by Ada Penrose in 1871.", "It fell in the storm of 1903.", "The end."])
@@ -137,9 +133,7 @@ def test_a_passage_that_goes_on_is_marked_on_every_page_it_reaches(
     assert view.quoted_boxes == ((), view.boxes[1])
 
 
-def test_a_passage_over_several_pages_is_cited_by_the_page_of_what_is_quoted_first(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
+def test_multi_page_passage_cites_the_page_of_its_first_quote(open_library: Callable[..., Library], tmp_path: Path) -> None:
     library = open_library()
     fell = "The tower fell in the storm of 1903."
     pages = ["A cover.", "The tower was built by Ada Penrose.", fell, "The end."]
@@ -208,9 +202,7 @@ def test_a_sentence_of_a_text_is_marked_alone(open_library: Callable[..., Librar
     )
 
 
-def test_a_source_in_a_pdf_that_was_replaced_is_shown_as_text_until_the_new_one_is_read(
-    open_library: Callable[..., Library], tmp_path: Path
-) -> None:
+def test_source_in_a_replaced_pdf_is_text_until_read_again(open_library: Callable[..., Library], tmp_path: Path) -> None:
     library = open_library()
     library.intake.add(make_pdf(tmp_path / "old.pdf", ["The kettle was never found."]), "kettle.pdf")
     worker_of(library).run_once()
@@ -225,7 +217,7 @@ def test_a_source_in_a_pdf_that_was_replaced_is_shown_as_text_until_the_new_one_
     assert (later.kind, later.page_index) == ("page", 1)
 
 
-def test_a_source_whose_passages_are_gone_before_its_file_is_said_to_be_deleted(open_library: Callable[..., Library]) -> None:
+def test_source_without_passages_is_reported_deleted(open_library: Callable[..., Library]) -> None:
     library = open_library()
     file = take_in(library, TOWER, "tower.txt")
     (source, *_) = build_sources(library.retriever(1).retrieve("Who built the tower?"))

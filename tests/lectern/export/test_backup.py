@@ -86,7 +86,7 @@ def vectors_in(copy: Path) -> set[str]:
         return {name.removeprefix("vectors/") for name in packed.namelist() if name.startswith("vectors/")}
 
 
-def test_a_copy_taken_in_elsewhere_has_the_same_files_passages_and_conversations_without_embedding(
+def test_imported_copy_has_all_content_without_embedding(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path
 ) -> None:
     assert write_copy(full, tmp_path / "copy.lectern") == Copied(files=2, conversations=1)
@@ -113,9 +113,7 @@ def how_cut(library: Library) -> tuple[int, int, str]:
     return ingest.chunk_size, ingest.chunk_overlap, ingest.splitter
 
 
-def test_an_empty_library_cuts_its_files_as_the_one_that_was_copied_did(
-    open_library: Callable[[str], Library], tmp_path: Path
-) -> None:
+def test_empty_library_takes_over_the_chunking_of_a_copy(open_library: Callable[[str], Library], tmp_path: Path) -> None:
     library, empty, other = open_library("full"), open_library("empty"), open_library("other")
     cut(library, chunk_size=24, chunk_overlap=4, splitter="token")
     take_in(library, TOWER * 5, "tower.txt")
@@ -156,7 +154,7 @@ def cut_for_ever(about: dict[str, object]) -> None:
         (cut_for_ever, False),
     ],
 )
-def test_a_copy_may_leave_out_how_its_files_were_cut_but_not_say_nonsense(
+def test_copy_may_omit_its_chunking_but_not_give_nonsense(
     full: Library,
     open_library: Callable[[str], Library],
     tmp_path: Path,
@@ -207,9 +205,7 @@ def test_a_file_that_could_not_be_read_is_not_replaced_either(open_library: Call
         assert kept == {"vault.pdf": locked, "vault (2).pdf": b"%PDF-1.4 torn"}
 
 
-def test_a_file_is_not_replaced_by_one_whose_name_has_its_accents_apart(
-    open_library: Callable[[str], Library], tmp_path: Path
-) -> None:
+def test_file_is_not_replaced_by_a_decomposed_accent_namesake(open_library: Callable[[str], Library], tmp_path: Path) -> None:
     there, here = open_library("there"), open_library("here")
     file = take_in(there, "It is wet.", "März.txt")
     with there.database.transaction() as db:  # as a library kept it before
@@ -223,7 +219,7 @@ def test_a_file_is_not_replaced_by_one_whose_name_has_its_accents_apart(
     }  # fmt: skip
 
 
-def test_no_vectors_are_kept_for_a_file_that_was_read_before_they_came(
+def test_file_read_before_vectors_came_gets_no_vectors(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_copy(full, tmp_path / "copy.lectern")
@@ -242,7 +238,7 @@ def test_no_vectors_are_kept_for_a_file_that_was_read_before_they_came(
     assert contents(other) == contents(full)
 
 
-def test_a_file_remembers_where_it_was_fetched_from_unless_another_from_there_is_here(
+def test_file_keeps_its_address_unless_another_has_it(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path
 ) -> None:
     link = "https://example.org/attic"
@@ -265,9 +261,7 @@ def test_a_file_remembers_where_it_was_fetched_from_unless_another_from_there_is
     }  # fmt: skip
 
 
-def test_a_file_that_comes_while_a_copy_is_taken_in_is_not_replaced(
-    open_library: Callable[[str], Library], tmp_path: Path
-) -> None:
+def test_file_added_during_an_import_is_not_replaced(open_library: Callable[[str], Library], tmp_path: Path) -> None:
     """By name, or by where it is from."""
     library, other = open_library("full"), open_library("other")
     link = "https://example.org/tower"
@@ -295,7 +289,7 @@ def test_a_file_that_comes_while_a_copy_is_taken_in_is_not_replaced(
     }
 
 
-def test_a_file_over_the_limit_is_a_failed_row_and_the_others_go_on(
+def test_file_over_the_limit_fails_and_the_others_go_on(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path
 ) -> None:
     take_in(full, "The attic is new. " * 60_000, "attic.txt")
@@ -323,7 +317,7 @@ def test_what_was_taken_in_is_said_in_words(copied: Copied, told: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes")
-def test_only_its_owner_may_read_a_copy_also_one_that_takes_the_place_of_another(full: Library, tmp_path: Path) -> None:
+def test_only_the_owner_may_read_a_copy_even_a_replacing_one(full: Library, tmp_path: Path) -> None:
     target = tmp_path / "copy.lectern"
     target.write_text("an older one")
     target.chmod(0o644)
@@ -383,7 +377,7 @@ def test_a_copy_of_a_library_on_a_server_is_of_one_moment_too(tmp_path: Path) ->
     other.close()
 
 
-def test_a_copy_names_the_embedder_of_its_moment_though_another_index_takes_its_place(tmp_path: Path) -> None:
+def test_copy_names_its_embedder_although_the_index_is_replaced(tmp_path: Path) -> None:
     class Named(HashEmbedding):
         @property
         def name(self) -> str:
@@ -405,9 +399,7 @@ def test_a_copy_names_the_embedder_of_its_moment_though_another_index_takes_its_
     other.close()
 
 
-def test_a_file_that_is_copied_after_another_embedder_took_over_leaves_its_vectors_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_copied_after_an_embedder_change_has_no_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Named(HashEmbedding):
         @property
         def name(self) -> str:
@@ -439,7 +431,7 @@ def test_a_file_that_is_copied_after_another_embedder_took_over_leaves_its_vecto
     other.close()
 
 
-def test_a_copy_is_made_although_files_are_deleted_and_replaced_meanwhile(
+def test_copy_succeeds_while_files_are_deleted_and_replaced(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = take_in(full, "gone text.", "gone.txt")
@@ -479,7 +471,7 @@ def test_a_copy_is_made_although_vectors_are_damaged(
     assert contents(other) == whole
 
 
-def test_a_copy_that_is_cut_off_or_of_another_version_is_refused_in_words(full: Library, tmp_path: Path) -> None:
+def test_truncated_copy_or_another_version_is_refused_in_words(full: Library, tmp_path: Path) -> None:
     write_copy(full, tmp_path / "copy.lectern")
     whole = (tmp_path / "copy.lectern").read_bytes()
     cut = tmp_path / "cut.lectern"
@@ -511,7 +503,7 @@ def test_a_flipped_bit_is_found_and_what_was_whole_is_kept(
 
 
 @pytest.mark.parametrize("which", ["", "library.json", "conversations.jsonl", "bytes/", "vectors/"])
-def test_a_copy_that_another_program_has_packed_anew_with_a_password_is_refused_in_words(
+def test_copy_repacked_with_a_password_is_refused_in_words(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path, which: str
 ) -> None:
     write_copy(full, tmp_path / "all.lectern")
@@ -526,7 +518,7 @@ def test_a_copy_that_another_program_has_packed_anew_with_a_password_is_refused_
         read_copy(open_library("other"), tmp_path / "locked.lectern")
 
 
-def test_what_does_not_fit_on_the_disk_is_said_and_leaves_no_half_file(
+def test_import_without_room_is_reported_and_leaves_no_part(
     full: Library, open_library: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_copy(full, tmp_path / "all.lectern")
@@ -542,9 +534,7 @@ def test_what_does_not_fit_on_the_disk_is_said_and_leaves_no_half_file(
     assert list(other.incoming.iterdir()) == []
 
 
-def test_what_is_deleted_while_a_copy_is_made_gives_its_room_back_when_that_is_done(
-    open_library: Callable[[str], Library], tmp_path: Path
-) -> None:
+def test_files_deleted_during_a_copy_free_their_room_afterwards(open_library: Callable[[str], Library], tmp_path: Path) -> None:
     library, other = open_library("full"), open_library("full")
     take_in(library, TOWER, "tower.txt")
     small = disk_bytes(library.folder)
@@ -559,7 +549,7 @@ def test_what_is_deleted_while_a_copy_is_made_gives_its_room_back_when_that_is_d
     assert disk_bytes(library.folder) < small + 0.2 * (large - small)
 
 
-def test_a_copy_that_cannot_be_written_says_so_and_leaves_the_old_one(full: Library, tmp_path: Path) -> None:
+def test_unwritable_copy_is_reported_and_the_old_one_stays(full: Library, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"):
         write_copy(full, tmp_path / "nowhere" / "copy.lectern")
     write_copy(full, tmp_path / "copy.lectern")

@@ -141,7 +141,7 @@ def test_a_deleted_document_is_said_to_be_gone(library: Library) -> None:
     assert "deleted since" in run_card(library, [message])
 
 
-def test_a_card_speaks_the_language_of_its_reader_and_names_code_as_it_is(library: Library) -> None:
+def test_card_uses_the_reader_s_language_and_plain_code_names(library: Library) -> None:
     message = answered(library, Ask("Who built the tower?", chat_mode=None, response_mode="refine", top_k=3))
     card = run_card(library, [message], Voice("zh", lambda text: f"«{text}»"))
     assert '<html lang="zh">' in card
@@ -154,7 +154,7 @@ def test_a_card_speaks_the_language_of_its_reader_and_names_code_as_it_is(librar
         assert told in Parsed(card).text
 
 
-def test_a_card_calls_ways_and_prompts_as_the_screens_do_and_leaves_out_what_was_not_set(library: Library) -> None:
+def test_card_uses_the_screens_names_and_omits_unset_values(library: Library) -> None:
     message = answered(library, Ask("Who built the tower?"))
     ways = {"condense_plus_context": "Follow-ups and documents", "compact": "Compact"}
     card = Parsed(run_card(library, [message], Voice(ways=ways, readings={"best": "Best"}, prompts={"context_chat": "Chat"})))

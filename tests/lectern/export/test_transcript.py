@@ -64,7 +64,7 @@ class Page(HTMLParser):
             self.text += data
 
 
-def test_markdown_has_the_turns_and_under_each_answer_what_it_cites() -> None:
+def test_markdown_has_the_turns_with_citations_under_answers() -> None:
     said = as_markdown(transcript(verdict=Verdict(False, "no date")))
     assert said == (
         "# Who built it?\n\n## Question\n\n> Who built it?\n\n## Answer\n\nIt was **Ada** [1].\n\n"
@@ -104,7 +104,7 @@ def test_lists_headings_and_code_of_an_answer_look_like_that() -> None:
     )
 
 
-def test_a_table_and_nested_marks_of_an_answer_look_like_that_and_what_is_escaped_is_no_citation() -> None:
+def test_tables_and_nested_marks_render_and_escapes_do_not_cite() -> None:
     page = as_html(transcript("| a | b |\n|---|--:|\n| *x **y*** [2] | \\[2\\] |\n\n> - quoted"))
     (row,) = re.findall(r"<td>(.*)</td>\n<td style=\"text-align:right\">(.*)</td>", page)
     assert row == ('<em>x <strong>y</strong></em> <a href="#p2-1">[1]</a>', "[2]")
@@ -131,12 +131,12 @@ def test_nothing_of_what_was_said_or_read_runs_or_loads(place: str) -> None:
     assert "![" not in markdown.replace("\\!", "").replace("!\\[", "")
 
 
-def test_a_reference_in_an_answer_does_not_take_the_citations_over() -> None:
+def test_markdown_reference_does_not_replace_citations() -> None:
     assert "\n\\[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1]: http://evil"))
     assert "\n\\[1\\]: http://evil" in as_markdown(transcript("It was Ada [1].\n\n[1\\]: http://evil"))
 
 
-def test_a_backslash_does_not_undo_what_keeps_a_picture_from_being_loaded() -> None:
+def test_backslash_does_not_undo_the_escape_of_a_picture() -> None:
     assert "It is \\!\\[x\\](http://evil)" in as_markdown(transcript("It is \\![x](http://evil)"))
 
 
@@ -173,7 +173,7 @@ def test_a_failure_is_read_back_and_told() -> None:
 
 
 @pytest.mark.parametrize(("extractive", "doubted"), [(False, True), (True, False)])
-def test_a_written_answer_that_the_documents_may_not_hold_is_marked(extractive: bool, doubted: bool) -> None:
+def test_possibly_unsupported_answer_is_marked(extractive: bool, doubted: bool) -> None:
     facts = AnswerFacts("compact", "compact", 1, 1.8, 2, 340, extractive=extractive, outcome="closest")
     answer = Message("a1", "c1", "assistant", "Ada.", "done", 1.0, Ask("Who?"), facts)
     made = Transcript(Conversation("c1", "chat", "", 1.0, 1.0), (answer,))

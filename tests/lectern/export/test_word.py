@@ -92,7 +92,7 @@ def test_headings_lists_tables_and_code_are_words_own() -> None:
     assert [[cell.text for cell in row.cells] for row in table.rows] == [["Station", "Height"], ["Top [2]", "84"]]
 
 
-def test_every_list_begins_with_its_own_number_for_our_reader_too(tmp_path: Path) -> None:
+def test_every_list_restarts_its_numbers_for_our_reader(tmp_path: Path) -> None:
     text = read(tmp_path, as_word("1. first\n2. second\n\nThen:\n\n4. fourth\n\nEnd.\n\n1. anew", title="", created=0))
     assert re.findall(r"(\d+)\. (\w+)", text) == [("1", "first"), ("2", "second"), ("4", "fourth"), ("1", "anew")]
 
@@ -107,7 +107,7 @@ def test_every_list_begins_with_its_own_number_for_our_reader_too(tmp_path: Path
         ("من بنى البرج؟", "بناه **أحمد** سنة 1890 [2]."),
     ],
 )
-def test_our_reader_finds_question_answer_and_sources_of_every_language(tmp_path: Path, question: str, answer: str) -> None:
+def test_our_reader_extracts_question_answer_and_sources(tmp_path: Path, question: str, answer: str) -> None:
     made = transcript(
         answer, question=question, title=question, sources=(source(2, answer.replace("*", ""), "塔 – Türme.pdf"),)
     )
@@ -152,7 +152,7 @@ def test_any_text_becomes_a_file_that_word_can_open(text: str, marks: str) -> No
     assert made.core_properties.author == ""
 
 
-def test_the_markdown_of_a_conversation_and_its_word_file_say_the_same(tmp_path: Path) -> None:
+def test_markdown_and_word_of_a_conversation_say_the_same(tmp_path: Path) -> None:
     made = transcript("It was **Ada** [2].\n\n- a [link](http://evil)\n- `code`")
     bare = re.sub(r"\\(.)", r"\1", as_markdown(made))
     words = re.findall(r"\w+", re.sub(r"[*#>`]|^- ", "", bare, flags=re.M))

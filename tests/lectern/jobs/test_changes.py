@@ -30,7 +30,7 @@ def light(database: Database) -> None:
         db.execute("INSERT INTO lamps VALUES (1)")
 
 
-def test_the_revision_is_another_one_after_another_connection_has_committed(open_database: Callable[[], Database]) -> None:
+def test_revision_changes_after_another_connection_commits(open_database: Callable[[], Database]) -> None:
     here, there = open_database(), open_database()
     light(there)
     seen = here.revision()
@@ -64,7 +64,7 @@ def test_a_change_that_came_before_the_wait_is_not_missed(open_database: Callabl
     assert time.monotonic() - began < 5
 
 
-def test_each_file_that_was_given_is_told_of_at_its_end_and_no_other(files: Files, tmp_path: Path) -> None:
+def test_each_requested_file_is_reported_once_at_its_end(files: Files, tmp_path: Path) -> None:
     earlier = files.add(given(tmp_path, "earlier"), "earlier.txt").file
     before = files.versions()
     names = {files.add(given(tmp_path, name), name).file.id: name for name in ("one.txt", "two.txt", "three.txt")}
@@ -91,7 +91,7 @@ def test_each_file_that_was_given_is_told_of_at_its_end_and_no_other(files: File
     assert told == ["one.txt ready", "two.txt failed", "three.txt ready"]
 
 
-def test_who_waits_for_thousands_of_files_takes_next_to_nothing_and_soon_hears_of_an_end(files: Files, tmp_path: Path) -> None:
+def test_waiting_for_thousands_of_files_is_cheap_and_prompt(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "first.txt").file
     with files.transaction() as db:
         db.executemany(

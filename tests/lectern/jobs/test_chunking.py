@@ -21,7 +21,7 @@ LINES = st.lists(
 
 @pytest.mark.parametrize("splitter", get_args(SplitterName))
 @given(text=LINES)
-def test_passages_are_stretches_of_the_document_that_hold_all_its_words(splitter: SplitterName, text: str) -> None:
+def test_passages_are_stretches_that_hold_all_words(splitter: SplitterName, text: str) -> None:
     document = Document(text, "d")
     nodes = passages_of(document, 24, 0, splitter)
     assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [node.text for node in nodes]
@@ -30,12 +30,12 @@ def test_passages_are_stretches_of_the_document_that_hold_all_its_words(splitter
 
 
 @given(text=LINES)
-def test_no_passage_reaches_over_a_heading_where_headings_part_them(text: str) -> None:
+def test_no_passage_crosses_a_heading_that_separates(text: str) -> None:
     for node in passages_of(Document(text, "d"), 200, 20, "section"):
         assert "\n#" not in node.text
 
 
-def test_equal_lengths_cut_sentences_in_two_where_sentences_stay_whole() -> None:
+def test_equal_lengths_cut_sentences_and_sentence_mode_does_not() -> None:
     document = Document("One two three. " * 40, "d")
     whole = [node.text.split()[-1] for node in passages_of(document, 22, 0, "sentence")]
     cut = [node.text.split()[-1] for node in passages_of(document, 22, 0, "token")]

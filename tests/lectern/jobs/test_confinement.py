@@ -109,7 +109,7 @@ def test_its_own_file_is_read_and_not_changed(attack: Attack, tmp_path: Path) ->
 
 
 @landlocked
-def test_nothing_is_written_made_or_deleted_outside_its_scratch_folder(attack: Attack, tmp_path: Path) -> None:
+def test_nothing_is_changed_outside_the_scratch_folder(attack: Attack, tmp_path: Path) -> None:
     there = secret(tmp_path / "outside" / "there.txt")
     folder = there.parent
     answer = attack(
@@ -287,7 +287,7 @@ def test_what_took_a_reader_over_sees_no_other_file(attack: Attack, tmp_path: Pa
 
 
 @landlocked
-def test_what_took_a_reader_over_cannot_end_or_stop_what_forked_it(attack: Attack) -> None:
+def test_hijacked_reader_cannot_kill_or_stop_its_parent(attack: Attack) -> None:
     answer = attack(
         "results = [outcome(libc.kill(os.getppid(), number)) for number in (9, 19)]\n"
         "return Document(json.dumps([*results, outcome(libc.setpgid(0, os.getppid())), outcome(libc.setsid())]))"
@@ -394,7 +394,7 @@ def test_nothing_of_a_file_stays_where_it_was_read(tmp_path: Path) -> None:
 
 
 @landlocked
-def test_what_a_killed_program_left_is_deleted_by_the_next_and_what_another_uses_is_not(tmp_path: Path) -> None:
+def test_scratch_of_a_killed_program_is_swept_and_used_one_stays(tmp_path: Path) -> None:
     left = tmp_path / "lectern-reader-left"
     secret(left / "in" / "a.txt")
     os.utime(left, (0, 0))
@@ -422,7 +422,7 @@ def test_tesseract_is_started_where_it_is_and_reads_a_picture(tmp_path: Path) ->
     assert "kettle sings" in text
 
 
-def test_a_program_beside_the_documents_is_not_taken_for_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_next_to_the_documents_is_not_run_as_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = secret(tmp_path / ("tesseract.exe" if sys.platform == "win32" else "tesseract"))
     program.chmod(0o755)
     monkeypatch.chdir(tmp_path)

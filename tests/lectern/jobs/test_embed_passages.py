@@ -9,7 +9,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.schema import TextNode
 
 
-def test_the_pace_of_what_is_embedded_tells_of_what_is_left_however_long_passages_are() -> None:
+def test_remaining_time_follows_the_pace_for_any_passage_length() -> None:
     """A short one takes longer for each of its characters: here, as much as a long one."""
     nodes = [TextNode(f"{number} {'lamp ' * 200}"[: 30 + number * 37 % 970], str(number)) for number in range(970)]
     steps: list[Step] = []

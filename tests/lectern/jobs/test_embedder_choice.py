@@ -77,7 +77,7 @@ def test_sizes_are_those_of_the_first_passages(library: Library) -> None:
     assert embed_model(library) == MULTILINGUAL
 
 
-def test_another_embedder_in_the_place_of_the_built_in_one_is_used_for_every_language(tmp_path: Path) -> None:
+def test_replaced_built_in_embedder_serves_every_language(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
     read(library, GERMAN)
     assert embed_model(library) == BUILT_IN

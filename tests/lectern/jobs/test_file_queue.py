@@ -31,16 +31,14 @@ def advance(
     return files.claimed.advance(file_id, worker, stage, done, total, fraction=fraction, seconds_left=left)
 
 
-def test_files_are_claimed_in_the_order_they_came_and_by_one_worker_only(files: Files, tmp_path: Path) -> None:
+def test_files_are_claimed_in_order_by_one_worker_each(files: Files, tmp_path: Path) -> None:
     first = files.add(given(tmp_path, "1"), "1.txt").file
     second = files.add(given(tmp_path, "2"), "2.txt").file
     claimed = [files.queue.claim("a"), files.queue.claim("b"), files.queue.claim("a")]
     assert [file and file.id for file in claimed] == [first.id, second.id, None]
 
 
-def test_a_file_whose_worker_fell_silent_is_claimed_again_and_the_old_worker_is_turned_away(
-    files: Files, tmp_path: Path, clock: Clock
-) -> None:
+def test_file_of_a_silent_worker_is_reclaimed_for_good(files: Files, tmp_path: Path, clock: Clock) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("dead")
     clock.now += 9
@@ -56,7 +54,7 @@ def test_a_file_whose_worker_fell_silent_is_claimed_again_and_the_old_worker_is_
     assert advance(files, file.id, "alive", Stage.EMBEDDING, 1, 2)
 
 
-def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(files: Files, tmp_path: Path) -> None:
+def test_stop_ends_a_waiting_file_and_signals_a_running_worker(files: Files, tmp_path: Path) -> None:
     running = files.add(given(tmp_path, "1"), "1.txt").file
     waiting = files.add(given(tmp_path, "2"), "2.txt").file
     files.queue.claim("w")
@@ -72,7 +70,7 @@ def test_stop_ends_a_waiting_file_at_once_and_tells_the_worker_of_a_running_one(
     assert files.claimed.sign(running.id, "w")
 
 
-def test_a_file_that_is_given_again_before_its_worker_has_stopped_goes_on(files: Files, tmp_path: Path) -> None:
+def test_file_added_again_before_it_has_stopped_continues(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("w")
     files.queue.stop(file.id)
@@ -83,7 +81,7 @@ def test_a_file_that_is_given_again_before_its_worker_has_stopped_goes_on(files:
     assert files.claimed.sign(file.id, "other")
 
 
-def test_a_link_that_is_given_again_before_it_has_stopped_is_fetched(files: Files) -> None:
+def test_link_added_again_before_it_has_stopped_is_fetched(files: Files) -> None:
     link = Link("https://example.org/", anywhere=False)
     row = files.links.add(link)
     files.queue.claim("w", link=True)
@@ -94,9 +92,7 @@ def test_a_link_that_is_given_again_before_it_has_stopped_is_fetched(files: File
     assert files.claimed.sign(row.id, "other")
 
 
-def test_a_file_whose_worker_fell_silent_is_shown_to_wait_and_is_stopped_at_once(
-    files: Files, tmp_path: Path, clock: Clock
-) -> None:
+def test_file_of_a_silent_worker_waits_and_stops_at_once(files: Files, tmp_path: Path, clock: Clock) -> None:
     dead, begun, waiting = (files.add(given(tmp_path, text * 100_000), f"{text}.txt").file for text in "abc")
     for worker, file in (("dead", dead), ("alive", begun)):
         files.queue.claim(worker)
@@ -116,7 +112,7 @@ def test_a_file_whose_worker_fell_silent_is_shown_to_wait_and_is_stopped_at_once
     assert files.queue.claim("other").id == dead.id  # type: ignore[union-attr]
 
 
-def test_a_failed_file_stays_with_what_happened_until_it_is_tried_again(files: Files, tmp_path: Path) -> None:
+def test_failed_file_keeps_its_error_until_retried(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "secret.pdf").file
     files.queue.claim("w")
     error = EncryptedFileError("secret.pdf is protected by a password.", hint="Enter it.")
@@ -133,7 +129,7 @@ def test_a_failed_file_stays_with_what_happened_until_it_is_tried_again(files: F
     assert (tried.stage, tried.problem) == (Stage.QUEUED, None)
 
 
-def test_nobody_is_taken_for_silent_who_had_to_wait_for_a_long_transaction(files: Files, tmp_path: Path, clock: Clock) -> None:
+def test_long_transaction_does_not_make_a_worker_silent(files: Files, tmp_path: Path, clock: Clock) -> None:
     for name in ("dead.txt", "waits.txt", "long.txt"):
         files.add(given(tmp_path, name), name)
     dead, waits, long = (files.queue.claim(worker) for worker in ("dead", "waits", "long"))
@@ -153,9 +149,7 @@ def test_nobody_is_taken_for_silent_who_had_to_wait_for_a_long_transaction(files
     assert taken is not None
 
 
-def test_a_signature_from_the_future_is_silence_too_as_after_the_clock_was_set_back(
-    files: Files, tmp_path: Path, clock: Clock
-) -> None:
+def test_heartbeat_from_the_future_counts_as_silence(files: Files, tmp_path: Path, clock: Clock) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("dead")
     clock.now -= 9
@@ -185,7 +179,7 @@ def test_many_workers_at_once_never_get_the_same_file(files: Files, tmp_path: Pa
     assert {file.id for file in claimed} == ids
 
 
-def test_the_bar_never_goes_back_and_is_full_only_when_the_file_is_ready(files: Files, tmp_path: Path) -> None:
+def test_progress_never_goes_back_and_is_full_only_when_ready(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("w")
     seen = [0.0]
@@ -199,9 +193,7 @@ def test_the_bar_never_goes_back_and_is_full_only_when_the_file_is_ready(files: 
     assert (done_row.fraction, done_row.passages, done_row.pages) == (1.0, 10, 4)
 
 
-def test_the_bar_stays_where_it_was_when_a_worker_dies_or_is_stopped_and_begins_again_with_other_bytes(
-    files: Files, tmp_path: Path, clock: Clock
-) -> None:
+def test_progress_survives_its_worker_and_restarts_on_new_bytes(files: Files, tmp_path: Path, clock: Clock) -> None:
     file = files.add(given(tmp_path), "notes.txt").file
     files.queue.claim("dead")
     advance(files, file.id, "dead", Stage.EMBEDDING, 1, 10, 0.6)
@@ -214,7 +206,7 @@ def test_the_bar_stays_where_it_was_when_a_worker_dies_or_is_stopped_and_begins_
     assert files.add(given(tmp_path, "other"), "notes.txt").file.fraction == 0.0
 
 
-def test_time_left_is_shown_as_the_worker_gave_it_and_estimated_for_what_waits(files: Files, tmp_path: Path) -> None:
+def test_remaining_time_is_reported_if_running_else_estimated(files: Files, tmp_path: Path) -> None:
     running = files.add(given(tmp_path, "a" * 100_000), "1.txt").file
     waiting = files.add(given(tmp_path, "b" * 200_000), "2.txt").file
     files.queue.claim("w")
@@ -230,7 +222,7 @@ def test_time_left_is_shown_as_the_worker_gave_it_and_estimated_for_what_waits(f
     assert files.get(running.id).seconds_left is None  # type: ignore[union-attr]
 
 
-def test_the_time_for_all_is_shared_by_the_workers_and_never_less_than_the_longest_begun() -> None:
+def test_total_time_is_shared_by_workers_and_covers_the_longest() -> None:
     def row(stage: Stage, left: float | None) -> FileRow:
         return FileRow("", "a.txt", "", "", 1, 0.0, stage, 0, 0, 0, 0, None, seconds_left=left)
 
@@ -265,7 +257,7 @@ def test_what_a_dead_worker_was_asked_to_stop_is_stopped(files: Files, tmp_path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells containers apart")
-def test_what_a_process_of_a_container_of_the_same_name_holds_is_left_to_it(files: Files, tmp_path: Path) -> None:
+def test_job_of_another_container_of_the_same_name_stays_with_it(files: Files, tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     program = f"from lectern.jobs.file_queue import process_name; print(process_name({ended.pid}))"
@@ -280,7 +272,7 @@ def test_what_a_process_of_a_container_of_the_same_name_holds_is_left_to_it(file
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are not asked for there")
-def test_what_processes_of_this_machine_held_that_have_ended_is_queued(files: Files, tmp_path: Path) -> None:
+def test_jobs_of_ended_local_processes_are_queued_again(files: Files, tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     elsewhere = f"{ended.pid}-another-machine"

@@ -12,7 +12,7 @@ import pytest
 
 from lectern.jobs.file_storage import (
     CHUNK_BYTES,
-    LOOK_SECONDS,
+    POLL_SECONDS,
     SCHEMA,
     UNCLAIMED_SECONDS,
     UNUSED_SECONDS,
@@ -41,14 +41,14 @@ def there(database: Database, tmp_path: Path) -> ServerBytes:
     return ServerBytes(database, tmp_path / "there")
 
 
-def given(tmp_path: Path, data: bytes) -> Path:
+def write_file(tmp_path: Path, data: bytes) -> Path:
     path = tmp_path / "given"
     path.write_bytes(data)
     return path
 
 
 def place(file_bytes: ServerBytes, tmp_path: Path, data: bytes, path: str = PATH) -> None:
-    with file_bytes.receiving(given(tmp_path, data)) as received:
+    with file_bytes.receiving(write_file(tmp_path, data)) as received:
         received.place(path)
 
 
@@ -73,7 +73,7 @@ def test_what_one_machine_places_another_reads_whole(here: ServerBytes, there: S
 
 
 def test_what_is_received_and_not_placed_leaves_nothing(here: ServerBytes, database: Database, tmp_path: Path) -> None:
-    source = given(tmp_path, b"not wanted")
+    source = write_file(tmp_path, b"not wanted")
     with here.receiving(source):
         assert chunks(database) == 1
     assert chunks(database) == 0
@@ -96,9 +96,7 @@ def test_a_deleted_file_is_nowhere(here: ServerBytes, there: ServerBytes, databa
     assert chunks(database) == 1
 
 
-def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
-    here: ServerBytes, database: Database, tmp_path: Path
-) -> None:
+def test_sweep_removes_unowned_files_and_unread_copies(here: ServerBytes, database: Database, tmp_path: Path) -> None:
     place(here, tmp_path, b"kept")
     place(here, tmp_path, b"left by a crash", "files/f2/abc.pdf")
     place(here, tmp_path, b"a version before", "files/f1/old.pdf")
@@ -117,7 +115,7 @@ def test_sweeping_takes_what_no_file_has_and_copies_that_nobody_reads(
     assert not unread.exists()
 
 
-def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(
+def test_copy_unread_for_a_day_goes_when_another_file_is_read(
     here: ServerBytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place(here, tmp_path, b"one")
@@ -126,7 +124,7 @@ def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(
     unread, read = here.local(PATH), here.local("files/f2/abc.pdf")
     for copy in (unread, read):
         os.utime(copy, (0, time.time() - UNUSED_SECONDS - 60))
-    later = time.monotonic() + LOOK_SECONDS + 1
+    later = time.monotonic() + POLL_SECONDS + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
     here.local("files/f2/abc.pdf")
     here.local("files/f3/abc.pdf")
@@ -135,7 +133,7 @@ def test_a_copy_that_nobody_has_read_for_a_day_goes_when_another_file_is_read(
     assert here.local(PATH).read_bytes() == b"one"
 
 
-def test_a_copy_that_is_forgotten_at_the_moment_it_is_asked_for_is_fetched_anew(
+def test_copy_swept_while_requested_is_fetched_again(
     here: ServerBytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place(here, tmp_path, b"one")
@@ -175,7 +173,7 @@ def test_copies_are_not_all_looked_at_for_each_file_that_comes(here: ServerBytes
 
 
 def test_a_file_whose_row_was_undone_is_back_where_it_came_from(tmp_path: Path) -> None:
-    folder, source = FolderBytes(tmp_path), given(tmp_path, b"new")
+    folder, source = FolderBytes(tmp_path), write_file(tmp_path, b"new")
 
     def refused(path: str) -> None:
         with folder.receiving(source) as received:

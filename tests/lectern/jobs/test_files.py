@@ -19,7 +19,7 @@ from ragcore.sql.sqlite import SQLiteDatabase
 from tests.lectern.jobs.libraries import given
 
 
-def test_what_a_screen_counts_names_and_shows_first_is_what_all_the_rows_say(files: Files, tmp_path: Path) -> None:
+def test_counts_names_and_first_rows_agree_with_all_rows(files: Files, tmp_path: Path) -> None:
     stages = [Stage.READY, Stage.FAILED, Stage.QUEUED, Stage.EMBEDDING, Stage.READY, Stage.STOPPED, Stage.READY]
     for number, stage in enumerate(stages):
         (tmp_path / "given").write_text(f"text {number}", "utf-8")
@@ -52,9 +52,7 @@ def test_the_same_bytes_under_any_name_are_a_duplicate(files: Files, tmp_path: P
 
 
 @pytest.mark.parametrize("origin", ["", "https://example.org/"])
-def test_a_file_that_becomes_the_same_as_another_is_replaced_and_not_taken_for_that(
-    files: Files, tmp_path: Path, origin: str
-) -> None:
+def test_file_that_becomes_a_duplicate_is_replaced_not_merged(files: Files, tmp_path: Path, origin: str) -> None:
     def give(text: str, name: str) -> tuple[str, str]:
         added = files.add(given(tmp_path, text), name, origin=origin and origin + name)
         return added.outcome, added.file.id
@@ -69,7 +67,7 @@ def test_a_file_that_becomes_the_same_as_another_is_replaced_and_not_taken_for_t
     assert {file.name: files.location(file).read_text("utf-8") for file in files.all()} == {"a.txt": "two", "b.txt": "two"}
 
 
-def test_bytes_that_were_given_under_two_names_stay_when_one_of_them_gets_others(files: Files, tmp_path: Path) -> None:
+def test_bytes_of_two_names_stay_if_one_is_replaced(files: Files, tmp_path: Path) -> None:
     def give(text: str, name: str, origin: str = "") -> str:
         return files.add(given(tmp_path, text), name, origin=origin).outcome
 
@@ -97,7 +95,7 @@ def test_bytes_that_were_given_under_two_names_stay_when_one_of_them_gets_others
     assert len(kept()) == 4
 
 
-def test_a_copy_of_the_library_itself_gives_none_of_its_files_another_name(files: Files, tmp_path: Path) -> None:
+def test_copy_of_the_library_renames_none_of_its_files(files: Files, tmp_path: Path) -> None:
     for text, name, beside in (("two", "a.txt", False), ("two", "a (2).txt", True), ("three", "a.txt", False)):
         files.add(given(tmp_path, "one"), "a.txt")
         files.add(given(tmp_path, text), name, origin="/folder/a.txt", keep_both=beside)
@@ -117,7 +115,7 @@ def test_of_a_file_that_is_deleted_no_other_name_is_remembered(files: Files, tmp
 
 
 @pytest.mark.parametrize("gone", ["the bytes", "links between files"])
-def test_bytes_that_are_kept_under_another_name_are_copied_where_they_cannot_be_linked_and_may_be_gone(
+def test_bytes_are_copied_if_they_cannot_be_linked(
     in_folder: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
     def not_here(source: object, target: object) -> None:
@@ -142,7 +140,7 @@ def test_a_file_that_was_refused_may_be_there_under_another_name(files: Files, t
     assert files.add(given(tmp_path), "copy.txt") == Added(there, "duplicate", "copy.txt")
 
 
-def test_a_version_that_was_refused_does_not_stand_in_the_way_of_the_next(files: Files, tmp_path: Path) -> None:
+def test_refused_version_does_not_block_the_next(files: Files, tmp_path: Path) -> None:
     there = files.add(given(tmp_path, "old"), "notes.txt").file
     files.refuse("notes.txt", 5, EmptyFileError("notes.txt is empty."))
     files.queue.claim("w")
@@ -150,9 +148,7 @@ def test_a_version_that_was_refused_does_not_stand_in_the_way_of_the_next(files:
     assert files.add(given(tmp_path, "new"), "notes.txt").file.id == there.id
 
 
-def test_other_bytes_under_the_same_name_replace_the_file_and_old_bytes_go_once_the_new_are_ready(
-    files: Files, tmp_path: Path
-) -> None:
+def test_new_bytes_replace_the_file_and_old_ones_go_when_ready(files: Files, tmp_path: Path) -> None:
     first = files.add(given(tmp_path, "old"), "notes.txt").file
     files.queue.claim("w")
     files.claimed.finish(first.id, "w", passages=1, pages=0)
@@ -165,7 +161,7 @@ def test_other_bytes_under_the_same_name_replace_the_file_and_old_bytes_go_once_
     assert files.location(second.file).read_text("utf-8") == "new"
 
 
-def test_an_empty_file_and_one_over_the_limit_are_refused_and_nothing_is_left_behind(files: Files, tmp_path: Path) -> None:
+def test_empty_and_oversized_files_are_refused_without_a_trace(files: Files, tmp_path: Path) -> None:
     with pytest.raises(EmptyFileError, match=r"void\.txt"):
         files.add(given(tmp_path, ""), "void.txt")
     with pytest.raises(TooLargeError, match="limit is 1 MB"):
@@ -182,9 +178,7 @@ def test_a_failed_file_given_again_is_read_again(files: Files, tmp_path: Path) -
     assert (again.outcome, again.file.id, again.file.stage) == ("replaced", file.id, Stage.QUEUED)
 
 
-def test_a_failed_file_given_under_another_name_is_tried_again_and_not_doubled_unless_that_says_another_kind(
-    files: Files, tmp_path: Path
-) -> None:
+def test_renamed_failed_file_is_retried_unless_of_another_kind(files: Files, tmp_path: Path) -> None:
     file = files.add(given(tmp_path), "locked.pdf").file
     files.queue.claim("w")
     files.claimed.advance(file.id, "w", Stage.READING, 1, 2, fraction=0.5, seconds_left=None)
@@ -211,7 +205,7 @@ def test_a_name_with_folders_and_quotes_never_becomes_a_path(files: Files, tmp_p
     assert files.location(added.file).resolve().is_relative_to((tmp_path / "files").resolve())
 
 
-def test_a_version_that_arrives_while_the_one_before_becomes_ready_is_kept(in_folder: Files, tmp_path: Path) -> None:
+def test_version_arriving_as_the_last_becomes_ready_is_stored(in_folder: Files, tmp_path: Path) -> None:
     first = in_folder.add(given(tmp_path, "old"), "notes.txt").file
     in_folder.queue.claim("w")
     arriving, arrived, finished = threading.Event(), threading.Event(), threading.Event()
@@ -250,7 +244,7 @@ def test_the_password_is_kept_only_where_pages_are_drawn_with_it(files: Files, t
     assert kept == {"secret.pdf": "sesame", "secret.docx": None}
 
 
-def test_a_name_that_holds_half_characters_is_taken_as_far_as_it_can_be_shown(files: Files, tmp_path: Path) -> None:
+def test_half_characters_in_a_name_become_replacement_signs(files: Files, tmp_path: Path) -> None:
     assert files.add(given(tmp_path), "caf\ud83d.txt").file.name == "caf�.txt"
     assert files.refuse("caf\udc81.pdf", 3, DamagedFileError("It is damaged.")).name == "caf�.pdf"
     assert files.refuse("\ud83d\udc80.pdf", 3, DamagedFileError("It is damaged.")).name == "💀.pdf"
@@ -265,7 +259,7 @@ def test_two_files_with_names_from_before_utf8_stay_two(files: Files, tmp_path: 
     assert named == {"café.txt": "", "cafè.txt": "", "café (2).txt": "/old/café.txt", "cafè (2).txt": "/old/cafè.txt"}
 
 
-def test_a_name_is_the_same_whichever_way_its_accents_are_written(files: Files, tmp_path: Path) -> None:
+def test_name_is_equal_in_any_unicode_normal_form(files: Files, tmp_path: Path) -> None:
     composed, apart = (unicodedata.normalize(form, "Übersicht für März.txt") for form in ("NFC", "NFD"))
     first = files.add(given(tmp_path, "old"), composed).file
     added = files.add(given(tmp_path, "new"), apart)  # as macOS names it
@@ -281,7 +275,7 @@ def test_a_file_that_is_refused_again_has_one_row(files: Files) -> None:
     assert [(file.id, file.size) for file in files.all()] == [(last.id, 20)]
 
 
-def test_files_of_one_name_from_several_places_are_numbered_past_those_that_are_there(files: Files, tmp_path: Path) -> None:
+def test_namesakes_from_several_places_are_numbered_onwards(files: Files, tmp_path: Path) -> None:
     taken = ("Übersicht%_.html", "Übersicht%_ (3).html", "Übersichtliches.html", "Übersicht%_ (2).htm")
     for name in taken:
         files.add(given(tmp_path, name), name)
@@ -291,7 +285,7 @@ def test_files_of_one_name_from_several_places_are_numbered_past_those_that_are_
     assert list(added.values())[::-1] == [f"Übersicht%_ ({number}).html" for number in (2, 4, 5)]
 
 
-def test_folders_of_no_file_are_swept_unless_they_are_newer_than_all_that_is_known(in_folder: Files, tmp_path: Path) -> None:
+def test_folders_without_a_file_are_swept_unless_newer(in_folder: Files, tmp_path: Path) -> None:
     file = in_folder.add(given(tmp_path), "notes.txt").file
     lost, newer = tmp_path / "files" / "lost", tmp_path / "files" / "newer"
     for folder, seconds in ((lost, -60), (newer, 60)):
@@ -304,7 +298,7 @@ def test_folders_of_no_file_are_swept_unless_they_are_newer_than_all_that_is_kno
     assert in_folder.location(file).exists()
 
 
-def test_a_version_of_no_row_is_swept_and_the_current_one_is_kept(in_folder: Files, tmp_path: Path) -> None:
+def test_unowned_version_is_swept_and_the_current_one_stays(in_folder: Files, tmp_path: Path) -> None:
     file = in_folder.add(given(tmp_path), "notes.txt").file
     current = in_folder.location(file)
     stray = current.with_name("arrived-before-a-crash.txt")
@@ -318,7 +312,7 @@ def test_a_version_of_no_row_is_swept_and_the_current_one_is_kept(in_folder: Fil
     assert current.exists()
 
 
-def test_a_file_forgotten_by_a_process_that_ended_then_is_swept_with_its_bytes(in_folder: Files, tmp_path: Path) -> None:
+def test_file_deleted_by_an_ended_process_is_swept_with_bytes(in_folder: Files, tmp_path: Path) -> None:
     file = in_folder.add(given(tmp_path), "notes.txt").file
     in_folder.remove(file.id)
     left = in_folder.location(file)  # as if it had ended between the two

@@ -39,7 +39,7 @@ def texts(library: Library) -> list[str]:
     return sorted(library.store.document(stored.id_).text for stored in library.store.documents())
 
 
-def test_small_files_are_embedded_together_and_each_has_its_own_passages(library: Library) -> None:
+def test_small_files_are_embedded_together_with_own_passages(library: Library) -> None:
     given, counting = notes(library, 30), Counting()
     assert worker_of(library, counting).run_once()
     assert counting.batches == 1
@@ -53,7 +53,7 @@ def test_small_files_are_embedded_together_and_each_has_its_own_passages(library
         assert (row.stage, row.passages) == (Stage.READY, 1)
 
 
-def test_of_small_files_those_with_a_fault_fail_and_the_others_are_ready(library: Library) -> None:
+def test_faulty_small_files_fail_and_the_others_become_ready(library: Library) -> None:
     notes(library, 3)
     add(library, " ", "empty.txt")
     add(library, '{"a": ', "broken.json")
@@ -66,7 +66,7 @@ def test_of_small_files_those_with_a_fault_fail_and_the_others_are_ready(library
     }
 
 
-def test_small_files_that_are_stopped_deleted_or_replaced_meanwhile_are_not_stored(library: Library) -> None:
+def test_small_files_stopped_or_replaced_are_not_stored(library: Library) -> None:
     given = notes(library, 4)
 
     class Acting(HashEmbedding):
@@ -86,7 +86,7 @@ def test_small_files_that_are_stopped_deleted_or_replaced_meanwhile_are_not_stor
     assert texts(library) == ["The barrel rolled.", "The lamp number 0 is lit.", "The lamp number 3 is lit."]
 
 
-def test_small_files_whose_worker_was_killed_are_done_again_one_by_one_and_none_twice(library: Library) -> None:
+def test_small_files_of_a_killed_worker_are_redone_singly(library: Library) -> None:
     notes(library, 5)
     with pytest.raises(KilledError):
         worker_of(library, Counting(dies_at=0)).run_once()
@@ -100,23 +100,23 @@ def test_small_files_whose_worker_was_killed_are_done_again_one_by_one_and_none_
     assert texts(library) == [f"The lamp number {number} is lit." for number in range(5)]
 
 
-def test_one_that_cannot_be_stored_does_not_take_the_others_along(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unstorable_small_file_does_not_fail_the_others(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     given = notes(library, 4)
     index = library.store.current
-    prepared: Callable[[Document, Sequence[TextNode]], Callable[[], int]] = index.prepared
+    prepared: Callable[[Document, Sequence[TextNode]], Callable[[], int]] = index.prepare_upsert
 
     def failing(document: Document, nodes: Sequence[TextNode]) -> Callable[[], int]:
         if document.id_ == given[2].id:
             raise ZeroDivisionError
         return prepared(document, nodes)
 
-    monkeypatch.setattr(index, "prepared", failing)
+    monkeypatch.setattr(index, "prepare_upsert", failing)
     worker_of(library).run_once()
     assert stages(library) == {name: Stage.FAILED if name == "2.txt" else Stage.READY for name in stages(library)}
     assert len(texts(library)) == 3
 
 
-def test_a_small_file_is_ready_while_a_large_one_is_being_embedded(library: Library) -> None:
+def test_small_file_is_ready_while_a_large_one_is_embedded(library: Library) -> None:
     small, large, _ = (
         Worker(library.files, library.store, Counting(), lambda: library.settings.ingest, [lane]) for lane in FILE_LANES
     )
@@ -152,9 +152,7 @@ def hanging(path: Path, options: ReadOptions, *, cancelled: Callable[[], bool], 
     return read_file(path, options)
 
 
-def test_a_file_that_makes_no_progress_makes_way_and_is_read_when_the_others_are(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stalled_file_makes_way_and_is_read_after_the_others(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lectern.jobs.worker.read_isolated", hanging)
     monkeypatch.setattr(lease, "PATIENCE_SECONDS", 1.5)
     for name in ("hangs 1.txt", "hangs 2.txt", "large.txt"):
@@ -175,7 +173,7 @@ def test_a_file_for_which_no_other_waits_is_read_on(library: Library, monkeypatc
     assert (row.stage, row.lane) == (Stage.READY, Lane.LARGE)
 
 
-def test_a_small_file_that_takes_long_goes_on_among_the_large_ones(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_small_file_continues_in_the_large_lane(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lectern.jobs.worker.read_isolated", hanging)
     monkeypatch.setattr(lease, "SMALL_SECONDS", 0.2)
     given = [*notes(library, 2), add(library, "Lamp.", "hangs.txt"), add(library, "The barrel.", "last.txt")]
@@ -191,7 +189,7 @@ def test_a_small_file_that_takes_long_goes_on_among_the_large_ones(library: Libr
     ]
 
 
-def test_what_workers_may_have_died_of_is_not_read_together_with_others(library: Library) -> None:
+def test_file_that_may_have_killed_workers_is_read_alone(library: Library) -> None:
     notes(library, 3)
     assert len(library.files.queue.claim_together("71-here-w")) == 3
     library.worker._release("71-here")

@@ -48,7 +48,7 @@ def row(library: Library) -> FileRow:
     return only
 
 
-def test_what_is_at_a_link_becomes_a_file_and_a_changed_page_takes_its_place(library: Library, site: Site) -> None:
+def test_link_becomes_a_file_and_a_changed_page_replaces_it(library: Library, site: Site) -> None:
     link = site.page("/", PAGE)
     waiting = library.intake.add_link(link, anywhere=True)
     assert (waiting.name, waiting.stage) == (link, Stage.QUEUED)
@@ -79,9 +79,7 @@ def test_a_page_that_is_there_already_is_said_to_be(library: Library, site: Site
     assert files[NAME].stage is Stage.QUEUED
 
 
-def test_a_page_that_was_taken_in_by_a_process_that_was_killed_just_then_is_not_said_to_be_there_already(
-    library: Library, site: Site
-) -> None:
+def test_page_added_by_a_killed_process_is_not_called_duplicate(library: Library, site: Site) -> None:
     class Killed(Files):
         def remove(self, file_id: str, *, worker: str = "") -> bool:
             raise KilledError
@@ -114,7 +112,7 @@ def test_a_link_whose_process_was_killed_is_fetched_by_another(library: Library,
     assert [file.name for file in library.files.all() if file.path] == [NAME]
 
 
-def test_where_a_link_may_lead_is_kept_with_it_and_a_failure_can_be_tried_again(library: Library, site: Site) -> None:
+def test_link_keeps_its_allowed_targets_and_can_be_retried(library: Library, site: Site) -> None:
     link = site.link("/late")
     file = library.intake.add_link(link)
     assert fetcher_of(library).run_once()
@@ -137,7 +135,7 @@ def test_a_worker_takes_the_file_behind_a_link_that_waits(library: Library, site
     assert {file.id: file.stage for file in library.files.all()} == {link.id: Stage.QUEUED, own.id: Stage.READY}
 
 
-def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_two_seconds(library: Library, site: Site) -> None:
+def test_slow_server_blocks_nobody_and_stops_within_two_seconds(library: Library, site: Site) -> None:
     silent, over = threading.Event(), threading.Event()
 
     def drip(handler: http.server.BaseHTTPRequestHandler) -> None:
@@ -177,7 +175,7 @@ def test_a_slow_server_holds_nobody_up_tells_how_far_it_is_and_is_left_within_tw
         assert db.execute("SELECT link FROM links").fetchall() == []
 
 
-def test_links_are_fetched_again_once_a_database_that_failed_is_mended(
+def test_links_are_fetched_again_after_a_database_repair(
     library: Library, site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     library.intake.add_link(site.page("/", PAGE), anywhere=True)

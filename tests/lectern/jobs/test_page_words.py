@@ -26,7 +26,7 @@ def test_the_words_of_a_page_come_back_and_go_with_their_file(open_library: Call
     assert table.of(file.id, range(3)) == {}
 
 
-def test_a_library_that_is_older_than_the_table_gets_it_when_it_is_opened(tmp_path: Path) -> None:
+def test_old_library_gets_the_page_words_table_on_opening(tmp_path: Path) -> None:
     with_table = Library(tmp_path / "library")
     with with_table.database.transaction() as db:
         db.execute("DROP TABLE page_words")

@@ -78,7 +78,7 @@ def test_no_statement_looks_through_a_table_or_sorts_the_queue(work: Callable[[L
             assert not (sorts and "stage = 'queued'" in text), text
 
 
-def test_of_many_namesakes_each_gets_a_name_of_its_own_with_few_questions(library: Library) -> None:
+def test_many_namesakes_get_own_names_with_few_queries(library: Library) -> None:
     connection = library.database.connection()
     names: set[str] = set()
     asked: list[str] = []

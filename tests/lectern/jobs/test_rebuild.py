@@ -48,7 +48,7 @@ def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     opened.close()
 
 
-def is_made_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = "") -> None:
+def check_built_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embed_model: str = "") -> None:
     """That every passage of the library is what these settings make of its documents, with its vector."""
     assert library.store.versions.current().embed_model == embed_model
     embedder = library.embedder
@@ -61,7 +61,7 @@ def is_made_with(library: Library, chunk_size: int, chunk_overlap: int = 0, embe
         assert library.files.get(stored.id_).passages == len(nodes)  # type: ignore[union-attr]
 
 
-def found(library: Library, question: str) -> str:
+def find_file(library: Library, question: str) -> str:
     """The name of the file whose passage answers best."""
     nodes = library.retriever(1).retrieve(question)
     return str(nodes[0].node.metadata["file_name"])
@@ -86,7 +86,7 @@ def test_what_will_change_is_said_first_and_is_about_right(library: Library) -> 
         library.rebuilds.plan(chunk_size=16, chunk_overlap=16)
 
 
-def test_how_long_it_takes_goes_by_the_last_files_and_how_often_their_texts_are_in_passages(library: Library) -> None:
+def test_rebuild_estimate_uses_recent_files_and_overlap(library: Library) -> None:
     add(library, "등대지기는 저녁에 계단을 올라가 항구 위의 등불을 켰다.\n\n" * 2000, "lamp.txt")
     run(library)
     texts = [library.store.document(stored.id_).text for stored in library.store.documents()]
@@ -96,7 +96,7 @@ def test_how_long_it_takes_goes_by_the_last_files_and_how_often_their_texts_are_
 
     class Watched(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            coming = library.store.versions.coming()
+            coming = library.store.versions.next_version()
             told.append((coming and coming.seconds_left) or 0.0)
             return super().embed_passages(texts)
 
@@ -105,7 +105,7 @@ def test_how_long_it_takes_goes_by_the_last_files_and_how_often_their_texts_are_
     assert told[0] == pytest.approx(seconds, rel=0.3)
 
 
-def test_a_splitter_is_chosen_kept_with_the_index_and_used_for_new_files(library: Library) -> None:
+def test_chosen_splitter_stays_with_the_index_for_new_files(library: Library) -> None:
     add(library, "# One\n\nA short one.\n\n# Two\n\nA short two.\n", "headings.md")
     run(library)
     headings = next(file for file in library.files.all() if file.name == "headings.md")
@@ -140,16 +140,16 @@ def test_the_old_index_answers_until_the_new_one_takes_its_place(library: Librar
 
     class Asking(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            answers.append(found(library, "barrel number 7"))
+            answers.append(find_file(library, "barrel number 7"))
             assert len(library.store) == before
             return super().embed_passages(texts)
 
     library.rebuilds.start(chunk_size=64)
     run(library, Asking())
     assert set(answers) == {"barrel.txt"}
-    is_made_with(library, 64)
-    assert found(library, "barrel number 7") == "barrel.txt"
-    assert library.store.versions.coming() is None
+    check_built_with(library, 64)
+    assert find_file(library, "barrel number 7") == "barrel.txt"
+    assert library.store.versions.next_version() is None
     assert library.settings.ingest.chunk_size == 64
     with library.database.snapshot() as db:
         assert [row[0] for row in db.execute("SELECT name FROM indexes")] == [library.store.versions.current().name]
@@ -159,7 +159,7 @@ def test_vectors_of_passages_that_stay_the_same_are_taken_over(library: Library)
     library.rebuilds.start(chunk_size=17)
     counting = Counting()
     run(library, counting)
-    is_made_with(library, 17)
+    check_built_with(library, 17)
     assert len(counting.texts) < 60
 
 
@@ -171,11 +171,11 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     worker = worker_of(library, first)
     with pytest.raises(KilledError):
         worker.rebuild_once()
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     assert coming is not None
     assert 0 < coming.fraction < 1
     run(library, second)
-    is_made_with(library, 40)
+    check_built_with(library, 40)
     for stored in library.store.documents():
         whole.texts += [node.text for node in passages_of(library.store.document(stored.id_), 40, 0)]
     assert sorted(first.texts + second.texts) == sorted(whole.texts)
@@ -189,16 +189,16 @@ def test_it_is_stopped_resumed_and_given_up(library: Library) -> None:
 
     library.rebuilds.start(chunk_size=40)
     run(library, Stopping())
-    assert library.store.versions.coming().state == "stopped"  # type: ignore[union-attr]
-    is_made_with(library, 16)
+    assert library.store.versions.next_version().state == "stopped"  # type: ignore[union-attr]
+    check_built_with(library, 16)
     library.store.versions.resume()
     run(library)
-    is_made_with(library, 40)
+    check_built_with(library, 40)
     library.rebuilds.start(chunk_size=80)
     library.store.versions.give_up()
     run(library)
-    assert library.store.versions.coming() is None
-    is_made_with(library, 40)
+    assert library.store.versions.next_version() is None
+    check_built_with(library, 40)
 
 
 def drafts(library: Library) -> int:
@@ -206,7 +206,7 @@ def drafts(library: Library) -> int:
         return int(db.execute("SELECT count(*) FROM drafts").fetchone()[0])
 
 
-def test_the_time_left_counts_what_is_done_of_the_document_at_hand(library: Library) -> None:
+def test_remaining_time_counts_progress_within_the_document(library: Library) -> None:
     add(library, paragraphs(1500, "mast"), "long.txt")
     run(library)
     with library.database.transaction() as db:
@@ -248,7 +248,7 @@ def test_vectors_of_an_index_that_is_given_up_are_not_kept(library: Library) -> 
     assert drafts(library) == 0
 
 
-def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(library: Library) -> None:
+def test_changes_during_a_rebuild_end_up_in_the_new_index(library: Library) -> None:
     ids = {file.name: file.id for file in library.files.all()}
     acted: list[bool] = []
 
@@ -269,12 +269,12 @@ def test_files_added_replaced_and_deleted_meanwhile_end_up_so_in_the_new_index(l
     library.rebuilds.start(chunk_size=40)
     run(library, Busy())
     assert acted
-    is_made_with(library, 40)
+    check_built_with(library, 40)
     assert {stored.name for stored in library.store.documents()} == {"anchor.txt", "kettle.txt", "wheel.txt"}
     assert "teapot" in library.store.document(ids["kettle.txt"]).text
 
 
-def test_another_embedder_embeds_the_questions_from_the_switch_on(library: Library) -> None:
+def test_new_embedder_embeds_questions_after_the_switch(library: Library) -> None:
     library.rebuilds.start(embed_model="hashing")
 
     class Never(HashEmbedding):
@@ -284,15 +284,15 @@ def test_another_embedder_embeds_the_questions_from_the_switch_on(library: Libra
             raise AssertionError
 
     run(library, Never())
-    is_made_with(library, 16, embed_model="hashing")
-    assert found(library, "barrel number 7") == "barrel.txt"
+    check_built_with(library, 16, embed_model="hashing")
+    assert find_file(library, "barrel number 7") == "barrel.txt"
     file = add(library, paragraphs(5, "anchor"), "anchor.txt")
     worker = worker_of(library, Never())
     worker.run_once()
     assert library.files.get(file.id).ready  # type: ignore[union-attr]
 
 
-def test_a_file_embedded_for_an_index_that_was_replaced_meanwhile_is_read_again(library: Library) -> None:
+def test_file_embedded_for_a_replaced_index_is_read_again(library: Library) -> None:
     class Late(HashEmbedding):
         name = "late"
         switched = False
@@ -311,21 +311,21 @@ def test_a_file_embedded_for_an_index_that_was_replaced_meanwhile_is_read_again(
     while worker.run_once():
         pass
     assert library.files.get(file.id).ready  # type: ignore[union-attr]
-    is_made_with(library, 16, embed_model="hashing")
+    check_built_with(library, 16, embed_model="hashing")
 
 
-def test_an_embedder_that_cannot_be_used_is_said_and_the_old_index_stays(library: Library) -> None:
+def test_failing_embedder_is_reported_and_the_old_index_stays(library: Library) -> None:
     class Broken(HashEmbedding):
         def embed_passages(self, texts: Sequence[str]) -> Vectors:
             raise EmbeddingError("It is out of order.", hint="Mend it.")
 
     library.rebuilds.start(chunk_size=40)
     run(library, Broken())
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     assert coming is not None
     assert coming.problem is not None
     assert (coming.state, coming.problem.what) == ("failed", "It is out of order.")
-    is_made_with(library, 16)
+    check_built_with(library, 16)
 
 
 def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,20 +343,18 @@ def test_dropping_the_old_index_gives_its_room_back(tmp_path: Path, monkeypatch:
     assert sizes[2] == pytest.approx(sizes[0], rel=0.15)
 
 
-def test_an_application_that_has_answered_from_the_old_index_lets_go_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_application_releases_the_old_index_after_the_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_versions, "IN_USE_SECONDS", -1.0)
     application, worker = (Library(tmp_path / "library", embedder=HashEmbedding()) for _ in range(2))
     for word in ("kettle", "barrel"):
         add(application, paragraphs(60, word), f"{word}.txt")
     run(worker)
-    assert found(application, "barrel number 7") == "barrel.txt"
+    assert find_file(application, "barrel number 7") == "barrel.txt"
     application.rebuilds.start(chunk_size=40)
     application.delete_file(next(file.id for file in application.files.all() if file.name == "kettle.txt"))
-    assert found(application, "barrel number 7") == "barrel.txt"
+    assert find_file(application, "barrel number 7") == "barrel.txt"
     run(worker)
     worker.close()
-    assert found(application, "barrel number 7") == "barrel.txt"
+    assert find_file(application, "barrel number 7") == "barrel.txt"
     assert vectors_held(tmp_path) == []
     application.close()

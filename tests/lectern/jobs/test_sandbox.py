@@ -65,7 +65,7 @@ def test_it_reads_what_read_file_reads(tmp_path: Path) -> None:
         )
 
 
-def test_an_archive_is_unpacked_there_and_nothing_stays_of_one_that_is_broken_off(tmp_path: Path) -> None:
+def test_archive_is_unpacked_in_the_sandbox_and_cleaned_up(tmp_path: Path) -> None:
     members = {"a.txt": b"The lamp.", "b/c.exe": b"MZ" + bytes(60), "d.md": b"The kettle."}
     path, into, options = make_zip(tmp_path / "a.zip", members), tmp_path / "into", ReadOptions("a.zip")
     found = unpack_isolated(path, into, options, timeout=30, memory_mb=1_000, cancelled=lambda: False)
@@ -82,9 +82,7 @@ def test_an_archive_is_unpacked_there_and_nothing_stays_of_one_that_is_broken_of
     assert not into.exists()
 
 
-def test_pages_are_drawn_and_quotes_found_in_the_process_and_what_crashes_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_images_and_quote_boxes_equal_those_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_pdf(tmp_path / "a.pdf", ["The lamp is lit at dusk.", "The kettle sings."])
     options = ReadOptions("a.pdf")
     assert draw_isolated(path, 1, options, scale=1.0, memory_mb=1_000) == render_page(path, 1, scale=1.0)
@@ -149,7 +147,7 @@ def test_a_reader_that_gets_on_may_take_longer(hostile: Callable[[str], Path], m
     path = hostile(PAGES.format(done="page"))
     assert isolated(path, timeout=2).text == "words"
     monkeypatch.setattr(sandbox, "LONGEST", 1.25)
-    monkeypatch.setattr(reader_process, "LONGEST", 1.25)
+    monkeypatch.setattr(reader_process, "MAX_TIMEOUTS", 1.25)
     with pytest.raises(TooLargeError, match=r"evil\.txt took longer than 2\.5 seconds"):
         isolated(path, timeout=2)
 
@@ -196,9 +194,7 @@ def test_a_failure_of_our_own_is_not_taken_for_a_bad_file(monkeypatch: pytest.Mo
         isolated(make_text(tmp_path / "a.txt", "words"))
 
 
-def test_for_a_plain_text_nothing_is_loaded_that_only_other_formats_need(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_plain_text_loads_nothing_of_other_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     noted = tmp_path / "imported"
     noted.mkdir()
     (tmp_path / "sitecustomize.py").write_text(
@@ -229,10 +225,10 @@ SAYS_ITS_PIDS = "import os\nfrom ragcore.schema import Document\nreturn Document
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it cannot fork")
-def test_one_process_forks_another_for_each_file_until_there_were_many(
+def test_one_process_forks_a_child_per_file_up_to_a_limit(
     hostile: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "FILES_EACH", 3)
+    monkeypatch.setattr(sandbox, "FILES_PER_PROCESS", 3)
     sandbox.end_readers()
     path = hostile(SAYS_ITS_PIDS)
     pids = [isolated(path).text.split() for _ in range(4)]
@@ -255,7 +251,7 @@ def test_processor_time_is_counted_for_each_file_anew(hostile: Callable[[str], P
         "while time.process_time() < end:\n    pass\nreturn Document(str(left))"
     )
     first, second = float(isolated(path, timeout=20).text), float(isolated(path, timeout=20).text)
-    allowed = 20 * sandbox.LONGEST
+    allowed = 20 * sandbox.MAX_TIMEOUTS
     assert allowed < first < allowed + 3
     assert allowed < second < allowed + 3
 
@@ -296,7 +292,7 @@ def test_native_code_finds_no_network_either(hostile: Callable[[str], Path]) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_the_process_and_what_it_started_end_with_their_parent_however_that_ends(
+def test_sandbox_and_its_children_end_with_their_parent(
     hostile: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = tmp_path / "tesseract"

@@ -50,7 +50,7 @@ def add_link(library: Library, link: str) -> str:
     return added.outcome
 
 
-def test_the_same_link_again_replaces_what_it_gave_even_under_a_new_title(library: Library, site: Site) -> None:
+def test_same_link_replaces_its_file_under_a_new_title(library: Library, site: Site) -> None:
     link = site.page("/", PAGE)
     assert add_link(library, link) == "added"
     (before,) = library.files.all()
@@ -127,7 +127,7 @@ def test_a_folder_gives_its_documents_and_nothing_outside_it(library: Library, t
 
 
 @pytest.mark.parametrize("place", ["", "..", "../other", "link", "nowhere", "/etc", "a.md", "\0"])
-def test_a_folder_that_is_not_allowed_is_refused_like_one_that_is_not_there(tmp_path: Path, place: str) -> None:
+def test_forbidden_folder_is_refused_like_a_missing_one(tmp_path: Path, place: str) -> None:
     root = tmp_path / "shared"
     (tmp_path / "other").mkdir()
     root.mkdir()
@@ -251,7 +251,7 @@ def test_a_database_is_read_only_where_files_and_links_may_lead(library: Library
 @pytest.mark.parametrize(
     ("driver", "named"), [("postgresql+pg8000", "host"), ("mysql+pymysql", "host"), ("postgresql+psycopg2", "hostaddr")]
 )
-def test_the_address_of_a_database_that_was_looked_at_is_the_one_connected_to(
+def test_checked_database_address_is_the_one_connected_to(
     library: Library, monkeypatch: pytest.MonkeyPatch, driver: str, named: str
 ) -> None:
     """And no other that the name stands for a moment later."""
@@ -317,7 +317,7 @@ def test_a_query_may_have_semicolons_in_its_texts(library: Library, tmp_path: Pa
         "SELECT 'a; DROP TABLE peaks",
     ],
 )
-def test_a_second_statement_is_refused_wherever_a_text_seems_to_end(sql: str, tmp_path: Path) -> None:
+def test_second_statement_is_refused_wherever_text_seems_to_end(sql: str, tmp_path: Path) -> None:
     """Not every database takes the same for a text or a comment."""
     with pytest.raises(InputError, match="Only queries that read"):
         sources.from_database("postgresql+pg8000://ann@8.8.8.8/db", sql, tmp_path, NOTHING, max_mb=5)
@@ -348,7 +348,7 @@ def test_a_storage_gives_its_documents(library: Library, storage: str) -> None:
         library.intake.take(sources.from_storage(f"{storage}/nowhere", library.incoming, allowed, max_mb=5))
 
 
-def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others_come(
+def test_interrupted_storage_file_is_named_and_others_arrive(
     library: Library, storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = shutil.copyfileobj
@@ -372,7 +372,7 @@ def test_a_file_that_a_storage_breaks_off_is_named_leaves_no_half_and_the_others
     assert {failed.name for failed in library.files.all(Stage.FAILED)} == {"a.md", "reports"}
 
 
-def test_a_file_that_is_gone_from_a_storage_before_its_turn_is_named(storage: str, tmp_path: Path) -> None:
+def test_file_deleted_from_storage_before_its_turn_is_named(storage: str, tmp_path: Path) -> None:
     import fsspec
 
     gathering = sources.from_storage(storage, tmp_path, AllowedSources(storage=(storage,)), max_mb=5)

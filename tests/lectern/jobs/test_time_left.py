@@ -58,7 +58,7 @@ def replay(costs: Costs) -> list[tuple[float, float, float]]:
 
 
 @pytest.mark.parametrize("costs", [USUAL, WRONG, Costs()], ids=["usual", "wrong", "first"])
-def test_between_the_first_fifth_and_the_last_tenth_the_time_left_is_within_a_factor_of_two(costs: Costs) -> None:
+def test_remaining_time_is_within_a_factor_of_two_mid_run(costs: Costs) -> None:
     whole = RECORDED["moments"][-1][0]
     told = [(left, whole - at) for at, left, _ in replay(costs) if whole / 5 <= at <= 0.9 * whole]
     assert len(told) > 15
@@ -72,7 +72,7 @@ def test_the_bar_only_grows_and_stays_below_one(costs: Costs) -> None:
     assert 0 < bar[-1] < 1
 
 
-def test_pages_that_take_much_longer_than_usual_are_told_by_the_pace_so_far(clock: Clock) -> None:
+def test_slow_pages_are_estimated_from_the_pace_so_far(clock: Clock) -> None:
     """A hundred scanned pages of four seconds each, in a library that has read only typed ones."""
     estimate = TimeLeft(costs_of(read_pdf=1e-6, text_pdf=0.01, embed=1e-4), "a.pdf", 1_000_000, clock=clock)
     for page in range(1, 101):
@@ -84,7 +84,7 @@ def test_pages_that_take_much_longer_than_usual_are_told_by_the_pace_so_far(cloc
             assert estimate.fraction == pytest.approx(page / 100, abs=0.05)
 
 
-def test_while_there_is_no_progress_the_time_goes_by_and_a_step_that_is_overdue_takes_longer(clock: Clock) -> None:
+def test_remaining_time_falls_without_progress_and_grows_overdue(clock: Clock) -> None:
     estimate, told = TimeLeft(costs_of(read_doc=1e-5, text_doc=1.0, embed=2e-5), "a.doc", 1_000_000, clock=clock), []
     for clock.now in (0.0, 4.0, 8.0, 12.0):  # 10.1 seconds for reading, which says nothing of its progress, and 20 after it
         told.append(estimate.seconds_left)
@@ -95,7 +95,7 @@ def test_while_there_is_no_progress_the_time_goes_by_and_a_step_that_is_overdue_
     assert told[4:] == pytest.approx([20.0, 14.0, 8.0, 12.0])
 
 
-def test_a_file_that_is_fetched_is_told_by_the_bytes_that_have_come(clock: Clock) -> None:
+def test_download_progress_follows_the_received_bytes(clock: Clock) -> None:
     estimate = TimeLeft(Costs(), "https://example.org/a.pdf", 0, clock=clock)
     estimate.report_reading(0, 0)
     estimate.report_reading(0, 100)
@@ -106,7 +106,7 @@ def test_a_file_that_is_fetched_is_told_by_the_bytes_that_have_come(clock: Clock
     assert estimate.seconds_left == pytest.approx(44.0)
 
 
-def test_passages_that_are_known_from_an_earlier_worker_are_done_and_its_bar_goes_on(clock: Clock) -> None:
+def test_passages_from_an_earlier_worker_count_as_done(clock: Clock) -> None:
     estimate = TimeLeft(Costs(), "a.txt", 100_000, 0.5, clock=clock)
     estimate.report_reading(1, 1)
     estimate.report_embedding(100_000, 1e-4)
@@ -122,9 +122,7 @@ def test_passages_that_are_known_from_an_earlier_worker_are_done_and_its_bar_goe
     st.integers(0, 10_000),
     st.floats(1e-9, 1e-2),
 )
-def test_the_bar_only_grows_and_the_time_is_never_negative_whatever_is_told(
-    steps: list[tuple[bool, int, int, float]], size: int, each: float
-) -> None:
+def test_bar_only_grows_and_time_is_never_negative(steps: list[tuple[bool, int, int, float]], size: int, each: float) -> None:
     clock = Clock()
     estimate = TimeLeft(costs_of(embed=each), "a.txt", size, 0.3, clock=clock)
     bar = [estimate.fraction]
@@ -143,7 +141,7 @@ def test_the_bar_only_grows_and_the_time_is_never_negative_whatever_is_told(
 
 
 @pytest.mark.parametrize("change", [5.0, 0.2])
-def test_a_machine_that_changes_its_pace_is_told_of_by_the_last_groups_and_not_by_a_single_one(change: float) -> None:
+def test_pace_change_is_judged_by_the_last_groups(change: float) -> None:
     costs, after = costs_of(embed=1e-4), list[float]()
     for _ in range(30):
         costs = costs.add("embed", 1e-4 * change * GROUP, GROUP)

@@ -82,9 +82,7 @@ def test_a_killed_worker_is_taken_up_where_it_was(library: Library) -> None:
     assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(found, expected, strict=True))
 
 
-def test_the_age_of_a_signature_goes_by_the_clock_that_all_machines_share(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_heartbeat_age_uses_the_shared_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = [4_000_000_000.0]  # seconds since the epoch: no machine's own clock
     monkeypatch.setattr(PostgresDatabase, "clock", lambda database: shared[0])
     address = postgres.fresh()
@@ -106,7 +104,7 @@ def test_the_age_of_a_signature_goes_by_the_clock_that_all_machines_share(
 
 @with_tesseract
 @only_tesseract
-def test_a_file_of_which_only_the_scanned_pages_cannot_be_read_is_ready_says_so_and_can_be_read_again(
+def test_file_with_unreadable_scans_is_ready_and_can_be_reread(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, folder = shutil.which("tesseract"), tmp_path / "bin"
@@ -171,7 +169,7 @@ def test_passages_row_and_drafts_change_together_or_not_at_all(library: Library,
     assert 0 < len(counting.texts) <= 150  # the last group had no draft
 
 
-def test_a_file_stopped_or_deleted_while_it_is_embedded_leaves_nothing_in_the_store(library: Library) -> None:
+def test_file_stopped_while_embedding_leaves_nothing_stored(library: Library) -> None:
     stopped, deleted = (add(library, paragraphs(100, word), f"{word}.txt") for word in ("kettle", "barrel"))
 
     class Acting(HashEmbedding):
@@ -195,9 +193,7 @@ def test_a_file_stopped_or_deleted_while_it_is_embedded_leaves_nothing_in_the_st
 
 
 @pytest.mark.parametrize("act", ["queue.stop", "remove"])
-def test_a_file_stopped_or_deleted_just_before_it_is_stored_is_not_stored(
-    act: str, library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_stopped_just_before_storing_is_not_stored(act: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     file = add(library, paragraphs(10), "notes.txt")
     advance = library.files.claimed.advance
 
@@ -232,7 +228,7 @@ def test_stop_works_within_two_seconds_while_a_step_takes_long(
     if stage == "splitting":
         monkeypatch.setattr("lectern.jobs.worker.passages_of", lambda *given: slow())
     elif stage == "making ready what is stored":
-        monkeypatch.setattr(library.store.current, "prepared", lambda *given: slow())
+        monkeypatch.setattr(library.store.current, "prepare_upsert", lambda *given: slow())
     elif stage == "fetching the bytes":
         monkeypatch.setattr(library.files, "location", lambda file: slow())
     file = add(library, paragraphs(10), "notes.txt")
@@ -288,7 +284,7 @@ def test_a_deleted_file_gives_its_room_on_the_disk_back(in_folder: Library) -> N
     assert disk_bytes(folder) < 500_000
 
 
-def test_two_that_delete_at_once_are_told_of_their_own_files_alone(in_folder: Library) -> None:
+def test_parallel_deletions_each_report_their_own_bytes(in_folder: Library) -> None:
     files = [add(in_folder, paragraphs(4000, word), f"{word}.txt") for word in ("lamp", "mast", "rope")]
     for _ in files:
         worker_of(in_folder).run_once()
@@ -299,7 +295,7 @@ def test_two_that_delete_at_once_are_told_of_their_own_files_alone(in_folder: Li
     assert sum(freed) == pytest.approx(before - disk_bytes(in_folder.folder), rel=0.02)
 
 
-def test_deleting_while_another_index_is_made_says_what_the_disk_has_back(in_folder: Library) -> None:
+def test_deletion_during_a_rebuild_reports_the_freed_bytes(in_folder: Library) -> None:
     for word in ("kettle", "barrel"):
         add(in_folder, paragraphs(1500, word), f"{word}.txt")
     worker = worker_of(in_folder)
@@ -310,7 +306,7 @@ def test_deleting_while_another_index_is_made_says_what_the_disk_has_back(in_fol
     assert rebuilder.run_once(lambda: True)  # after the first document
     first = min(in_folder.files.all(), key=lambda file: file.added)
     before = disk_bytes(in_folder.folder)
-    coming = in_folder.store.versions.coming()
+    coming = in_folder.store.versions.next_version()
     assert coming is not None
     assert len(in_folder.store.index(coming.name)) > 0
     freed = in_folder.delete_file(first.id).bytes_freed
@@ -319,7 +315,7 @@ def test_deleting_while_another_index_is_made_says_what_the_disk_has_back(in_fol
     assert before - disk_bytes(in_folder.folder) == pytest.approx(freed, rel=0.05)
 
 
-def test_of_a_first_file_that_was_stopped_nothing_stays_on_the_disk(in_folder: Library) -> None:
+def test_first_file_that_is_stopped_leaves_nothing_on_disk(in_folder: Library) -> None:
     file = add(in_folder, paragraphs(60), "stopped.txt")
     empty = disk_bytes(in_folder.folder)
     vectors = np.random.default_rng(0).random((500, 1000), np.float32)
@@ -368,7 +364,7 @@ def test_a_damaged_vector_is_made_anew(in_folder: Library) -> None:
         assert all(node.embedding == pytest.approx(row, abs=1e-6) for node, row in zip(nodes, expected, strict=True))
 
 
-def test_making_damaged_vectors_anew_gives_way_to_a_file_that_waits_and_goes_on_later(in_folder: Library) -> None:
+def test_vector_repair_gives_way_to_files_and_continues_later(in_folder: Library) -> None:
     library = in_folder
     file = add(library, paragraphs(600), "long.txt")
     worker_of(library).run_once()
@@ -393,9 +389,7 @@ def test_making_damaged_vectors_anew_gives_way_to_a_file_that_waits_and_goes_on_
     assert worker_of(library).find_damaged() == []
 
 
-def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_in_the_second_half(
-    in_folder: Library, tmp_path: Path
-) -> None:
+def test_remaining_time_of_a_mixed_queue_is_within_factor_two(in_folder: Library, tmp_path: Path) -> None:
     library = in_folder
     library.update_settings(library.settings.model_copy(update={"ingest": IngestSettings()}))
     given = [
@@ -431,7 +425,7 @@ def test_of_a_first_queue_of_many_kinds_the_time_left_is_within_a_factor_of_two_
     assert all(true / 2 <= left <= 2 * true for left, true in said), said
 
 
-def test_a_file_that_waits_is_told_of_the_pace_while_the_one_before_is_embedded(library: Library) -> None:
+def test_waiting_file_uses_the_pace_of_the_one_before(library: Library) -> None:
     with library.files.transaction() as db:
         remember(db, "embed", 2e-3, 20_000)  # on a quick day
     add(library, paragraphs(1000), "long.txt")
@@ -466,7 +460,7 @@ def stages(library: Library) -> dict[str, str]:
     return {file.name: file.problem.what if file.problem else file.stage.value for file in library.files.all()}
 
 
-def test_a_zip_that_is_replaced_while_the_last_of_the_one_before_is_taken_is_unpacked_too(library: Library) -> None:
+def test_zip_replaced_during_its_last_file_is_unpacked_again(library: Library) -> None:
     class Replaced(Files):
         def add(self, *given: Any, **how: Any) -> Added:
             added = super().add(*given, **how)
@@ -481,7 +475,7 @@ def test_a_zip_that_is_replaced_while_the_last_of_the_one_before_is_taken_is_unp
     assert stages(library) == {"lamp.txt": "ready", "mast.txt": "ready"}
 
 
-def test_whoever_waits_for_a_zip_in_which_nothing_is_new_sees_it_until_that_is_said(library: Library) -> None:
+def test_zip_without_news_stays_visible_until_it_is_refused(library: Library) -> None:
     seen: list[dict[str, str]] = []
 
     class Looked(Files):
@@ -499,7 +493,7 @@ def test_whoever_waits_for_a_zip_in_which_nothing_is_new_sees_it_until_that_is_s
     assert stages(library) == {"all.zip": "Everything in all.zip is already in your library.", "lamp.txt": "ready"}
 
 
-def test_a_worker_that_lost_a_zip_leaves_what_the_next_one_has_unpacked(library: Library) -> None:
+def test_worker_that_lost_a_zip_keeps_what_the_next_unpacked(library: Library) -> None:
     lost, unpacked = threading.Event(), threading.Event()
 
     class Loses(Files):

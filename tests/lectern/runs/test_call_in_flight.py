@@ -61,7 +61,7 @@ def seen(run: Run, condition: Callable[[], bool]) -> CallInFlight:
     return call
 
 
-def test_passages_are_known_and_the_tokens_counted_while_the_model_reads(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_passages_and_token_count_are_known_while_model_reads(runs: AnswerRuns, server: ScriptedServer) -> None:
     server.faults.append(Fault(delay=SILENCE))
     run = ask(runs)
     call = seen(run, lambda: run.call is not None)
@@ -72,13 +72,13 @@ def test_passages_are_known_and_the_tokens_counted_while_the_model_reads(runs: A
     assert run.call is None
     trace = runs._library.conversations.trace(run.message_id)
     assert trace is not None
-    messages = trace.named("llm")[0].facts["messages"]
+    messages = trace.spans("llm")[0].facts["messages"]
     prompt = "\n\n".join("".join(part["text"] for part in message["parts"]) for message in messages)
     assert call.prompt_tokens == runs._library.llm().count_tokens(prompt) > 100
-    assert "stage" not in trace.named("llm")[0].to_dict()
+    assert "stage" not in trace.spans("llm")[0].to_dict()
 
 
-def test_the_seconds_that_are_left_go_down_by_the_speed_of_earlier_answers(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_remaining_seconds_fall_by_the_speed_of_past_answers(runs: AnswerRuns, server: ScriptedServer) -> None:
     server.faults.append(Fault(delay=SILENCE))
     assert ask(runs).wait(30)
     speed = runs._library.llm().speed
@@ -95,7 +95,7 @@ def test_the_seconds_that_are_left_go_down_by_the_speed_of_earlier_answers(runs:
     assert run.wait(30)
 
 
-def test_nothing_is_said_to_be_left_when_a_model_takes_longer_than_before(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_no_remaining_time_if_a_model_is_slower_than_before(runs: AnswerRuns, server: ScriptedServer) -> None:
     server.faults.append(Fault(delay=0.2))
     assert ask(runs).wait(30)
     server.faults.append(Fault(delay=SILENCE + 2))
@@ -105,9 +105,7 @@ def test_nothing_is_said_to_be_left_when_a_model_takes_longer_than_before(runs: 
     assert run.wait(30)
 
 
-def test_a_follow_up_that_is_condensed_says_what_is_read_before_its_passages_are_found(
-    runs: AnswerRuns, server: ScriptedServer
-) -> None:
+def test_condensed_follow_up_reports_reading_before_passages(runs: AnswerRuns, server: ScriptedServer) -> None:
     first = ask(runs)
     assert first.wait(30)
     server.faults.append(Fault(delay=SILENCE))
@@ -118,13 +116,13 @@ def test_a_follow_up_that_is_condensed_says_what_is_read_before_its_passages_are
     assert run.wait(30)
 
 
-def test_a_call_waits_for_another_one_where_the_server_has_no_room(runs: AnswerRuns, server: ScriptedServer) -> None:
+def test_call_waits_for_another_if_the_server_is_full(runs: AnswerRuns, server: ScriptedServer) -> None:
     server.faults.append(Fault(delay=SILENCE))
     first = ask(runs)
     seen(first, lambda: first.call is not None and first.call.stage is CallStage.READING)
     second = ask(runs)
     seen(second, lambda: second.call is not None and second.call.stage is CallStage.WAITING)
-    assert not first.finished
+    assert not first.is_finished
     assert first.wait(30)
     assert second.wait(30)
 
@@ -155,6 +153,6 @@ def test_what_a_server_remembers_of_a_prompt_is_not_read_again() -> None:
 def test_the_reader_that_quotes_is_no_model_to_wait_for(runs: AnswerRuns) -> None:
     run = runs.start(runs._library.conversations.create().id, Ask(QUESTION, extractive=True))
     calls = []
-    while not run.finished:
+    while not run.is_finished:
         calls.append(run.call)
     assert set(calls) <= {None}

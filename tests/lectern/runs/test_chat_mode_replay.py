@@ -13,7 +13,7 @@ import pytest
 from lectern.db.prompt_versions import built_in
 from lectern.library import Library
 from lectern.runs.answer_runs import AnswerRuns
-from lectern.runs.chat_mode_replay import AT_ONCE, MODES, Lane, Replay, Replays, ToolUse, lacking, steps_of
+from lectern.runs.chat_mode_replay import MAX_LANES, MODES, Lane, Replay, Replays, ToolUse, find_lack, steps_of
 from lectern.schema import Ask, Retrieval
 from lectern.settings import AppSettings, PriceSettings
 from ragcore.embeddings.hashing import HashEmbedding
@@ -61,7 +61,7 @@ def library_with(opened: list[Library], folder: Path, llm: ScriptedLLM | None) -
         TextNode(text, f"n{n}", {"file_name": "tower.txt"}, embedding=HashEmbedding().embed_query(text))
         for n, text in enumerate(TEXTS)
     ]
-    library.store.put(document, nodes)
+    library.store.upsert(document, nodes)
     return library
 
 
@@ -163,9 +163,7 @@ def test_a_mode_that_fails_ends_alone_and_says_why(open_library: list[Library], 
     assert (broken[1].problem.what, broken[1].steps) == ("Nobody answers.", None)
 
 
-def test_a_broken_lane_goes_on_from_its_answer_and_no_other_lane_is_asked_again(
-    open_library: list[Library], tmp_path: Path
-) -> None:
+def test_broken_lane_resumes_at_its_answer_without_other_calls(open_library: list[Library], tmp_path: Path) -> None:
     broken_now = threading.Event()
 
     def faulty(call: LLMCall) -> Line:
@@ -195,9 +193,7 @@ def test_a_broken_lane_goes_on_from_its_answer_and_no_other_lane_is_asked_again(
     assert seen == [(FIRST, []), (SECOND, [FIRST, "simple_chat: an answer [1]"])]
 
 
-def test_of_a_conversation_that_has_changed_only_the_broken_answer_is_given_again(
-    open_library: list[Library], tmp_path: Path
-) -> None:
+def test_only_the_broken_answer_of_a_changed_chat_is_repeated(open_library: list[Library], tmp_path: Path) -> None:
     broken_now = threading.Event()
 
     def faulty(call: LLMCall) -> Line:
@@ -230,14 +226,14 @@ def test_what_waits_when_a_replay_is_stopped_is_never_asked(open_library: list[L
     slow.set()
     replays.start(talk, ["simple", "condense_question", "context", "condense_plus_context"])
     deadline = time.monotonic() + 30
-    while sum(len(one.cells) for one in now(replays, talk).lanes) < AT_ONCE:
+    while sum(len(one.cells) for one in now(replays, talk).lanes) < MAX_LANES:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     replays.stop(talk)
     go_on.set()
     replay = whole(replays, talk)
     states = sorted([cell.state for cell in one.cells] for one in replay.lanes)
-    assert states == [[], *[["stopped"]] * AT_ONCE]
+    assert states == [[], *[["stopped"]] * MAX_LANES]
 
 
 def test_a_rewriting_that_changes_nothing_is_none() -> None:
@@ -305,7 +301,7 @@ def test_a_replay_is_in_no_list_and_goes_with_its_conversation(open_library: lis
     assert replays.get(talk) is None
 
 
-def test_the_price_of_a_long_conversation_grows_with_its_questions(open_library: list[Library], tmp_path: Path) -> None:
+def test_price_of_a_conversation_grows_with_its_questions(open_library: list[Library], tmp_path: Path) -> None:
     library = library_with(open_library, tmp_path, ScriptedLLM(obedient))
     runs = AnswerRuns(library)
     replays, talk = Replays(library, runs), talked(library, runs)
@@ -319,9 +315,7 @@ def test_the_price_of_a_long_conversation_grows_with_its_questions(open_library:
     assert replays.price(talk, []).calls == 0
 
 
-def test_the_price_of_a_replay_follows_what_tokens_cost_and_how_prompts_are_worded(
-    open_library: list[Library], tmp_path: Path
-) -> None:
+def test_price_of_a_replay_follows_token_prices_and_prompts(open_library: list[Library], tmp_path: Path) -> None:
     library = library_with(open_library, tmp_path, ScriptedLLM(obedient))
     runs = AnswerRuns(library)
     replays, talk = Replays(library, runs), talked(library, runs)
@@ -350,4 +344,4 @@ def test_nothing_is_begun_without_a_question_or_a_way(open_library: list[Library
 )
 def test_what_a_model_lacks_for_a_way_is_known_before(extractive: bool, functions: bool, missing: dict[str, str]) -> None:
     model = LLMMetadata("any", is_function_calling_model=functions, is_extractive=extractive)
-    assert {mode: lack for mode in MODES if (lack := lacking(mode, model))} == missing
+    assert {mode: lack for mode in MODES if (lack := find_lack(mode, model))} == missing

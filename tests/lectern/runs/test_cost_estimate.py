@@ -98,14 +98,14 @@ def test_as_many_calls_and_tokens_are_used_as_were_said_before(
     spent = library.answer(ask).whole().trace
     assert spent is not None
     tokens = spent.total_tokens()
-    assert said.calls == len(llm.calls) == len(spent.named("llm"))
+    assert said.calls == len(llm.calls) == len(spent.spans("llm"))
     if window // 4 >= ANSWER_TOKENS:  # else the replies of the test are longer than a model's may be
         assert (said.prompt_tokens, said.completion_tokens) == (tokens.prompt, tokens.completion)
 
 
 @pytest.mark.parametrize("mode", ["simple", "condense_question", "context", "condense_plus_context", "best"])
 @pytest.mark.parametrize("talk", [[], TALK])
-def test_a_turn_of_a_conversation_is_priced_with_the_call_that_condenses(
+def test_price_of_a_turn_includes_the_condensing_call(
     open_library: Callable[[ScriptedLLM], Library], mode: str, talk: list[ChatMessage]
 ) -> None:
     llm = ScriptedLLM(obedient)
@@ -136,7 +136,7 @@ def test_everything_and_each_document_are_priced_too(open_library: Callable[[Scr
     assert price(library, each).calls == 3 * 2
 
 
-def test_measuring_takes_what_answering_and_judging_each_question_takes(open_library: Callable[[ScriptedLLM], Library]) -> None:
+def test_price_of_measuring_is_answering_plus_judging(open_library: Callable[[ScriptedLLM], Library]) -> None:
     llm = ScriptedLLM(obedient)
     library = open_library(llm)
     asks = [Ask("", None, top_k=2), Ask("", "condense_plus_context", response_mode="refine", top_k=3)]
@@ -151,7 +151,7 @@ def test_measuring_takes_what_answering_and_judging_each_question_takes(open_lib
     assert of_measuring(library, [], asks).calls == 0
 
 
-def test_thousands_of_passages_are_priced_quickly_and_nearly_right(tmp_path: Path) -> None:
+def test_thousands_of_passages_are_priced_fast_and_accurately(tmp_path: Path) -> None:
     llm = ScriptedLLM(obedient)
     library = Library(tmp_path, embedder=HashEmbedding(), llm=llm)
     path = library.incoming / "long.txt"
@@ -172,7 +172,7 @@ def test_thousands_of_passages_are_priced_quickly_and_nearly_right(tmp_path: Pat
         else:
             spent = library.answer(ask).whole().trace
             assert spent is not None
-            assert said.calls == pytest.approx(len(spent.named("llm")), rel=0.1)
+            assert said.calls == pytest.approx(len(spent.spans("llm")), rel=0.1)
             assert said.prompt_tokens == pytest.approx(spent.total_tokens().prompt, rel=0.1)
     library.close()
 
@@ -189,7 +189,7 @@ def facts(read: int, written: int, seconds: float, *, calls: int = 1, mode: str 
     return AnswerFacts(mode, mode, calls, seconds, 6, 100, read, written, model=model)
 
 
-def test_before_the_first_answer_there_is_no_idea_how_long_it_takes() -> None:
+def test_before_the_first_answer_the_time_is_unknown() -> None:
     assert habits([], "m", "compact") == Habits()
     assert habits([facts(1000, 100, 2.0, model="another")], "m", "compact").seconds(1000, 100) is None
 
@@ -216,7 +216,7 @@ def test_the_time_is_learned_from_answers_and_never_negative(
         assert said == pytest.approx(read * reading + written * writing, rel=0.15)
 
 
-def test_reading_and_writing_are_told_apart_by_answers_that_differ() -> None:
+def test_reading_and_writing_speeds_come_from_varied_answers() -> None:
     history = [
         facts(r, w, r * 0.002 + w * 0.05) for r, w in ((500, 40), (8000, 60), (900, 500), (4000, 300), (300, 20), (6000, 90))
     ]
@@ -258,13 +258,13 @@ def test_a_recording_says_nothing_about_the_time_on_this_machine() -> None:
     assert habits([played, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(2.0, rel=0.1)
 
 
-def test_an_answer_that_waited_for_the_embedder_says_nothing_about_the_time_of_others() -> None:
+def test_answer_that_waited_for_the_embedder_is_not_a_sample() -> None:
     waited = replace(facts(1000, 100, 60.0), unready=True)
     assert habits([waited], "m", "compact") == Habits()
     assert habits([waited, facts(1000, 100, 2.0)], "m", "compact").seconds(1000, 100) == pytest.approx(2.0, rel=0.1)
 
 
-def test_what_a_price_rests_on_changes_with_the_settings_and_the_wording_of_a_prompt(
+def test_price_basis_changes_with_settings_and_prompts(
     open_library: Callable[[ScriptedLLM], Library],
 ) -> None:
     library = open_library(ScriptedLLM(obedient))
@@ -299,7 +299,7 @@ def test_several_answers_take_what_they_take_together() -> None:
     assert together([]) == Price(0, 0, 0, 0)
 
 
-def test_answers_that_run_at_once_share_the_speed_of_one_computer() -> None:
+def test_parallel_answers_share_the_speed_of_one_computer() -> None:
     four = [Price(1, 10, 5, 10.0)] * 4
     assert [each.seconds for each in at_once(four, 1)] == [40.0] * 4
     assert [each.seconds for each in at_once(four, 2)] == [20.0] * 4
@@ -312,7 +312,7 @@ def test_answers_that_run_at_once_share_the_speed_of_one_computer() -> None:
     assert at_once([], 1) == []
 
 
-def test_calls_to_a_model_on_this_computer_are_as_fast_as_one_alone_and_others_have_room() -> None:
+def test_local_calls_run_at_single_speed_and_others_in_parallel() -> None:
     assert calls_at_full_speed(LLMSettings(provider="llama_cpp", model="m.gguf", calls_at_once=4)) == 1
     assert calls_at_full_speed(LLMSettings(provider="ollama", model="m")) == 1
     elsewhere = LLMSettings(provider="openai", model="m")
@@ -330,7 +330,7 @@ class MeasuredLLM(ScriptedLLM):
         return self.measured
 
 
-def test_the_measured_speed_of_the_model_counts_before_the_history(open_library: Callable[[ScriptedLLM], Library]) -> None:
+def test_measured_model_speed_goes_before_the_history(open_library: Callable[[ScriptedLLM], Library]) -> None:
     llm = MeasuredLLM(obedient)
     library = open_library(llm)
     ask = Ask("How many lamps has the tower?", chat_mode=None, response_mode="refine")
@@ -351,7 +351,7 @@ def test_the_measured_speed_of_the_model_counts_before_the_history(open_library:
     assert learned < expected / 2
 
 
-def test_the_history_of_a_server_elsewhere_counts_before_the_speed_of_one_call(
+def test_history_of_a_remote_server_goes_before_one_call_s_speed(
     open_library: Callable[[ScriptedLLM], Library],
 ) -> None:
     llm = MeasuredLLM(obedient)
@@ -367,7 +367,7 @@ def test_the_history_of_a_server_elsewhere_counts_before_the_speed_of_one_call(
     assert learned < said.tokens / 10
 
 
-def test_what_was_expected_stands_with_the_answer_and_the_next_price_knows_the_time(
+def test_expected_price_stays_with_the_answer_and_improves(
     open_library: Callable[[ScriptedLLM], Library],
 ) -> None:
     library = open_library(ScriptedLLM(obedient))
@@ -398,4 +398,4 @@ def test_a_stopped_answer_keeps_the_calls_it_made(open_library: Callable[[Script
         time.sleep(0.01)
         trace = library.conversations.trace(run.message_id)
     assert trace is not None
-    assert len(trace.named("llm")) == 1
+    assert len(trace.spans("llm")) == 1

@@ -61,7 +61,7 @@ FOLLOW_UP = replace(
 class Absent(HashEmbedding):
     """An embedder that must not be needed."""
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Never:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Never:
         raise AssertionError("something was embedded")
 
 
@@ -93,7 +93,7 @@ def test_a_recording_is_the_same_after_its_file(folder: Path) -> None:
         assert again.trace.to_dict() == made.trace.to_dict()
 
 
-def test_a_recorded_question_gives_the_recorded_answer_and_all_that_belongs_to_it(library: Library, folder: Path) -> None:
+def test_recorded_question_gives_the_recorded_answer_and_facts(library: Library, folder: Path) -> None:
     runs, talk = RecordedOrLiveRuns(library, folder), library.conversations.create().id
     run = runs.start(talk, Ask("  who built IT? ", top_k=9))
     assert "".join(run.follow()) == "Ada Penrose. [1]"
@@ -221,7 +221,7 @@ def test_a_file_that_is_no_recording_says_how_to_make_one(tmp_path: Path, text: 
 SHIPPED = recordings(RECORDED)
 
 
-def test_the_shipped_recordings_cover_the_chat_with_its_follow_up_and_every_response_mode() -> None:
+def test_shipped_recordings_cover_chat_and_every_response_mode() -> None:
     modes = {one.ask.chat_mode for one in SHIPPED if one.ask.chat_mode}
     assert modes == {"simple", "condense_question", "context", "condense_plus_context", "react", "openai", "best"}
     for mode in modes:
@@ -247,10 +247,10 @@ def test_the_price_in_stage_mode_is_what_the_recording_took(library: Library) ->
     assert recorded_price(library, refine) is None
 
 
-def test_the_shipped_recordings_show_what_each_response_mode_does_and_take_as_long_as_a_model() -> None:
+def test_shipped_recordings_take_as_long_as_a_model_in_each_mode() -> None:
     by_mode = {one.ask.response_mode: one for one in SHIPPED if not one.ask.chat_mode}
     assert {mode: one.facts.seconds > 1 for mode, one in by_mode.items()} == {mode: mode != "no_text" for mode in by_mode}
-    replies = {mode: [call.facts["reply"] for call in one.trace.named("llm")] for mode, one in by_mode.items()}
+    replies = {mode: [call.facts["reply"] for call in one.trace.spans("llm")] for mode, one in by_mode.items()}
     assert len(replies["refine"]) == by_mode["refine"].facts.passages_used > 1
     assert len(replies["tree_summarize"]) >= 3  # two leaves and a root
     assert len(replies["accumulate"]) == by_mode["accumulate"].facts.passages_used > len(replies["compact_accumulate"]) > 1
@@ -271,10 +271,10 @@ def test_a_shipped_recording_is_whole_and_names_what_made_it(one: Recording) -> 
     cited = {int(number) for number in re.findall(r"\[(\d+)\]", one.text)}
     assert cited <= {source.number for source in one.sources}
     assert {source.file_name for source in one.sources} <= {path.name for path in SAMPLE.iterdir()}
-    assert one.facts.calls == len(one.trace.named("llm"))
+    assert one.facts.calls == len(one.trace.spans("llm"))
     assert [at for at, _ in one.pieces] == sorted(at for at, _ in one.pieces)
     assert one.pieces[-1][0] == pytest.approx(one.facts.seconds, abs=0.5)
-    assert {call.facts["model"] for call in one.trace.named("llm")} <= {one.facts.model}
+    assert {call.facts["model"] for call in one.trace.spans("llm")} <= {one.facts.model}
     assert one.facts.recorded is None
     assert within(json.loads((RECORDED / one.name).read_text("utf-8")), json.loads(one.to_json()))
 

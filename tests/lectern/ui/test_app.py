@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_run_leaves_the_folders_of_modules_as_they_are_for_threads_that_import_meanwhile() -> None:
+def test_run_leaves_module_search_paths_intact_for_threads() -> None:
     said = subprocess.run(
         [
             sys.executable,

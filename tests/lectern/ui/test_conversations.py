@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lectern.schema import Conversation
-from lectern.ui.i18n import answer_in
-from lectern.ui.widgets.conversations import by_day
+from lectern.ui.i18n import set_request_language
+from lectern.ui.widgets.conversations import group_by_day
 
 TIMES = [
     datetime(2026, 3, 10, 23, 30, tzinfo=UTC),
@@ -25,7 +25,7 @@ FOUND = [Conversation(str(number), "chat", "", 0.0, moment.timestamp()) for numb
 
 def grouped(zone: str) -> list[tuple[str, str]]:
     now = datetime(2026, 3, 10, 23, 45, tzinfo=UTC).astimezone(ZoneInfo(zone))
-    return [(name, "".join(one.id for one in group)) for name, group in by_day(FOUND, now)]
+    return [(name, "".join(one.id for one in group)) for name, group in group_by_day(FOUND, now)]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,6 @@ def test_they_stand_under_the_days_and_months_of_the_reader(zone: str, groups: l
     ("language", "month"), [("de", "Februar 2025"), ("es", "Febrero de 2025"), ("fr", "Février 2025"), ("zh", "2025年2月")]
 )
 def test_a_month_is_named_in_the_language_of_the_reader(language: str, month: str) -> None:
-    answer_in(language)
+    set_request_language(language)
     assert grouped("UTC")[-1] == (month, "6")
-    answer_in("en")
+    set_request_language("en")

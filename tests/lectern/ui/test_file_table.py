@@ -10,13 +10,13 @@ MESSAGE = Message("m", "c", "assistant", "", "done", 0.0)
 SOURCE = Source(1, "n", "f", "rules.txt", 0, 4, "text")
 
 
-def test_a_list_keeps_its_lines_and_a_citation_of_what_is_there_leads_to_it() -> None:
+def test_list_keeps_its_lines_and_citations_link() -> None:
     row = _row(MESSAGE, FileAnswer("rules.txt", "We take <these>:\n- Dogs [1]\n- Cats [2]", "found"), {1: SOURCE})
     assert "We take &lt;these&gt;:<br>- Dogs <a href=" in row
     assert "</a><br>- Cats [2]" in row
 
 
-def test_that_nothing_was_found_is_said_once_and_a_models_own_words_for_it_are_kept() -> None:
+def test_missing_answer_is_stated_once_and_a_model_s_words_stay() -> None:
     refused = FileAnswer("rules.txt", NOTHING_FOUND["de"], "nothing")
     assert "<td></td><td>–</td><td>Not found</td>" in _row(MESSAGE, refused, {})
     own = FileAnswer("fares.txt", "No fare is named.", "nothing")

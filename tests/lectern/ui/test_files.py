@@ -10,7 +10,7 @@ from lectern.ui.widgets.files import _count_facts, _unreadable
 from ragcore.errors import PassedOverError, Problem, UnreadableFileError
 
 
-def test_those_that_wait_for_a_password_are_count_facts_apart_from_those_that_cannot_be_read() -> None:
+def test_files_awaiting_a_password_count_apart_from_failures() -> None:
     tally = Counter(ready=4, failed=6)
     assert _count_facts(tally, 5) == ["10 files", "4 ready", "5 could not be read", "1 waits for a password"]
     assert _count_facts(tally, 4)[2:] == ["4 could not be read", "2 wait for a password"]
@@ -18,7 +18,7 @@ def test_those_that_wait_for_a_password_are_count_facts_apart_from_those_that_ca
     assert _count_facts(Counter(ready=9), 0) == ["9 files", "9 ready"]
 
 
-def test_a_row_that_says_what_was_passed_over_has_neither_failed_nor_been_read() -> None:
+def test_row_about_skipped_files_is_neither_failed_nor_read() -> None:
     def row(problem: Problem) -> FileRow:
         return FileRow("1", "project", "", "", 0, 0.0, Stage.FAILED, 0, 0, 0, 0, problem)
 

@@ -11,7 +11,7 @@ import pytest
 
 from lectern.indexes import MAIN, Index, Indexes
 from lectern.library import Library
-from lectern.ui.index_creation import Making, Makings
+from lectern.ui.index_creation import IndexCreation, IndexCreations
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.errors import InputError
 
@@ -25,14 +25,14 @@ def shelf(tmp_path: Path) -> Indexes:
     return Indexes(tmp_path, opened)
 
 
-def ended(makings: Makings, id_: str) -> Making:
+def ended(creations: IndexCreations, id_: str) -> IndexCreation:
     deadline = time.monotonic() + 30
-    while makings.busy and time.monotonic() < deadline:
+    while creations.busy and time.monotonic() < deadline:
         time.sleep(0.01)
-    making = makings.get(id_)
-    assert making is not None
-    assert making.ended
-    return making
+    creation = creations.get(id_)
+    assert creation is not None
+    assert creation.ended
+    return creation
 
 
 def with_files(where: Path, count: int) -> Library:
@@ -50,19 +50,19 @@ def test_a_copy_of_an_index_is_made_file_by_file(shelf: Indexes, tmp_path: Path)
     def make(told: Callable[[float], None]) -> tuple[Index, None]:
         return shelf.duplicate(MAIN, library, "Twin", lambda fraction: (seen.append(fraction), told(fraction))[1]), None
 
-    makings = Makings()
-    making = ended(makings, makings.start("Twin", make))
-    assert making.index is not None
-    assert making.problem is None
+    creations = IndexCreations()
+    creation = ended(creations, creations.start("Twin", make))
+    assert creation.index is not None
+    assert creation.problem is None
     assert seen == [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875]
-    twin = opened(making.index.where)
+    twin = opened(creation.index.where)
     assert sorted(file.name for file in twin.files.all()) == ["0.txt", "1.txt", "2.txt", "3.txt"]
     twin.close()
     library.close()
 
 
 def test_one_that_is_stopped_halfway_leaves_nothing(shelf: Indexes, tmp_path: Path) -> None:
-    library, makings, half, go_on = with_files(tmp_path, 4), Makings(), threading.Event(), threading.Event()
+    library, creations, half, go_on = with_files(tmp_path, 4), IndexCreations(), threading.Event(), threading.Event()
 
     def make(told: Callable[[float], None]) -> tuple[Index, None]:
         def slow(fraction: float) -> None:
@@ -73,13 +73,13 @@ def test_one_that_is_stopped_halfway_leaves_nothing(shelf: Indexes, tmp_path: Pa
 
         return shelf.duplicate(MAIN, library, "Twin", slow), None
 
-    id_ = makings.start("Twin", make)
+    id_ = creations.start("Twin", make)
     assert half.wait(30)
-    assert makings.busy
-    makings.stop(id_)
+    assert creations.busy
+    creations.stop(id_)
     go_on.set()
-    making = ended(makings, id_)
-    assert (making.index, making.problem) == (None, None)
+    creation = ended(creations, id_)
+    assert (creation.index, creation.problem) == (None, None)
     assert [index.id for index in shelf.all()] == [MAIN]
     assert not list((tmp_path / "indexes").iterdir())
     assert not list(library.incoming.iterdir())
@@ -91,9 +91,9 @@ def test_one_that_fails_says_why_and_is_not_busy_any_more(error: Exception) -> N
     def make(told: Callable[[float], None]) -> tuple[Index, None]:
         raise error
 
-    makings = Makings()
-    making = ended(makings, makings.start("Twin", make))
-    assert making.problem is not None
-    assert making.problem.what == ("The index could not be made." if isinstance(error, KeyError) else error.what)  # type: ignore[attr-defined]
-    makings.forget(making.id)
-    assert makings.get(making.id) is None
+    creations = IndexCreations()
+    creation = ended(creations, creations.start("Twin", make))
+    assert creation.problem is not None
+    assert creation.problem.what == ("The index could not be made." if isinstance(error, KeyError) else error.what)  # type: ignore[attr-defined]
+    creations.forget(creation.id)
+    assert creations.get(creation.id) is None

@@ -54,7 +54,7 @@ def test_the_line_under_an_answer() -> None:
     assert labels.answer_facts(quoted) == f"Compact · 1.8{S} · 6 of 1,340 passages · no language model: quoting your documents"
 
 
-def test_the_line_tells_calls_tokens_and_time_with_what_was_expected_only_where_that_was_said() -> None:
+def test_line_of_calls_tokens_and_time_adds_the_estimate_if_any() -> None:
     paid = replace(FACTS, prompt_tokens=2000, completion_tokens=310, money=1.64, currency="€")
     assert labels.cost_facts(paid) == ["2 calls", "2,310 tokens", f"1.8{S}", "€1.64"]
     assert labels.answer_facts(paid).startswith(f"Compact · 2 calls · 2,310 tokens · 1.8{S} · €1.64 · ")
@@ -98,7 +98,7 @@ def test_what_has_no_size_is_given_none() -> None:
     assert labels.file_facts(replace(FILE, stage=Stage.FAILED, size=0)) == "Could not be read"
 
 
-def test_a_way_of_answering_has_one_name_everywhere_and_its_technical_one_beside_it() -> None:
+def test_answer_mode_has_one_name_with_its_technical_one_next() -> None:
     label = labels.chat_modes()["condense_plus_context"].label
     assert labels.answer_facts(replace(FACTS, mode="condense_plus_context")).startswith(f"{label} · ")
     assert labels.caption("condense_plus_context").endswith("(condense plus context)")

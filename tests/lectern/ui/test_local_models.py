@@ -16,7 +16,7 @@ from lectern.model_download import ModelDownloads
 from lectern.schema import AnswerFacts, Message
 from lectern.settings import LLMSettings
 from lectern.ui import resources
-from lectern.ui.widgets.model_offer import offered_below
+from lectern.ui.widgets.model_offer import answer_for_offer
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.extractive.fixed_replies import GREETED, NO_MODEL, NOTHING_FOUND
 from ragcore.schema import Outcome
@@ -83,7 +83,7 @@ def press(page: AppTest, key: str) -> None:
 
 def ended(downloads: ModelDownloads) -> None:
     deadline = time.monotonic() + 20
-    while downloads.running is not None:
+    while downloads.current is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -108,9 +108,7 @@ def test_a_model_is_downloaded_used_and_deleted(library: Library, downloads: Mod
     assert list(models_folder(library.folder).iterdir()) == []
 
 
-def test_how_many_calls_it_takes_and_how_long_it_stays_in_memory_can_be_set(
-    library: Library, downloads: ModelDownloads
-) -> None:
+def test_number_of_calls_and_time_in_memory_can_be_set(library: Library, downloads: ModelDownloads) -> None:
     library.update_settings(library.settings.with_model(LLMSettings(provider="llama_cpp", model="tiny.gguf")))
     page = opened()
     assert page.number_input(key="llm_calls").value is None
@@ -130,7 +128,7 @@ def test_a_model_that_does_not_fit_comes_last_and_says_so(downloads: ModelDownlo
     assert "There is not enough space on the disk" in words(page)
 
 
-def test_a_refusal_of_the_hub_is_shown_with_a_button_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
+def test_refusal_of_the_hub_offers_to_try_again(downloads: ModelDownloads, hub: LoopbackHub) -> None:
     hub.status = 404
     page = opened()
     press(page, "get_tiny.gguf")
@@ -169,17 +167,17 @@ def answer(id_: str, text: str, outcome: Outcome = "answer", *, extractive: bool
     return Message(id_, "talk", "assistant", text, "done", 0.0, facts=facts)
 
 
-def test_a_model_is_offered_below_the_last_quotes_that_are_no_answer(library: Library) -> None:
+def test_model_is_offered_below_the_last_quotes_without_answer(library: Library) -> None:
     messages = [answer("a", NO_MODEL["en"]), answer("b", "Am Montag. [1]", "closest"), answer("quote", "On Monday. [1]")]
-    assert offered_below([*messages, answer("greeting", GREETED["en"])]) is messages[1]
-    assert offered_below([answer("c", NO_MODEL["en"])]) is not None
-    assert offered_below([answer("nothing", NOTHING_FOUND["en"], "nothing")]) is None
-    assert offered_below([answer("d", "On Monday. [1]", "closest", extractive=False)]) is None
+    assert answer_for_offer([*messages, answer("greeting", GREETED["en"])]) is messages[1]
+    assert answer_for_offer([answer("c", NO_MODEL["en"])]) is not None
+    assert answer_for_offer([answer("nothing", NOTHING_FOUND["en"], "nothing")]) is None
+    assert answer_for_offer([answer("d", "On Monday. [1]", "closest", extractive=False)]) is None
 
 
 def test_nothing_is_offered_where_a_model_answers(library: Library) -> None:
     library.update_settings(library.settings.with_model(LLMSettings(provider="ollama", model="llama3")))
-    assert offered_below([answer("a", NO_MODEL["en"])]) is None
+    assert answer_for_offer([answer("a", NO_MODEL["en"])]) is None
 
 
 @pytest.mark.parametrize("files", [("a-1.gguf", "A_1.gguf"), ("模型.gguf", "数据.gguf")])

@@ -32,7 +32,7 @@ def test_a_long_question_is_told_by_its_beginning() -> None:
     assert "…”" in told
 
 
-def test_a_long_passage_is_shown_from_the_sentence_that_is_wanted() -> None:
+def test_long_passage_starts_at_the_expected_sentence() -> None:
     text = "The sea is wide. " * 40 + "Ada Penrose built the tower. " + "The sand is warm. " * 40
     shown = _snippet(text, "Who built the tower?")
     assert shown.startswith("… Ada Penrose built the tower.")

@@ -15,7 +15,9 @@ from lectern.ui import resources
 from lectern.ui.widgets import price
 
 
-@pytest.mark.parametrize(("tag", "beginning"), [(price.price_tag, "Compact: "), (price.most_tag, "Per question, at most: ")])
+@pytest.mark.parametrize(
+    ("tag", "beginning"), [(price.price_tag, "Compact: "), (price.highest_price_tag, "Per question, at most: ")]
+)
 def test_a_price_that_is_not_known_at_once_is_waited_for(
     tag: Callable[[Ask], None], beginning: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -24,9 +26,9 @@ def test_a_price_that_is_not_known_at_once_is_waited_for(
     working: Future[Price] = Future()
     monkeypatch.setattr(st, "caption", drawn.append)
     monkeypatch.setattr(st, "fragment", lambda part, run_every: part)
-    monkeypatch.setattr(price, "draw_anew", lambda: anew.append(True))
+    monkeypatch.setattr(price, "rerun_page", lambda: anew.append(True))
     monkeypatch.setattr(price, "price_of", lambda ask, history: working)
-    monkeypatch.setattr(price, "most_of", lambda ask: working)
+    monkeypatch.setattr(price, "highest_price", lambda ask: working)
     monkeypatch.setattr(price, "calls_a_model", lambda: True)
     monkeypatch.setattr(resources, "library", lambda: SimpleNamespace(settings=AppSettings()))
 

@@ -19,7 +19,7 @@ def unescaped(text: str) -> str:
 
 
 @given(st.text())
-def test_a_label_shows_the_text_itself_with_nothing_left_for_markdown_to_act_on(text: str) -> None:
+def test_label_shows_the_text_without_active_markdown(text: str) -> None:
     made = label(text)
     assert unescaped(made) == " ".join(text.split())
     assert not set(re.sub(r"\\.", "", made)) & set(ACTIVE)
@@ -70,7 +70,7 @@ HOSTILE = st.lists(
 
 @settings(deadline=None)  # the first loads markdown_it
 @given(HOSTILE)
-def test_however_it_is_written_nothing_in_an_answer_becomes_a_link_or_a_picture(text: str) -> None:
+def test_nothing_in_an_answer_becomes_a_link_or_a_picture(text: str) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
     shown = markdown.render(answer_md(text, {1: "#a"}, [Mark(len(text) // 3, len(text) * 2 // 3, "told", "#check-m.weak")]))
     assert "<img" not in shown
@@ -102,7 +102,7 @@ def test_an_address_that_stands_for_no_letters_is_shown_as_it_is(host: str) -> N
 
 @pytest.mark.parametrize("fence", ["```", "~~~"])
 @pytest.mark.parametrize("list_item", ["- a\n  ", "1. a\n   ", "> a\n", "- > a\n  ", "a\n   "])
-def test_a_link_behind_a_block_of_code_that_its_list_ends_is_no_link(list_item: str, fence: str) -> None:
+def test_link_behind_a_code_block_ended_by_its_list_is_no_link(list_item: str, fence: str) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
     for text in (f"{list_item}{fence}\n[x](https://evil.example)", f"{list_item}{fence}\n  b\n![x](https://evil.example)"):
         shown = markdown.render(answer_md(text))
@@ -131,7 +131,7 @@ def test_a_link_behind_a_block_of_code_that_its_list_ends_is_no_link(list_item: 
         ("no address at all", []),
     ],
 )
-def test_the_addresses_in_an_answer_are_listed_as_a_browser_would_ask_for_them(text: str, addresses: list[str]) -> None:
+def test_addresses_in_an_answer_are_listed_as_a_browser_asks(text: str, addresses: list[str]) -> None:
     assert addresses_in(text) == addresses
 
 
@@ -145,7 +145,7 @@ def test_whatever_is_listed_is_one_link_to_what_it_shows(text: str) -> None:
         assert f">{address}</a>" in shown
 
 
-def test_an_address_becomes_code_which_no_renderer_makes_a_link_of() -> None:
+def test_address_becomes_code_that_no_renderer_links() -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
     for text in (
         "See **https://a.example/b_(c)**.",
@@ -162,13 +162,13 @@ def test_what_a_model_escaped_itself_is_escaped_once() -> None:
     assert answer_md("**a \\[1\\].pdf** is \\*it\\*", {1: "#a"}) == "**a \\[1\\].pdf** is \\*it\\*"
 
 
-def test_a_number_that_does_not_go_on_with_the_list_before_it_stays_as_it_is() -> None:
+def test_number_that_does_not_continue_its_list_stays() -> None:
     assert answer_md("6. Bake it.\n\n4. Duties\n- Clean") == "6. Bake it.\n\n4\\. Duties\n- Clean"
     for as_written in ("1. One\n2. Two\n\n3. Three", "6. Bake it.\n\nThen\n\n4. Duties", "3. Bake\n   long\n\n4. Cool"):
         assert answer_md(as_written) == as_written
 
 
-def test_a_citation_becomes_a_link_only_when_its_passage_is_there() -> None:
+def test_citation_links_only_to_an_existing_passage() -> None:
     assert answer_md("So it is [1][3], or not [2].", {1: "#a", 2: "#b"}) == "So it is [1](#a)\\[3\\], or not [2](#b)."
 
 
@@ -203,7 +203,7 @@ def test_headings_are_small_and_lists_and_emphasis_stay() -> None:
     assert answer_md("# Big\n- **one**\n- *two*") == "#### Big\n- **one**\n- *two*"
 
 
-def test_a_line_of_dashes_is_a_rule_and_makes_no_heading_of_the_text_above_it() -> None:
+def test_line_of_dashes_is_a_rule_and_makes_no_heading() -> None:
     assert answer_md("Response 1: yes\n---------------------\nResponse 2: no") == "Response 1: yes\n\n---\n\nResponse 2: no"
     assert answer_md("so\n==") == "so\n\\=="
     assert answer_md("a | b\n--- | ---\n1 | 2") == "a | b\n--- | ---\n1 | 2"
@@ -218,12 +218,12 @@ def marked(text: str, *stretches: str) -> str:
 AT = '(#check-m.weak "Weak\\: not all")'
 
 
-def test_a_marked_sentence_becomes_a_link_that_says_why_and_its_citation_stays() -> None:
+def test_marked_sentence_links_to_why_and_keeps_its_citation() -> None:
     text = "Gulls came [1]. There are 9 www.gulls. More."
     assert marked(text, "There are 9 www.gulls.") == f"Gulls came [1](#one). [There are 9 `www.gulls`.]{AT} More."
 
 
-def test_a_mark_leaves_lists_headings_emphasis_tables_and_code_what_they_are() -> None:
+def test_mark_leaves_markdown_structure_unchanged() -> None:
     assert marked("- It rains.", "- It rains.") == f"- [It rains.]{AT}"
     assert marked("12) It rains.", "12) It rains.") == f"12) [It rains.]{AT}"
     assert marked("**Note** it rains here.", "**Note** it rains here.") == f"**Note** [it rains here.]{AT}"

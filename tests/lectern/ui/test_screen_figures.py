@@ -29,7 +29,7 @@ def test_a_percentile_is_that_of_numpy_by_nearest_rank(times: list[float], share
 
 
 @given(SECONDS)
-def test_a_larger_share_is_no_smaller_and_all_are_among_the_times(times: list[float]) -> None:
+def test_larger_percentile_is_not_smaller_and_all_are_times(times: list[float]) -> None:
     found = [percentile(times, share / 10) for share in range(1, 11)]
     assert all(low <= high for low, high in pairwise(found))
     assert set(found) <= set(times)

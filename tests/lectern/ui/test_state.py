@@ -103,7 +103,7 @@ def another_index() -> None:
     state.language, state.notice, state.panel = "fr", "It is made.", "passage.1"
     state.address.last, state.address.page = {"c": "a"}, "chat"
     state.ask.readings, state.ask.to_read = 2, {"chat_reading": "everything"}
-    state.indexes.forms, state.indexes.making, state.indexes.document_page = 4, "a copy", 3
+    state.indexes.forms, state.indexes.creation, state.indexes.document_page = 4, "a copy", 3
     state.evaluate.uploads, state.evaluate.question_set = 6, "a set"
     state.chat.conversation = state.query.conversation = state.replay.conversation = "a"
     state.answers.form, state.viewer.document, state.documents.adding = "edit.1", "a file", "link"
@@ -112,7 +112,7 @@ def another_index() -> None:
     st.session_state.opened = session()
 
 
-def test_with_another_index_nothing_is_open_and_each_form_is_empty() -> None:
+def test_changing_the_index_closes_all_and_empties_forms() -> None:
     page = AppTest.from_function(another_index, default_timeout=60).run()
     assert not page.exception
     assert page.session_state.opened == Session(
@@ -121,6 +121,6 @@ def test_with_another_index_nothing_is_open_and_each_form_is_empty() -> None:
         notice="It is made.",
         address=AddressState(last={"c": "a"}),
         ask=AskState(readings=3),
-        indexes=IndexesState(forms=5, making="a copy"),
+        indexes=IndexesState(forms=5, creation="a copy"),
         evaluate=EvaluateState(uploads=7),
     )

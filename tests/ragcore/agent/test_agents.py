@@ -56,7 +56,7 @@ def history(agent: Agent) -> list[tuple[str, str]]:
     return [(m.role.value, m.content) for m in agent.chat_history if m.content and m.role in (USER, ASSISTANT)]
 
 
-def test_it_answers_with_what_tools_give_and_lists_all_results_in_order(kind: Kind) -> None:
+def test_agent_answers_from_tools_and_lists_results_in_order(kind: Kind) -> None:
     agent, llm = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("It is 7."))
     answer = agent.chat("1 + 2 + 4?")
     assert (str(answer), answer.end, len(llm.calls)) == ("It is 7.", End.ANSWERED, 3)
@@ -145,7 +145,7 @@ def test_when_the_rounds_are_used_up_it_answers_from_what_it_has(kind: Kind, rou
         assert contents(llm)[-1] == ("user", f"Observation: {rounds}\n\n{REACT_FINISH}")
 
 
-def test_a_model_that_acts_even_then_leaves_the_last_result_as_the_answer(kind: Kind) -> None:
+def test_last_result_is_the_answer_if_the_model_never_answers(kind: Kind) -> None:
     wants = kind.act("add", {"a": 1, "b": 2})
     agent, _ = kind.made(wants, kind.act("fail", {"why": "x"}), wants, max_iterations=2)
     answer = agent.chat("Add up")
@@ -154,7 +154,7 @@ def test_a_model_that_acts_even_then_leaves_the_last_result_as_the_answer(kind: 
     assert str(nothing.chat("Add up")) == "I could not find an answer with the tools I have."
 
 
-def test_a_result_is_the_answer_where_a_tool_says_so_and_was_called_alone(kind: Kind) -> None:
+def test_return_direct_result_answers_if_its_tool_ran_alone(kind: Kind) -> None:
     agent, llm = kind.made(kind.act("read_aloud", {"text": "hush"}))
     answer = agent.chat("Read")
     assert (str(answer), answer.end, len(llm.calls)) == ("HUSH", End.RETURNED, 1)
@@ -199,7 +199,7 @@ def test_in_an_event_loop_it_does_the_same(kind: Kind) -> None:
     assert asyncio.run(talk()) == ["It is three.", "3", "Bye.", "Well."]
 
 
-def test_a_query_has_a_conversation_of_its_own_so_an_agent_may_be_a_tool_of_another(kind: Kind) -> None:
+def test_each_query_is_its_own_conversation_so_agents_can_nest(kind: Kind) -> None:
     inner, llm = kind.made(kind.said("Hello."), kind.act("add", {"a": 1, "b": 2}), kind.said("It is 3."))
     inner.chat("Hi")
     outer, _ = kind.made(
@@ -213,7 +213,7 @@ def test_a_query_has_a_conversation_of_its_own_so_an_agent_may_be_a_tool_of_anot
     assert contents(llm, 1) == [("user", "1 + 2?")]
     assert history(inner) == [("user", "Hi"), ("assistant", "Hello.")]
     assert answer.trace is not None
-    assert len(answer.trace.named("agent")) == 2
+    assert len(answer.trace.spans("agent")) == 2
     with pytest.raises(QuestionError):
         inner.query(" ")
 
@@ -234,78 +234,11 @@ def test_a_stream_left_early_keeps_the_conversation_whole(kind: Kind, pieces: in
         assert agent.chat_history[-1].additional_kwargs == {STOPPED: True}
 
 
-def test_a_model_that_fails_in_a_later_round_leaves_nothing_behind(kind: Kind) -> None:
+def test_model_failure_in_a_later_round_leaves_nothing_behind(kind: Kind) -> None:
     agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), LLMServerError("gone"))
     with pytest.raises(LLMServerError):
         agent.chat("1 + 2?")
     assert agent.chat_history == []
-
-
-def test_steps_can_be_run_undone_and_finished_one_by_one(kind: Kind) -> None:
-    agent, llm = kind.made(
-        kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 5, "b": 5}), kind.act("add", {"a": 3, "b": 4}), kind.said("7.")
-    )
-    task = agent.create_task("1 + 2 + 4?")
-    assert llm.calls == []
-    first = agent.run_step(task.task_id)
-    assert (first.is_last, first.output.response, [s.content for s in first.output.sources]) == (False, "", ["3"])
-    agent.run_step(task.task_id)
-    agent.undo_step(task.task_id)
-    with pytest.raises(ValueError, match="no answer yet"):
-        agent.finalize_response(task.task_id)
-    agent.run_step(task.task_id)
-    assert "10" not in [content for _, content in contents(llm)]
-    last = agent.run_step(task.task_id)
-    assert (last.is_last, last.output.response) == (True, "7.")
-    assert (agent.run_step(task.task_id), len(llm.calls), agent.chat_history) == (last, 4, [])
-    answer = agent.finalize_response(task.task_id)
-    assert (answer.response, [source.content for source in answer.sources]) == ("7.", ["3", "7"])
-    assert history(agent) == [("user", "1 + 2 + 4?"), ("assistant", "7.")]
-    assert answer.trace is not None
-    assert (answer.trace.name, answer.trace.facts) == ("agent", {"mode": agent.mode, "question": "1 + 2 + 4?", "calls": 4})
-    assert [step.facts["round"] for step in answer.trace.children] == [1, 2, 2, 3]
-    assert [step.facts["result"] for step in answer.trace.named("tool")] == ["3", "10", "7"]
-    assert answer.trace.seconds == sum(step.seconds for step in answer.trace.children) > 0
-    between = [message.role for message in agent.chat_history[1:-1]]
-    assert between == ([ASSISTANT, MessageRole.TOOL] * 2 if kind.name == OPENAI else [])
-    for gone in (agent.run_step, agent.undo_step, agent.finalize_response):
-        with pytest.raises(ValueError, match="no task"):
-            gone(task.task_id)
-
-
-def test_what_is_being_worked_on_is_listed_with_the_steps_it_has_come_through(kind: Kind) -> None:
-    agent, _ = kind.made(kind.act("add", {"a": 1, "b": 2}), kind.act("add", {"a": 3, "b": 4}), kind.said("7."))
-    first, other = agent.create_task("1 + 2 + 4?"), agent.create_task("Never mind.")
-    assert agent.list_tasks() == [first, other]
-    assert agent.get_task(first.task_id) is first
-    assert agent.get_completed_steps(first.task_id) == []
-    steps = [agent.run_step(first.task_id), asyncio.run(agent.arun_step(first.task_id)), agent.run_step(first.task_id)]
-    assert agent.get_completed_steps(first.task_id) == steps
-    assert [(step.is_last, step.output.response, len(step.output.sources)) for step in steps] == [
-        (False, "", 1),
-        (False, "", 2),
-        (True, "7.", 2),
-    ]
-    agent.undo_step(first.task_id)
-    assert agent.get_completed_steps(first.task_id) == steps[:2]
-    assert agent.get_completed_steps(other.task_id) == []
-    agent.delete_task(first.task_id)
-    assert agent.list_tasks() == [other]
-    for ask in (agent.get_task, agent.get_completed_steps):
-        with pytest.raises(ValueError, match="no task"):
-            ask(first.task_id)
-
-
-def test_a_task_may_bring_its_own_history(kind: Kind) -> None:
-    agent, llm = kind.made(kind.said("Ada."), chat_history=[ChatMessage(USER, "Forget this.")])
-    task = agent.create_task("Who?", [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")])
-    with pytest.raises(ValueError, match="no step to undo"):
-        agent.undo_step(task.task_id)
-    agent.run_step(task.task_id)
-    agent.finalize_response(task.task_id)
-    assert contents(llm) == [("user", "Hello?"), ("assistant", "Hi."), ("user", "Who?")]
-    assert history(agent) == [("user", "Hello?"), ("assistant", "Hi."), ("user", "Who?"), ("assistant", "Ada.")]
-    agent.delete_task(agent.create_task("Never").task_id)
 
 
 HITS = [NodeWithScore(TextNode(f"fact {n}", id_=f"n{n}"), 1.0) for n in range(4)]
@@ -343,11 +276,6 @@ def test_that_nothing_was_found_is_said_and_not_remembered(kind: Kind) -> None:
     docs = QueryEngineTool.from_defaults(Engine([], [], []), name="docs")
     agent, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Nothing."), tools=[docs])
     assert (str(agent.chat("What?")), agent.chat_history) == ("Nothing.", [])
-    stepwise, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Nothing."), tools=[docs])
-    task = stepwise.create_task("What?")
-    while not stepwise.run_step(task.task_id).is_last:
-        pass
-    assert (str(stepwise.finalize_response(task.task_id)), stepwise.chat_history) == ("Nothing.", [])
     more, _ = kind.made(kind.act("docs", {"input": "a"}), kind.said("Hello Ada, nothing."), tools=[docs])
     more.chat("I am Ada")
     assert history(more) == [("user", "I am Ada"), ("assistant", "Hello Ada, nothing.")]
@@ -384,8 +312,6 @@ def test_what_cannot_work_is_refused_when_it_is_made(kind: Kind) -> None:
         kind.made(system_prompt="x", prefix_messages=[ChatMessage(USER, "y")])
     with pytest.raises(QuestionError):
         kind.made()[0].chat(" ")
-    with pytest.raises(QuestionError):
-        kind.made()[0].create_task(" ")
 
 
 def test_what_is_neither_a_tool_nor_a_function_is_refused(kind: Kind) -> None:
@@ -405,7 +331,7 @@ def test_system_prompt_context_and_prefix_reach_the_model(kind: Kind) -> None:
     assert history(agent) == [("user", "Hi"), ("assistant", "Aye.")]
 
 
-def test_the_caller_s_history_is_not_edited_and_an_empty_one_is_empty(kind: Kind) -> None:
+def test_history_of_the_caller_is_unchanged_and_may_be_empty(kind: Kind) -> None:
     agent, llm = kind.made(kind.said("One."), kind.said("Two."))
     given = [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")]
     agent.chat("First", given)
@@ -414,7 +340,7 @@ def test_the_caller_s_history_is_not_edited_and_an_empty_one_is_empty(kind: Kind
     assert (contents(llm), history(agent)) == ([("user", "Second")], [("user", "Second"), ("assistant", "Two.")])
 
 
-def test_a_result_longer_than_the_window_is_shortened_and_the_message_stays(kind: Kind) -> None:
+def test_long_result_is_shortened_to_the_window_with_the_message(kind: Kind) -> None:
     @tool
     def read() -> str:
         """Read."""
@@ -430,8 +356,8 @@ def test_a_result_longer_than_the_window_is_shortened_and_the_message_stays(kind
         assert "What does it say?" in [message.content for message in logged.messages]
     assert [len(source.content) for source in answer.sources] == [25000, 25000]
     assert answer.trace is not None
-    assert answer.trace.named("pack")[-1].facts["results_shortened"] == 2
-    assert answer.trace.named("pack")[0].facts["history_left_out"] > 0
+    assert answer.trace.spans("pack")[-1].facts["results_shortened"] == 2
+    assert answer.trace.spans("pack")[0].facts["history_left_out"] > 0
     with pytest.raises(ContextWindowError, match=r"tools need \d+ tokens"):
         kind.made(kind.said("x"), window=2000)[0].chat("word " * 3000)
     card = {"description": "Read. " * 50, "fn_schema": add.metadata.fn_schema}
@@ -446,7 +372,7 @@ def test_the_trace_shows_steps_and_tools(kind: Kind) -> None:
     assert trace is not None
     assert (trace.name, trace.facts["question"], trace.facts["calls"]) == ("agent", "1 + 2?", 2)
     assert [step.name for step in trace.children] == ["step", "step"]
-    assert [step.facts for step in trace.children[0].named("tool")] == [
+    assert [step.facts for step in trace.children[0].spans("tool")] == [
         {"tool": "add", "arguments": '{"a": 1, "b": 2}', "result": "3", "is_error": False}
     ]
     assert all(step.seconds >= 0 for step in trace.walk())
@@ -480,7 +406,7 @@ def test_two_threads_may_use_one_agent() -> None:
     assert all(b.content == f"done {a.content}" for a, b in zip(talk_of_all[::2], talk_of_all[1::2], strict=True))
 
 
-def test_a_model_that_cannot_call_functions_is_refused_with_what_to_do() -> None:
+def test_model_without_function_calls_is_refused_with_a_hint() -> None:
     with pytest.raises(ConfigError, match="cannot call functions") as refused:
         OpenAIAgent.from_tools([add], ScriptedLLM())
     assert "ReActAgent" in refused.value.hint
@@ -488,7 +414,7 @@ def test_a_model_that_cannot_call_functions_is_refused_with_what_to_do() -> None
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from(["add", "fail", "nothing", "prose", "junk"]), max_size=6), st.integers(1, 5))
-def test_whatever_the_model_does_it_ends_with_an_answer_within_the_rounds(replies: list[str], rounds: int) -> None:
+def test_any_model_reply_ends_in_an_answer_within_the_rounds(replies: list[str], rounds: int) -> None:
     script = {
         "add": act("add", {"a": 1, "b": 2}),
         "fail": act("fail", {"why": "x"}),

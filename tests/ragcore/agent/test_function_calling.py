@@ -28,14 +28,14 @@ def test_the_tools_go_along_with_every_call_as_openai_wants_them() -> None:
     assert llm.calls[0].call.tools[0] == add.metadata.to_openai_tool()
 
 
-def test_a_model_that_has_nothing_to_add_to_what_its_tool_said_has_answered_with_that() -> None:
+def test_silent_model_answers_with_the_words_of_its_tool() -> None:
     nothing = EmptyAnswerError("nothing")
     llm = caller(wanting(("add", {"a": 1, "b": 2})), nothing, nothing, nothing)
     reply = OpenAIAgent.from_tools(TOOLS, llm).chat("1 + 2?")
     assert (str(reply), reply.end) == ("3", End.ANSWERED)
 
 
-def test_a_model_that_falls_silent_behind_its_tools_is_asked_anew_with_their_results() -> None:
+def test_model_silent_after_tools_is_prompted_with_the_results() -> None:
     nothing = EmptyAnswerError("nothing")
     llm = caller(wanting(("add", {"a": 1, "b": 2}), ("fail", {})), nothing, nothing, "The sum is 3.")
     agent = OpenAIAgent.from_tools(TOOLS, llm)
@@ -65,7 +65,7 @@ def test_calls_and_results_are_remembered_as_messages() -> None:
     assert list(llm.calls[1].call.history) == agent.chat_history[:-1]
 
 
-def test_calls_of_one_round_run_at_the_same_time_and_their_results_keep_the_order() -> None:
+def test_calls_of_one_round_run_in_parallel_with_ordered_results() -> None:
     both = threading.Barrier(2, timeout=20)
 
     @tool
@@ -79,7 +79,7 @@ def test_calls_of_one_round_run_at_the_same_time_and_their_results_keep_the_orde
     answer = OpenAIAgent.from_tools([meet], llm).chat("Meet")
     assert [source.raw_output for source in answer.sources] == [0.1, 0.0]
     assert answer.trace is not None
-    assert [step.facts["result"] for step in answer.trace.named("tool")] == ["0.1", "0.0"]
+    assert [step.facts["result"] for step in answer.trace.spans("tool")] == ["0.1", "0.0"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_calls_of_one_round_run_at_the_same_time_and_their_results_keep_the_orde
         ("", "Error: the arguments do not fit add. a: Field required"),
     ],
 )
-def test_arguments_that_cannot_be_read_are_told_and_the_tool_does_not_run(written: str, told: str) -> None:
+def test_unreadable_arguments_are_reported_without_running_it(written: str, told: str) -> None:
     llm = caller(wanting(("add", written)), "Sorry.")
     answer = OpenAIAgent.from_tools(TOOLS, llm).chat("Add")
     assert answer.sources[0].content.startswith(told)
@@ -122,13 +122,13 @@ def test_where_one_tool_at_a_time_may_run_the_others_are_told_so() -> None:
     assert {source.content[:40] for source in answer.sources[1:]} == {"Error: only one tool can be called at a t"[:40]}
 
 
-def test_a_result_is_not_the_answer_where_other_tools_were_called_too() -> None:
+def test_result_is_no_direct_answer_next_to_other_calls() -> None:
     llm = caller(wanting(("read_aloud", {"text": "hush"}), ("add", {"a": 1, "b": 2})), "Hushed, 3.")
     answer = OpenAIAgent.from_tools(TOOLS, llm).chat("Both")
     assert (str(answer), answer.end) == ("Hushed, 3.", End.ANSWERED)
 
 
-def test_the_first_round_has_the_choice_asked_for_and_the_others_are_free() -> None:
+def test_first_round_uses_the_tool_choice_and_later_are_free() -> None:
     wants = wanting(("add", {"a": 1, "b": 2}))
     llm = caller(wants, wants, "3.", wants, "3.")
     agent = OpenAIAgent.from_tools(TOOLS, llm, default_tool_choice="add")

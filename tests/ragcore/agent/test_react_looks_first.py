@@ -30,7 +30,7 @@ def test_an_answer_before_any_search_is_sent_back_once() -> None:
     assert llm.calls[1].messages[-1].content.endswith(LOOK_FIRST)
 
 
-def test_an_answer_that_comes_all_the_same_says_that_nothing_was_looked_up_in_the_questions_language() -> None:
+def test_unsupported_answer_says_so_in_the_question_s_language() -> None:
     for question, language in [("What is the limit of the railway?", "en"), ("Wie hoch ist die Grenze der Bahn?", "de")]:
         llm = ScriptedLLM([said("50."), said("50, I am sure.")])
         stream = agent(llm).stream_chat(question)
@@ -38,12 +38,12 @@ def test_an_answer_that_comes_all_the_same_says_that_nothing_was_looked_up_in_th
         assert len(llm.calls) == 2
 
 
-def test_without_a_tool_that_searches_documents_an_answer_is_an_answer() -> None:
+def test_without_a_search_tool_an_answer_is_an_answer() -> None:
     llm = ScriptedLLM([said("3.")])
     assert ReActAgent.from_tools(TOOLS, llm=llm).chat("1 + 2?").response == "3."
 
 
-def test_a_call_in_the_form_of_models_that_call_functions_is_a_call() -> None:
+def test_function_call_syntax_counts_as_a_call() -> None:
     call = '```json\n{"name": "query_engine_tool", "arguments": {"input": "limit"}}\n```'
     llm = ScriptedLLM([call, said("It is 40 [1].")])
     stream = agent(llm).stream_chat("What is the limit?")
@@ -53,7 +53,7 @@ def test_a_call_in_the_form_of_models_that_call_functions_is_a_call() -> None:
     assert observed.content == "Observation: A\u2060nswer: it is 40 [1]."
 
 
-def test_arguments_of_such_a_call_that_cannot_be_read_are_sent_back() -> None:
+def test_unreadable_call_arguments_are_sent_back() -> None:
     llm = ScriptedLLM(['{"name": "query_engine_tool", "arguments": "limit"}', LOOKED_UP, said("It is 40 [1].")])
     assert agent(llm).chat("What is the limit?").response == "It is 40 [1]."
     assert "cannot be read as JSON" in llm.calls[1].messages[-1].content

@@ -28,17 +28,17 @@ def opened(request: pytest.FixtureRequest) -> Callable[[str], ServedLLM]:
     return CLIENTS[request.param]
 
 
-def asked(messages: Sequence[Mapping[str, Any]]) -> bool:
+def person_spoke_last(messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the person spoke last."""
     return messages[-1]["role"] == "user"
 
 
 def test_functions_are_called_and_answered_over_the_wire(opened: Callable[[str], ServedLLM]) -> None:
     def reply(messages: Sequence[Mapping[str, Any]]) -> str:
-        return "" if asked(messages) else f"They said {[m['content'] for m in messages if m['role'] == 'tool']}."
+        return "" if person_spoke_last(messages) else f"They said {[m['content'] for m in messages if m['role'] == 'tool']}."
 
     with (
-        ScriptedServer(reply, tool_calls=lambda messages: [CALL, OTHER] if asked(messages) else []) as server,
+        ScriptedServer(reply, tool_calls=lambda messages: [CALL, OTHER] if person_spoke_last(messages) else []) as server,
         closing(opened(server.url)) as llm,
     ):
         agent = OpenAIAgent.from_tools(TOOLS, llm)

@@ -34,7 +34,7 @@ def answer(agent: AgentWorkflow, message: str, **options: Any) -> AgentOutput:
     return asyncio.run(run())
 
 
-def test_a_run_tells_each_step_and_answers_with_what_the_tool_gave() -> None:
+def test_run_streams_each_step_and_answers_from_the_tool() -> None:
     async def run() -> tuple[list[str], str]:
         handler = FunctionAgent(tools=[add], llm=calling(ADD, "It is three.")).run("1 + 2?")
         told = [type(event).__name__ async for event in handler.stream_events()]
@@ -64,7 +64,7 @@ def test_the_model_sees_results_and_errors_of_tools() -> None:
     assert seen[2].startswith("Error: ")
 
 
-def test_a_context_carries_the_conversation_and_state_even_as_json() -> None:
+def test_context_carries_conversation_and_state_through_json() -> None:
     async def note(ctx: Context, name: str) -> str:
         await ctx.store.set("name", name)
         return "noted"
@@ -129,7 +129,7 @@ def test_an_answer_can_be_had_in_a_form() -> None:
     assert output.get_pydantic_model(Sum) == Sum(total=3)
 
 
-def test_a_react_agent_writes_its_calls_and_remembers_only_the_answer() -> None:
+def test_react_agent_writes_calls_and_remembers_only_answers() -> None:
     llm = ScriptedLLM(
         ['Thought: Add.\nAction: add\nAction Input: {"a": 1, "b": 2}', "Nonsense\nAction:", "Thought: So.\nAnswer: 3"]
     )
@@ -152,7 +152,7 @@ def test_the_prompts_of_agents_are_those_of_a_script() -> None:
     assert user.content == "{'n': 1}: Is it?"
 
 
-def test_a_run_that_finds_no_end_is_an_error_or_ends_with_what_it_has() -> None:
+def test_endless_run_is_an_error_or_ends_with_its_results() -> None:
     with pytest.raises(RagError, match="after 2 rounds"):
         answer(FunctionAgent(tools=[add], llm=calling(ADD, ADD, ADD)), "Go", max_iterations=2)
     agent = FunctionAgent(tools=[add], llm=calling(ADD, "Three."), early_stopping_method="generate")

@@ -51,7 +51,7 @@ def talking(condensed: str = "Who wrote the book?") -> Rule:
     return rule
 
 
-def said(chat: ChatEngine) -> list[tuple[str, str]]:
+def list_messages(chat: ChatEngine) -> list[tuple[str, str]]:
     return [(message.role.value, message.content) for message in chat.chat_history]
 
 
@@ -72,7 +72,7 @@ ANSWERED = dict.fromkeys(ALL_MODES, "And who?") | {ChatMode.CONDENSE_QUESTION: "
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
-def test_two_turns_make_their_calls_look_up_their_questions_and_remember_what_was_typed(mode: ChatMode) -> None:
+def test_two_turns_search_and_remember_the_typed_messages(mode: ChatMode) -> None:
     llm = word_llm(talking())
     chat, retriever = engine(mode, llm)
     chat.chat("Hello?")
@@ -82,7 +82,7 @@ def test_two_turns_make_their_calls_look_up_their_questions_and_remember_what_wa
     assert str(answer) == f"reply to {ANSWERED[mode]}"
     asked = [(source.tool_name, source.raw_input) for source in answer.sources]
     assert asked == [(SOURCE[mode], {"query": question}) for question in LOOKED_UP[mode][1:]]
-    assert said(chat) == [
+    assert list_messages(chat) == [
         ("user", "Hello?"),
         ("assistant", "reply to Hello?"),
         ("user", "And who?"),
@@ -91,7 +91,7 @@ def test_two_turns_make_their_calls_look_up_their_questions_and_remember_what_wa
     assert answer.source_nodes == (() if mode is ChatMode.SIMPLE else tuple(TWO))
 
 
-def test_the_model_sees_rules_then_the_conversation_then_passages_and_the_message() -> None:
+def test_prompt_order_is_rules_history_passages_message() -> None:
     llm = word_llm(talking())
     chat, _ = engine(ChatMode.CONTEXT, llm, system_prompt="Talk like a pirate.")
     chat.chat("Hello?")
@@ -123,18 +123,18 @@ def test_the_conversation_is_condensed_as_one_line_a_message() -> None:
     )
     assert "Conversation:\nuser: Hello?\nassistant: Hi.\n\nMessage: And who?\nQuestion:" in llm.calls[0].messages[0].content
     assert answer.trace is not None
-    assert answer.trace.named("condense")[0].facts["question"] == "Who wrote the book?"
+    assert answer.trace.spans("condense")[0].facts["question"] == "Who wrote the book?"
     assert [step.name for step in answer.trace.children] == ["condense", "retrieve", "synthesize"]
 
 
-def test_a_reader_that_only_quotes_is_asked_the_question_that_stands_alone() -> None:
+def test_quoting_reader_gets_the_standalone_question() -> None:
     chat, _ = engine(ChatMode.CONDENSE_PLUS_CONTEXT, UnlockedLLM(lambda call: str(talking()(call)), is_extractive=True))
     chat.chat("Hello?")
     assert str(chat.chat("And who?")) == "reply to Who wrote the book?"
-    assert said(chat)[2] == ("user", "And who?")
+    assert list_messages(chat)[2] == ("user", "And who?")
 
 
-def test_a_condensed_question_that_is_empty_leaves_the_message_as_it_is() -> None:
+def test_empty_condensed_question_leaves_the_message() -> None:
     chat, retriever = engine(ChatMode.CONDENSE_QUESTION, word_llm(talking(condensed=" ")))
     chat.chat("Hello?")
     chat.chat("And who?")
@@ -142,13 +142,13 @@ def test_a_condensed_question_that_is_empty_leaves_the_message_as_it_is() -> Non
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
-def test_a_given_history_takes_the_place_of_the_memory_and_stays_the_caller_s(mode: ChatMode) -> None:
+def test_history_argument_replaces_memory_and_stays_unchanged(mode: ChatMode) -> None:
     chat, _ = engine(mode, word_llm(talking()))
     chat.chat("Forget this.")
     given = [ChatMessage(USER, "Hello?"), ChatMessage(ASSISTANT, "Hi.")]
     chat.chat("And who?", given)
     assert len(given) == 2
-    assert said(chat)[:3] == [("user", "Hello?"), ("assistant", "Hi."), ("user", "And who?")]
+    assert list_messages(chat)[:3] == [("user", "Hello?"), ("assistant", "Hi."), ("user", "And who?")]
     assert len(chat.chat_history) == 4
 
 
@@ -158,7 +158,7 @@ def test_an_empty_given_history_is_an_empty_history() -> None:
     chat.chat("Forget this.")
     chat.chat("Hello?", [])
     assert prompts(llm) == ["chat_text_qa", "chat_text_qa"]
-    assert said(chat) == [("user", "Hello?"), ("assistant", "reply to Hello?")]
+    assert list_messages(chat) == [("user", "Hello?"), ("assistant", "reply to Hello?")]
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
@@ -179,31 +179,31 @@ def test_a_streamed_turn_says_and_remembers_the_same(mode: ChatMode) -> None:
         assert stream.source_nodes == expected.source_nodes
         assert [source.raw_input for source in stream.sources] == [source.raw_input for source in expected.sources]
         assert "".join(stream.response_gen) == expected.response == stream.response
-    assert said(streamed) == said(whole)
+    assert list_messages(streamed) == list_messages(whole)
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
-def test_a_stream_closed_early_is_remembered_as_far_as_it_came_with_a_mark(mode: ChatMode) -> None:
+def test_stream_closed_early_is_remembered_with_a_mark(mode: ChatMode) -> None:
     llm = word_llm(talking())
     chat, _ = engine(mode, llm)
     answer = chat.stream_chat("Hello?")
     for piece in answer:
         if piece:
             break
-    assert said(chat) == [("user", "Hello?"), ("assistant", "reply")]
+    assert list_messages(chat) == [("user", "Hello?"), ("assistant", "reply")]
     assert chat.chat_history[1].additional_kwargs == {STOPPED: True}
     assert llm.closed_streams == 1
     assert answer.text == "reply"
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)
-def test_a_stream_that_breaks_is_remembered_as_far_as_it_came_with_a_mark(mode: ChatMode) -> None:
+def test_broken_stream_is_remembered_with_a_mark(mode: ChatMode) -> None:
     failure = LLMServerError("The server gave up.")
     llm = ScriptedLLM(["one two three"], counts_words=True, breaks_after=2, failure=failure)
     chat, _ = engine(mode, llm)
     with pytest.raises(LLMServerError, match="gave up"):
         list(chat.stream_chat("Hello?"))
-    assert said(chat) == [("user", "Hello?"), ("assistant", "one two")]
+    assert list_messages(chat) == [("user", "Hello?"), ("assistant", "one two")]
     assert chat.chat_history[1].additional_kwargs == {STOPPED: True}
 
 
@@ -235,7 +235,7 @@ def test_braces_in_a_message_stay_text_in_this_turn_and_the_next(mode: ChatMode)
     for call in llm.calls:
         user_text = "\n".join(message.content for message in call.messages if message.role is not MessageRole.SYSTEM)
         assert user_text.count("Ada wrote it.") == (1 if call.prompt in ("chat_text_qa", "context_chat") else 0)
-    assert said(chat)[0] == ("user", "{context_str} {system_prompt}")
+    assert list_messages(chat)[0] == ("user", "{context_str} {system_prompt}")
     if mode in (ChatMode.SIMPLE, ChatMode.CONTEXT):
         assert llm.calls[1].messages[1].content == "{context_str} {system_prompt}"
         assert llm.calls[1].messages[0].content.startswith("{query_str}")
@@ -243,7 +243,7 @@ def test_braces_in_a_message_stay_text_in_this_turn_and_the_next(mode: ChatMode)
 
 @pytest.mark.parametrize("mode", ALL_MODES)
 @pytest.mark.parametrize("window", [300, 500, 2000])
-def test_more_passages_and_history_than_the_window_holds_are_answered_all_the_same(mode: ChatMode, window: int) -> None:
+def test_passages_and_history_beyond_the_window_still_answer(mode: ChatMode, window: int) -> None:
     llm = word_llm(lambda call: "fine " * 30, window)
     found = nodes(*[f"passage{n} " + "word " * 80 for n in range(20)])
     history = [ChatMessage((USER, ASSISTANT)[n % 2], f"message{n} " + "word " * 60) for n in range(40)]
@@ -268,7 +268,7 @@ def test_the_memory_s_limit_holds_for_a_given_history_too() -> None:
     assert len(chat.chat_history) == 8
 
 
-def test_the_response_mode_says_how_several_packs_make_one_answer() -> None:
+def test_response_mode_combines_several_packs_into_one_answer() -> None:
     llm = word_llm(talking())
     chat = chat_engine(
         "context",
@@ -313,7 +313,7 @@ def test_turns_of_two_threads_do_not_mix() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    history = said(chat)
+    history = list_messages(chat)
     assert len(history) == 80
     for (_, question), (_, answer) in zip(history[::2], history[1::2], strict=True):
         assert answer == f"reply to {question}"

@@ -116,7 +116,7 @@ def test_every_mode_about_documents_works_without_a_model(mode: ChatMode, way: s
 
 
 @pytest.mark.parametrize("mode", [ChatMode.REACT, ChatMode.OPENAI])
-def test_agents_say_that_nothing_was_found_and_do_not_remember_it(mode: ChatMode) -> None:
+def test_agents_report_no_result_and_do_not_remember_it(mode: ChatMode) -> None:
     chat = engine(mode, ExtractiveLLM(HashEmbedding()), [])
     assert str(chat.chat("Who wrote the first program?")) == NOTHING_FOUND
     assert chat.chat_history == []
@@ -161,7 +161,7 @@ def test_agents_ask_the_documents_through_a_tool(mode: ChatMode, calls: list[str
     assert llm.calls[0].messages[0].content.startswith("Talk like a pirate.")
 
 
-def test_best_calls_functions_where_the_model_can_and_condenses_where_it_cannot() -> None:
+def test_best_mode_calls_functions_if_possible_else_condenses() -> None:
     modes = {name: engine("best", llm).mode for name, llm in {"can": calling(writing), "cannot": word_llm(writing)}.items()}
     assert modes == {"can": "openai", "cannot": "condense_plus_context"}
     with pytest.raises(ConfigError, match="cannot call functions"):
@@ -192,7 +192,7 @@ def simple(**options: object) -> tuple[SimpleChatEngine, ScriptedLLM]:
     return SimpleChatEngine.from_defaults(llm, **options), llm  # type: ignore[arg-type]
 
 
-def test_prefix_messages_stand_before_every_conversation_and_are_no_part_of_it() -> None:
+def test_prefix_messages_come_first_and_are_not_in_the_history() -> None:
     prefix = [ChatMessage(SYSTEM, "Be brief."), ChatMessage(USER, "Example?"), ChatMessage(ASSISTANT, "So.")]
     chat, llm = simple(prefix_messages=prefix, chat_history=[ChatMessage(USER, "Before"), ChatMessage(ASSISTANT, "Yes")])
     chat.chat("Hi")
@@ -205,7 +205,7 @@ def test_prefix_messages_stand_before_every_conversation_and_are_no_part_of_it()
     assert [message.content for message in chat.chat_history] == ["Before", "Yes", "Hi", "Aye."]
 
 
-def test_a_history_takes_the_place_of_what_the_memory_given_with_it_holds() -> None:
+def test_history_replaces_the_content_of_the_memory() -> None:
     memory = ChatMemoryBuffer(messages=[ChatMessage(USER, "Forget this.")])
     before = [ChatMessage(USER, "Before"), ChatMessage(ASSISTANT, "Yes")]
     chat, _ = simple(memory=memory, chat_history=before)
@@ -224,12 +224,12 @@ def test_prefix_messages_leave_less_for_the_conversation() -> None:
 @pytest.mark.parametrize(
     "make", [SimpleChatEngine.from_defaults, lambda **o: ContextChatEngine.from_defaults(ListRetriever(TWO), **o)]
 )
-def test_a_system_prompt_and_prefix_messages_together_are_refused(make: Callable[..., ChatEngine]) -> None:
+def test_system_prompt_with_prefix_messages_is_refused(make: Callable[..., ChatEngine]) -> None:
     with pytest.raises(ValueError, match="not both"):
         make(llm=word_llm(writing), system_prompt="x", prefix_messages=[ChatMessage(USER, "y")])
 
 
-def test_the_memory_is_three_quarters_of_the_window_or_all_but_256_tokens_where_documents_are_read() -> None:
+def test_memory_is_three_quarters_of_the_window_or_all_but_256() -> None:
     llm = word_llm(writing, window=1000)
     assert simple()[0]._memory.token_limit == 750
     assert ContextChatEngine.from_defaults(ListRetriever(TWO), llm)._memory.token_limit == 744
@@ -254,7 +254,7 @@ def test_condensing_may_be_skipped_or_worded_otherwise() -> None:
     assert llm.calls[0].messages[0].content == "user: Who wrote the first program?\nassistant: Ada. / When?"
 
 
-def test_a_template_that_condenses_is_asked_for_that_of_a_reader_that_quotes_too() -> None:
+def test_condense_template_reaches_a_quoting_reader_too() -> None:
     before = [ChatMessage(USER, "Who wrote the first program?"), ChatMessage(ASSISTANT, "Ada.")]
     for wording in (PromptTemplate("{chat_history} / {question}"), "{chat_history} / {question}"):
         retriever = ListRetriever(TWO)
@@ -342,5 +342,5 @@ def test_a_conversation_too_long_to_send_goes_on_with_a_summary() -> None:
         (USER, "And now?"),
     ]
     assert answer.trace is not None
-    assert answer.trace.named("remember")[0].facts == {"messages": 2, "summary": "They spoke of Ada."}
+    assert answer.trace.spans("remember")[0].facts == {"messages": 2, "summary": "They spoke of Ada."}
     assert prompts(llm).count("remember") == 1

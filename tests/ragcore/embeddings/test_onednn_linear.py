@@ -46,9 +46,7 @@ def test_only_plain_linear_layers_change(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("faster", [True, False])
-def test_the_embedder_runs_on_it_where_it_is_faster_and_its_vectors_are_the_same(
-    faster: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_embedder_uses_onednn_if_faster_with_equal_vectors(faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["The tower was built in 1871.", "rain", "long " * 300]
     expected = HuggingFaceEmbedding().embed_passages(texts)
     monkeypatch.setattr("ragcore.embeddings.torch_device.onednn_is_faster", lambda: faster)

@@ -62,7 +62,7 @@ def test_the_trace_names_who_runs_the_model(server: ScriptedServer) -> None:
     for opened, provider in ((open_openai, "openai"), (open_ollama, "ollama")):
         with closing(opened(server.url)) as embedder, span("query") as root:
             embedder.embed_query("heron")
-        (step,) = root.named("embed")
+        (step,) = root.spans("embed")
         assert (step.facts["model"], step.facts["provider"]) == ("tiny", provider)
 
 
@@ -112,7 +112,7 @@ def test_a_long_text_is_embedded_in_windows_of_whole_words(opened: Open, server:
     assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
 
 
-def test_a_text_that_the_server_finds_too_long_is_asked_for_in_smaller_windows(opened: Open) -> None:
+def test_text_too_long_for_the_server_is_sent_in_smaller_windows(opened: Open) -> None:
     text = "word " * 300
     with ScriptedServer(always=Fault(longest=500)) as server, closing(opened(server.url)) as embedder:
         assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1, abs=1e-5)

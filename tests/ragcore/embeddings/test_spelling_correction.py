@@ -4,7 +4,7 @@ import pytest
 
 from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
-from ragcore.embeddings.spelling_correction import as_meant
+from ragcore.embeddings.spelling_correction import correct_spelling
 
 SAID = (
     "The service covers two types of hearing care, and the deductible is due in Windermere each March.",
@@ -28,12 +28,12 @@ SAID = (
         ("", None),
     ],
 )
-def test_a_word_that_is_none_is_taken_for_the_nearest_that_is_said(question: str, meant: str | None) -> None:
-    assert as_meant(question, SAID, HuggingFaceEmbedding()) == (meant or question)
+def test_unknown_word_becomes_the_nearest_known_word(question: str, meant: str | None) -> None:
+    assert correct_spelling(question, SAID, HuggingFaceEmbedding()) == (meant or question)
 
 
-def test_without_a_vocabulary_or_in_another_language_nothing_is_changed() -> None:
+def test_no_vocabulary_or_another_language_changes_nothing() -> None:
     question = "Which typs of hearin care are there?"
-    assert as_meant(question, SAID, HashEmbedding()) == question
+    assert correct_spelling(question, SAID, HashEmbedding()) == question
     german = "Welche Regeln gelten hier für die Mutterschutzfrist?"
-    assert as_meant(german, ["Für die Mieterschutzfrist gilt eine Regel."], HuggingFaceEmbedding()) == german
+    assert correct_spelling(german, ["Für die Mieterschutzfrist gilt eine Regel."], HuggingFaceEmbedding()) == german

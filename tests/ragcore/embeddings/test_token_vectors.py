@@ -12,12 +12,12 @@ from tests.multilingual import needs_multilingual_e5
 TEXTS = ["word " * 400, "The Lisbon office opened in 1998.", "", "  Rain. "]
 
 
-def test_the_rows_are_those_of_passages_and_the_tokens_stand_where_they_say() -> None:
+def test_rows_equal_passage_vectors_and_tokens_have_their_places() -> None:
     embedder = HuggingFaceEmbedding()
     assert isinstance(embedder, TokenEmbedder)
     with span("query") as root:
         found = embedder.embed_tokens(TEXTS)
-    assert [step.facts["provider"] for step in root.named("embed")] == ["ragcore"]
+    assert [step.facts["provider"] for step in root.spans("embed")] == ["ragcore"]
     assert found is not None
     rows, tokens = found
     assert rows == pytest.approx(embedder.embed_passages(TEXTS), abs=1e-5)
@@ -39,7 +39,7 @@ def test_a_word_lies_nearer_to_one_that_means_the_same() -> None:
     assert physician @ doctor > physician @ glacier + 0.2
 
 
-def test_static_tokens_stand_where_those_in_context_do_and_do_not_depend_on_it() -> None:
+def test_static_tokens_have_the_same_places_in_any_context() -> None:
     embedder = HuggingFaceEmbedding()
     alone, within = embedder.static_tokens(["office", TEXTS[1]]) or []
     in_context = embedder.embed_tokens([TEXTS[1]])
@@ -52,7 +52,7 @@ def test_static_tokens_stand_where_those_in_context_do_and_do_not_depend_on_it()
 
 
 @needs_multilingual_e5
-def test_the_words_of_the_multilingual_model_are_without_its_instruction() -> None:
+def test_multilingual_words_exclude_the_instruction() -> None:
     embedder = HuggingFaceEmbedding(multilingual_e5.NAME)
     texts = ["Die Kaution beträgt 900 €.", ""]
     found = embedder.embed_tokens(texts)

@@ -101,7 +101,7 @@ def test_an_error_on_the_processor_is_the_callers() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no graphics card")
 @pytest.mark.parametrize("full", [False, True])
-def test_on_a_card_with_room_and_without_the_vectors_are_the_processors(full: bool) -> None:
+def test_vectors_equal_the_processor_s_for_any_card_memory(full: bool) -> None:
     texts = [f"{'word ' * 120}{number}" for number in range(64)]
     expected = HuggingFaceEmbedding(device="cpu").embed_passages(texts)
     load_embedder.cache_clear()

@@ -30,7 +30,7 @@ def verdicts(call: LLMCall) -> str:
     return "NO" if call.variables["response"] == "a2" else "YES"
 
 
-def test_results_are_under_the_evaluators_names_in_the_order_of_the_questions() -> None:
+def test_results_are_by_evaluator_in_the_order_of_questions() -> None:
     def slow_first(call: LLMCall) -> str:
         time.sleep(0.05 if call.variables["response"] == "a1" else 0)
         return verdicts(call)
@@ -84,7 +84,7 @@ class Engine:
         return Response(f"a{query[1]}", (NodeWithScore(TextNode(f"c{query[1]}")),))
 
 
-def test_questions_are_asked_of_an_engine_and_one_that_fails_fails_for_every_evaluator() -> None:
+def test_question_failing_in_the_engine_fails_in_each_evaluator() -> None:
     llm = ScriptedLLM(lambda call: "YES" if call.prompt.name == "faithfulness" else "4")
     runner = BatchEvalRunner({"faithful": FaithfulnessEvaluator(llm), "correct": CorrectnessEvaluator(llm)})
     results = runner.evaluate_queries(Engine(), QUESTIONS, reference=["r1", "r2", "r3"])
@@ -114,7 +114,7 @@ def test_answers_are_judged_with_their_passages() -> None:
     assert asyncio.run(runner.aevaluate_responses(["q1", "q3"], responses)) == results
 
 
-def test_lists_that_do_not_belong_together_and_missing_references_are_mistakes_of_the_caller() -> None:
+def test_unequal_lists_and_missing_references_are_caller_errors() -> None:
     runner = BatchEvalRunner({"correct": CorrectnessEvaluator(ScriptedLLM())})
     with pytest.raises(ValueError, match="differ in number"):
         runner.evaluate_response_strs(QUESTIONS, ANSWERS[:2])

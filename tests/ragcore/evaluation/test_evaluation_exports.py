@@ -11,7 +11,7 @@ import ragcore.query_engine
 
 
 @pytest.mark.parametrize("package", [ragcore.evaluation, ragcore.query_engine])
-def test_every_name_is_there_and_a_wrong_one_is_said_to_be_missing(package: object) -> None:
+def test_every_name_exists_and_a_wrong_one_is_reported(package: object) -> None:
     for name in getattr(package, "__all__"):  # noqa: B009 - packages have no type with it
         assert getattr(package, name).__name__ == name
     with pytest.raises(AttributeError, match="NoSuchName"):

@@ -11,17 +11,19 @@ from ragcore.evaluation import (
 )
 
 
-def found(hit_rate: float, mrr: float) -> RetrievalEvalResult:
+def make_result(hit_rate: float, mrr: float) -> RetrievalEvalResult:
     scores = {"hit_rate": RetrievalMetricResult(hit_rate), "mrr": RetrievalMetricResult(mrr)}
     return RetrievalEvalResult("Who?", ("a",), ("a",), ("Ada.",), scores)
 
 
 def test_each_retriever_has_a_row_with_the_means_of_its_metrics() -> None:
-    table = get_retrieval_results_df(["top 2", "top 5"], [[found(1.0, 0.5), found(0.0, 0.0)], [found(1.0, 1.0)]])
+    table = get_retrieval_results_df(
+        ["top 2", "top 5"], [[make_result(1.0, 0.5), make_result(0.0, 0.0)], [make_result(1.0, 1.0)]]
+    )
     assert table.to_dict("list") == {"retrievers": ["top 2", "top 5"], "hit_rate": [0.5, 1.0], "mrr": [0.25, 1.0]}
 
 
-def test_all_results_stand_under_their_names_and_each_name_has_its_mean() -> None:
+def test_results_are_listed_by_name_and_each_name_has_its_mean() -> None:
     results = [EvaluationResult("Who?", "Ada.", ("Ada wrote.",), score, feedback="Why.") for score in (1.0, 0.0, 0.5)]
     table, means = get_eval_results_df(["a", "a", "b"], results)
     assert table.iloc[2].to_dict() == {

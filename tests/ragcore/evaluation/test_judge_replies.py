@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.evaluation.judge_replies import better, grade, reason, yes_or_no
+from ragcore.evaluation.judge_replies import parse_grade, parse_preference, parse_reason, parse_yes_no
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from ragcore.evaluation.judge_replies import better, grade, reason, yes_or_no
     ],
 )
 def test_yes_or_no(reply: str, expected: bool | None) -> None:
-    assert yes_or_no(reply) is expected
+    assert parse_yes_no(reply) is expected
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_yes_or_no(reply: str, expected: bool | None) -> None:
     ],
 )
 def test_grade(reply: str, expected: float | None) -> None:
-    assert grade(reply) == expected
+    assert parse_grade(reply) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_grade(reply: str, expected: float | None) -> None:
     ],
 )
 def test_better(reply: str, expected: float | None) -> None:
-    assert better(reply) == expected
+    assert parse_preference(reply) == expected
 
 
 def test_the_reason_follows_the_first_line() -> None:
-    assert reason("4\n\nIt lacks a date.\nAnd a name.") == "It lacks a date.\nAnd a name."
-    assert reason(" 4, it lacks a date. ") == "4, it lacks a date."
+    assert parse_reason("4\n\nIt lacks a date.\nAnd a name.") == "It lacks a date.\nAnd a name."
+    assert parse_reason(" 4, it lacks a date. ") == "4, it lacks a date."
 
 
 @given(st.text())
 def test_any_reply_has_a_meaning_or_none(reply: str) -> None:
-    assert yes_or_no(reply) in (True, False, None)
-    assert better(reply) in (1.0, 0.5, 0.0, None)
-    found = grade(reply)
+    assert parse_yes_no(reply) in (True, False, None)
+    assert parse_preference(reply) in (1.0, 0.5, 0.0, None)
+    found = parse_grade(reply)
     assert found is None or 1 <= found <= 5

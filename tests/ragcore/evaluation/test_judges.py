@@ -37,7 +37,7 @@ def judged(evaluator: BaseEvaluator, contexts: list[str] | None = None) -> Evalu
 
 
 @pytest.mark.parametrize("kind", YES_NO)
-def test_yes_passes_and_no_does_not_and_the_reply_is_the_feedback(kind: type[FaithfulnessEvaluator]) -> None:
+def test_yes_passes_no_fails_and_the_reply_is_the_feedback(kind: type[FaithfulnessEvaluator]) -> None:
     yes = judged(kind(ScriptedLLM(["**Yes**, it does."])))
     assert (yes.score, yes.passing, yes.feedback, yes.invalid_result) == (1.0, True, "**Yes**, it does.", False)
     assert (yes.query, yes.response, yes.contexts) == ("When?", "In 753 BC.", tuple(CONTEXTS))
@@ -77,7 +77,7 @@ def rule(call: LLMCall) -> str:
 
 
 @pytest.mark.parametrize(("needle", "passing"), [(True, True), (False, False)])
-def test_contexts_beyond_the_window_are_judged_in_packs_of_which_one_yes_is_enough(needle: bool, passing: bool) -> None:
+def test_contexts_beyond_the_window_need_one_yes_among_packs(needle: bool, passing: bool) -> None:
     contexts = [f"hay {number} " * 30 for number in range(20)]
     if needle:
         contexts[17] += " needle"
@@ -101,7 +101,7 @@ def test_packs_are_judged_at_the_same_time() -> None:
     assert FaithfulnessEvaluator(llm).evaluate(response="r", contexts=["hay " * 60] * 2).passing
 
 
-def test_without_contexts_nothing_is_faithful_and_no_model_is_asked() -> None:
+def test_without_contexts_nothing_is_faithful_and_no_call_is_due() -> None:
     llm = ScriptedLLM()
     result = judged(FaithfulnessEvaluator(llm), [])
     assert (result.score, result.passing, result.invalid_result) == (0.0, False, False)
@@ -122,7 +122,7 @@ def test_correctness_passes_from_four_of_five(reply: str, score: float | None, p
     assert (result.score, result.passing, result.invalid_result) == (score, passing, score is None)
 
 
-def test_correctness_shows_the_right_answer_and_its_threshold_may_be_set() -> None:
+def test_correctness_uses_the_reference_and_a_chosen_threshold() -> None:
     llm = ScriptedLLM(["3\nHalf right."])
     result = CorrectnessEvaluator(llm, score_threshold=3.0).evaluate("When?", "In 753.", reference="753 BC")
     assert (result.passing, result.feedback) == (True, "Half right.")
@@ -151,7 +151,7 @@ def test_one_order_alone_may_decide() -> None:
     assert (result.score, result.passing, len(llm.calls)) == (0.0, False, 1)
 
 
-def test_a_preference_in_one_order_alone_is_a_tie_and_a_reply_without_one_is_invalid() -> None:
+def test_preference_in_one_order_is_a_tie_and_none_is_invalid() -> None:
     def once(call: LLMCall) -> str:
         return "A" if call.variables["response"] == "x" else "TIE"
 
@@ -205,9 +205,9 @@ def test_an_answer_is_judged_with_its_passages() -> None:
 def test_the_trace_has_the_verdict_and_the_call() -> None:
     with span("root") as root:
         judged(FaithfulnessEvaluator(ScriptedLLM(["YES"])))
-    (step,) = root.named("evaluate")
+    (step,) = root.spans("evaluate")
     assert (step.facts["evaluator"], step.facts["score"], step.facts["passing"]) == ("FaithfulnessEvaluator", 1.0, True)
-    assert len(step.named("llm")) == 1
+    assert len(step.spans("llm")) == 1
 
 
 def test_the_wording_may_be_chosen() -> None:
@@ -218,7 +218,7 @@ def test_the_wording_may_be_chosen() -> None:
     assert llm.calls[0].prompt == "faithfulness"
 
 
-def test_contexts_in_a_template_of_ones_own_are_cut_to_fit_where_there_can_be_only_one_reply() -> None:
+def test_contexts_in_a_custom_template_are_cut_to_one_call() -> None:
     template = PromptTemplate("Passages: {context_str}\nAnswer: {response}\nGrade?")
     llm = word_llm(["4"], window=100)
     result = CorrectnessEvaluator(llm, template).evaluate("When?", "In 753 BC.", ["word " * 300, "end"], "753 BC")
@@ -242,7 +242,7 @@ def test_all_judges_run_without_a_language_model() -> None:
     assert SemanticSimilarityEvaluator(embedder).evaluate(response=right, reference=right).passing is True
 
 
-def test_a_verdict_by_the_schema_is_read_and_its_reason_is_the_feedback() -> None:
+def test_schema_verdict_is_read_and_its_reason_is_the_feedback() -> None:
     llm = ScriptedLLM(['{"verdict": "NO", "reason": "They say 754."}', '{"score": 4, "reason": "Nearly."}'])
     unfaithful = judged(FaithfulnessEvaluator(llm))
     assert (unfaithful.passing, unfaithful.feedback) == (False, "NO\nThey say 754.")

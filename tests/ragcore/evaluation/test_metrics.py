@@ -80,7 +80,7 @@ def test_repetitions_never_lift_a_score_above_one(expected: list[str], retrieved
     assert all(0 <= score <= 1 + 1e-9 for score in scores(expected, retrieved))
 
 
-def test_a_repeated_passage_counts_once_but_keeps_the_place_of_what_follows() -> None:
+def test_repeated_passage_counts_once_and_ranks_stay() -> None:
     assert MRR().compute(expected_ids=["b"], retrieved_ids=["a", "a", "b"]).score == pytest.approx(1 / 3)
     assert HitRate(use_granular_hit_rate=True).compute(expected_ids=["a", "b"], retrieved_ids=["a", "a"]).score == 0.5
     assert Precision().compute(expected_ids=["b"], retrieved_ids=["a", "a", "b"]).score == 0.5

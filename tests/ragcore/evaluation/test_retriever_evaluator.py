@@ -63,11 +63,11 @@ def test_finding_nothing_scores_nothing() -> None:
     assert set(evaluator.evaluate("q", ["a"]).metric_vals_dict.values()) == {0.0}
 
 
-def test_postprocessors_come_before_the_metrics_and_the_trace_has_the_scores() -> None:
+def test_metrics_follow_postprocessors_and_are_in_the_trace() -> None:
     evaluator = RetrieverEvaluator.from_metric_names(["mrr"], Finds(q="xa"), [AllButFirst()])
     with span("root") as root:
         assert evaluator.evaluate(QueryBundle("q"), ["a"]).metric_vals_dict == {"mrr": 1.0}
-    (step,) = root.named("evaluate")
+    (step,) = root.spans("evaluate")
     assert step.facts["mrr"] == 1.0
 
 
@@ -82,7 +82,7 @@ def test_a_dataset_is_scored_in_its_order_and_averaged() -> None:
     assert asyncio.run(evaluator.aevaluate_dataset(dataset)) == results
 
 
-def test_a_question_that_fails_stands_beside_those_that_do_not_and_counts_for_no_mean() -> None:
+def test_failing_question_is_listed_and_not_part_of_a_mean() -> None:
     dataset = EmbeddingQAFinetuneDataset({"1": DOWN, "2": "q", "3": "r"}, {}, {"1": ["a"], "2": ["a"], "3": ["a"]})
     evaluator = RetrieverEvaluator.from_metric_names(["mrr"], Finds(q="a", r="xa"))
     results = evaluator.evaluate_dataset(dataset)
@@ -109,7 +109,7 @@ def test_questions_of_a_dataset_are_looked_for_at_the_same_time() -> None:
     assert mean_scores(results) == {"mrr": 1.0}
 
 
-def test_the_model_writes_questions_for_each_passage_and_each_expects_its_passage() -> None:
+def test_model_writes_questions_that_expect_their_passage() -> None:
     llm = ScriptedLLM(
         lambda call: "1. Who?\n\n2. Why?\n3. When?" if "Alexandria" in str(call.variables) else "- What is bread?"
     )
@@ -121,7 +121,7 @@ def test_the_model_writes_questions_for_each_passage_and_each_expects_its_passag
     assert {call.variables["num_questions"] for call in llm.calls} == {"2"}
 
 
-def test_questions_are_written_for_several_passages_at_the_same_time() -> None:
+def test_questions_for_several_passages_are_written_in_parallel() -> None:
     together = threading.Barrier(2, timeout=5)
 
     def waits(call: LLMCall) -> str:

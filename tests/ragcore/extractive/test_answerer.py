@@ -81,7 +81,7 @@ def test_quotes_the_sentence_that_answers_with_its_citation(question: str, quote
     assert quoted in answer(question, HANDBOOK, MINUTES)
 
 
-def test_what_a_question_says_of_the_text_itself_does_not_count_among_its_words() -> None:
+def test_question_words_about_the_text_itself_do_not_count() -> None:
     put = ("According to the document, {}", "Based on the given passages, {}", "{} according to the author?")
     asked = ("When did the office in Lisbon open?", "Who was elected chair of the board?")
     for question in asked:
@@ -144,7 +144,7 @@ def test_what_is_not_so_is_asked_apart_from_what_is(question: str, said: str) ->
     assert is_refusal(answer("Which plan began in June 2021?", Passage(text, 4, "plan.pdf")))
 
 
-def test_of_what_is_not_so_nothing_is_found_where_only_what_is_stands() -> None:
+def test_negated_question_has_no_answer_in_affirming_text() -> None:
     assert answer("Who was elected chair of the board?", MINUTES).startswith("Maria Silva was elected chair")
     assert is_refusal(answer("Who was not elected chair of the board?", MINUTES))
 
@@ -179,9 +179,7 @@ Other things are not covered by PerksPlus. These include:
         ),
     ],
 )
-def test_whether_an_item_of_a_list_is_covered_is_told_below_what_introduces_it(
-    question: str, introduced: str, item: str
-) -> None:
+def test_coverage_of_a_list_item_is_decided_by_its_introduction(question: str, introduced: str, item: str) -> None:
     said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[PERKS])
     assert item in said.partition(introduced)[2].split("\n\n")[0]
 
@@ -229,18 +227,18 @@ The museum was founded in 1921. It shows 12 clocks that cost a fortune.
         ("When was the museum founded?", "The museum was founded in 1921. [1]"),
     ],
 )
-def test_lists_without_marks_and_headings_are_quoted_as_they_answer(question: str, said: str) -> None:
+def test_unmarked_lists_and_headings_are_quoted_as_the_answer(question: str, said: str) -> None:
     answer = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[MUSEUM])
     assert said in answer
 
 
-def test_the_heading_that_says_which_is_quoted_with_what_stands_below_it() -> None:
+def test_heading_of_an_answer_is_quoted_with_its_content() -> None:
     question = "In which edition did the map get a legend?"
     said = ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[MUSEUM])
     assert "**Second edition** [1]\nThe map got a legend. [1]" in said
 
 
-def test_what_goes_on_as_a_list_is_quoted_with_it_and_never_without() -> None:
+def test_list_and_its_introduction_are_quoted_together() -> None:
     text = """The club pays for many lessons. Some things are not paid for by the club.
 
 These include but are not limited to:
@@ -263,7 +261,7 @@ def test_reference_marks_of_a_document_do_not_pass_for_citations() -> None:
     )
 
 
-def test_a_sentence_that_overlapping_passages_share_is_quoted_once() -> None:
+def test_sentence_shared_by_overlapping_passages_is_quoted_once() -> None:
     text = "The office in Lisbon opened in March 1998."
     said = answer("When did the office in Lisbon open?", Passage(text, 1), Passage(f"Hello there. {text}", 2))
     assert said.count(text) == 1
@@ -278,7 +276,7 @@ def test_documents_come_in_paragraphs() -> None:
     assert said == "The Lisbon office opened early in 1998. [1]\n\nThe Lisbon office opened in March 1998. [2]"
 
 
-def test_the_sentence_before_comes_along_when_the_best_begins_with_a_pronoun() -> None:
+def test_sentence_before_a_leading_pronoun_is_quoted_too() -> None:
     passage = Passage(
         "Ada Lovelace lived in London. She wrote the first program for the engine in 1843. Rain fell. Fog came.", 1
     )
@@ -294,12 +292,12 @@ def refine(existing: str, question: str, *passages: Passage) -> str:
     return ask(REFINE, query_str=question, existing_answer=existing, context_str=passages)
 
 
-def test_refining_repeats_the_answer_word_for_word_when_nothing_better_comes() -> None:
+def test_refine_repeats_the_answer_if_nothing_better_comes() -> None:
     existing = "The office in  Lisbon opened in March 1998. [1]\n"
     assert refine(existing, "When did the office in Lisbon open?", MINUTES) == existing
 
 
-def test_refining_replaces_not_found_and_keeps_citations_beside_new_ones() -> None:
+def test_refine_replaces_a_missing_answer_and_merges_citations() -> None:
     question = "When did the Lisbon office open?"
     found = refine(NOTHING_FOUND, question, Passage("The Lisbon office opened in 1998.", 4))
     assert found == "The Lisbon office opened in 1998. [4]"
@@ -308,7 +306,7 @@ def test_refining_replaces_not_found_and_keeps_citations_beside_new_ones() -> No
     assert "The Lisbon office opened in March. [9]" in both
 
 
-def test_closest_passages_are_no_answer_for_being_read_again_beside_a_passage_that_says_nothing() -> None:
+def test_closest_passages_stay_no_answer_when_refined() -> None:
     question = "When did the office in Lisbon open?"
     hours = Passage("Offices open at nine in the morning, Lisbon at ten.", 1, relevance=0.8)
     closest = ask(TEXT_QA, query_str=question, context_str=[hours])
@@ -316,7 +314,7 @@ def test_closest_passages_are_no_answer_for_being_read_again_beside_a_passage_th
     assert is_closest(refine(closest, question, Passage("Parking is free for visitors.", 2, relevance=0.8)))
 
 
-def test_a_wish_for_a_summary_is_answered_with_sentences_of_every_document() -> None:
+def test_summary_request_quotes_sentences_of_every_document() -> None:
     for prompt in (TEXT_QA, TREE_SUMMARIZE):
         said = ask(prompt, query_str="Summarise these documents", context_str=(HANDBOOK, MINUTES))
         assert "[1]" in said
@@ -332,7 +330,7 @@ LEAFLET = (
 )
 
 
-def test_a_document_that_is_called_by_its_name_is_summarised_as_a_whole() -> None:
+def test_document_called_by_name_is_summarised_whole() -> None:
     passages = (
         Passage(f"{LEAFLET} The leaflet was printed in May by the leaflet printers of Northwind.", 1, "perks leaflet.pdf"),
     )
@@ -342,7 +340,7 @@ def test_a_document_that_is_called_by_its_name_is_summarised_as_a_whole() -> Non
     assert printed == "**perks leaflet.pdf**\n\nThe leaflet was printed in May by the leaflet printers of Northwind. [1]"
 
 
-def test_a_short_document_is_told_by_its_own_words_beside_a_long_one() -> None:
+def test_short_document_has_its_own_words_next_to_a_long_one() -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
     for prompt in (TEXT_QA, TREE_SUMMARIZE):
         assert "PerksPlus is a programme that pays for the sports of employees. [2]" in ask(
@@ -355,7 +353,7 @@ def cited(summary: str) -> list[Quote]:
     return [quote for quote in quotes_in(summary, number=None) if quote.marks]
 
 
-def test_a_summary_of_many_documents_has_something_of_each_also_when_their_parts_are_summarised_again() -> None:
+def test_summary_of_many_documents_covers_each_in_every_round() -> None:
     things = [
         f"The keeper of house number {n} sells lamps and oil to travellers. It was built in {1800 + n}." for n in range(14)
     ]
@@ -388,7 +386,7 @@ def test_items_of_a_list_are_counted_in_a_summary_of_a_length() -> None:
     assert said.startswith("**hall.txt**\n\nThe hall asks for the following:\n- Every guest")
 
 
-def test_a_summary_has_no_more_words_than_were_asked_for_and_takes_of_each_document_first() -> None:
+def test_summary_keeps_its_word_limit_and_covers_each_first() -> None:
     passages = (Passage(ESSAY, 1, "essay.txt"), Passage(LEAFLET, 2, "leaflet.pdf"))
     said = ask(TREE_SUMMARIZE, query_str="Summarise these documents in at most 30 words", context_str=passages)
     quoted = cited(said)
@@ -411,7 +409,7 @@ def test_a_summary_leaves_out_what_cannot_be_understood_alone() -> None:
     assert ask(TEXT_QA, query_str="Summarise", context_str=(Passage(text, 1),)) == " ".join(f"{said} [1]" for said in alone)
 
 
-def test_a_summary_of_summaries_keeps_their_citations_and_doubles_none() -> None:
+def test_summary_of_summaries_keeps_citations_without_repeats() -> None:
     parts = (
         Passage("Whales sing. [3] Whales sleep in the sea. [4][5]"),
         Passage("Ships sail far. [6]"),
@@ -421,7 +419,7 @@ def test_a_summary_of_summaries_keeps_their_citations_and_doubles_none() -> None
     assert said == "Whales sing. [3] Whales sleep in the sea. [4][5]\n\nShips sail far. [6]"
 
 
-def test_a_question_put_to_many_summaries_is_answered_and_not_summarised() -> None:
+def test_question_over_many_summaries_is_answered() -> None:
     said = ask(TREE_SUMMARIZE, query_str="Who was elected chair of the board?", context_str=(HANDBOOK, MINUTES))
     assert "Maria Silva was elected chair of the board. [2]" in said
     assert "Parking" not in said
@@ -434,20 +432,20 @@ def test_not_found_is_never_quoted_as_a_finding() -> None:
     assert refine("", question, Passage("You could find old maps in your documents.", 1)) == said
 
 
-def test_what_answered_a_part_is_not_doubted_when_parts_are_combined() -> None:
+def test_answer_of_a_part_is_trusted_when_combined() -> None:
     parts = (Passage("The chair earns a silver medal. [2]"), Passage(NOTHING_FOUND))
     assert ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=parts) == parts[0].text
     nothing = (Passage(NOTHING_FOUND), Passage(NOTHING_FOUND))
     assert is_refusal(ask(TREE_SUMMARIZE, query_str="What is the melting point of tungsten?", context_str=nothing))
 
 
-def test_what_answered_a_part_is_quoted_even_where_the_parts_together_say_nothing_of_the_kind() -> None:
+def test_answer_of_a_part_is_quoted_even_if_a_denial_is_sought() -> None:
     answers = [Passage("Glasses are covered. [1]"), Passage("Visits to the dentist are covered. [2]")]
     said = ask(TREE_SUMMARIZE, query_str="What is not covered?", context_str=answers)
     assert "Glasses are covered. [1]" in said
 
 
-def test_refining_a_summary_takes_in_new_documents_and_keeps_the_old() -> None:
+def test_refined_summary_adds_new_documents_and_keeps_old() -> None:
     existing = "Whales sing at night. [3] Whales sleep in the deep sea. [4]"
     said = refine(existing, "Summarise everything", Passage("Ships carry grain and coal. Captains write letters home.", 8))
     assert "[8]" in said
@@ -460,7 +458,7 @@ def test_a_follow_up_is_condensed_by_task() -> None:
     assert said == "When was it founded? (Northwind Health)"
 
 
-def test_a_follow_up_that_the_topic_before_leaves_without_an_answer_is_read_alone() -> None:
+def test_follow_up_without_answer_by_topic_is_read_alone() -> None:
     team = Passage("Marketing is led by Priya Shah. Sales is led by Tom Berg. The marketing team sits on the third floor.", 1)
     notes = Passage("The dentist is on Friday at 10:30. The boat is in the harbour of Kiel until May.", 2)
     question = "What about the boat? (leads marketing)"
@@ -481,7 +479,7 @@ def test_why_alone_is_answered_by_what_it_was_asked_about(question: str, reason:
     assert f"{reason} [1]" in ask(TEXT_QA, ExtractiveLLM(HuggingFaceEmbedding()), query_str=question, context_str=[passage])
 
 
-def test_chat_with_passages_answers_and_without_says_what_it_cannot_do() -> None:
+def test_chat_with_passages_answers_and_without_explains_limits() -> None:
     question = "When did the office in Lisbon open?"
     assert "March 1998. [1]" in ask(CONTEXT_CHAT, system_prompt="", query_str=question, context_str=(HANDBOOK,))
     assert ask(SIMPLE_CHAT, system_prompt="", query_str=question) == NO_MODEL
@@ -492,7 +490,7 @@ texts = st.text(alphabet="ab. \n?!é他。|#-", max_size=80)
 
 
 @given(question=texts, passages=st.lists(texts, max_size=4))
-def test_streamed_text_is_the_generated_text_and_quotes_only_what_stands_there(question: str, passages: list[str]) -> None:
+def test_streamed_text_equals_the_whole_and_quotes_only_passages(question: str, passages: list[str]) -> None:
     llm = ExtractiveLLM(WordVectors())
     context = tuple(Passage(text, at + 1) for at, text in enumerate(passages))
     call = LLMCall(TEXT_QA, {"query_str": question, "context_str": context})

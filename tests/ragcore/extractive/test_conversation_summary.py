@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.extractive.conversation_summary import recall
+from ragcore.extractive.conversation_summary import summarize_turns
 from ragcore.schema import ChatMessage, MessageRole
 
 USER, ASSISTANT, SYSTEM = MessageRole.USER, MessageRole.ASSISTANT, MessageRole.SYSTEM
@@ -16,7 +16,7 @@ def over_and_over(talk: list[ChatMessage], times: int, note: str = "") -> str:
     """What is recall after each turn of what was recall before it and the turn."""
     earlier = note
     for _ in range(times):
-        earlier = recall([ChatMessage(SYSTEM, earlier), *talk])
+        earlier = summarize_turns([ChatMessage(SYSTEM, earlier), *talk])
     return earlier
 
 
@@ -32,7 +32,7 @@ def test_of_an_earlier_summary_the_latest_turns_are_kept() -> None:
     earlier = ""
     for n in range(0, 10, 2):
         talk = [*turn(f"question {n}?", f"Answer {n}."), *turn(f"question {n + 1}?", f"Answer {n + 1}.")]
-        earlier = recall([ChatMessage(SYSTEM, earlier), *talk])
+        earlier = summarize_turns([ChatMessage(SYSTEM, earlier), *talk])
         assert earlier.splitlines() == said[max(0, n - 6) : n + 2]
 
 

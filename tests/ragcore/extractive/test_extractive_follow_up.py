@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.extractive.follow_up import leans_on_context, stand_alone
+from ragcore.extractive.follow_up import add_topic, depends_on_context
 from ragcore.schema import ChatMessage, MessageRole
 
 
@@ -38,7 +38,7 @@ def after(*asked: str) -> list[ChatMessage]:
     ],
 )
 def test_a_follow_up_gets_the_subject_of_the_question_before(before: str, question: str, alone: str) -> None:
-    assert stand_alone(question, after(before)) == alone
+    assert add_topic(question, after(before)) == alone
 
 
 @pytest.mark.parametrize(
@@ -60,31 +60,31 @@ def test_a_follow_up_gets_the_subject_of_the_question_before(before: str, questi
     ],
 )
 def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
-    assert stand_alone(question, after("Who was Marie Curie?")) == question
+    assert add_topic(question, after("Who was Marie Curie?")) == question
 
 
 def test_a_wish_for_a_summary_of_everything_gives_no_subject() -> None:
-    assert stand_alone("And the holidays?", after("Summarise these documents")) == "And the holidays?"
+    assert add_topic("And the holidays?", after("Summarise these documents")) == "And the holidays?"
 
 
 def test_the_subject_is_found_behind_earlier_follow_ups() -> None:
     assert (
-        stand_alone("And how was it financed?", after("Who built the Eiffel Tower?", "When was it built?")).count("Eiffel") == 1
+        add_topic("And how was it financed?", after("Who built the Eiffel Tower?", "When was it built?")).count("Eiffel") == 1
     )
 
 
 def test_the_subject_is_that_of_the_latest_question_that_has_one() -> None:
     history = after("Who built the Eiffel Tower?", "Where does Marie Curie live?")
-    assert stand_alone("When was she born?", history) == "When was she born? (Marie Curie)"
+    assert add_topic("When was she born?", history) == "When was she born? (Marie Curie)"
 
 
 def test_without_an_earlier_question_nothing_is_added() -> None:
-    assert stand_alone("When was it founded?", []) == "When was it founded?"
-    assert stand_alone("Why?", [ChatMessage(MessageRole.ASSISTANT, "Northwind Health is a company.")]) == "Why?"
+    assert add_topic("When was it founded?", []) == "When was it founded?"
+    assert add_topic("Why?", [ChatMessage(MessageRole.ASSISTANT, "Northwind Health is a company.")]) == "Why?"
 
 
 def test_a_greeting_between_them_does_not_count() -> None:
-    assert stand_alone("Why?", after("Who pays the rent?", "Thanks!")) == "Why? (pays rent)"
+    assert add_topic("Why?", after("Who pays the rent?", "Thanks!")) == "Why? (pays rent)"
 
 
 message = st.lists(
@@ -96,7 +96,7 @@ message = st.lists(
 
 @given(question=message, asked=st.lists(message, max_size=3))
 def test_the_question_stays_as_it_is_and_the_result_is_stable(question: str, asked: list[str]) -> None:
-    alone = stand_alone(question, after(*asked))
+    alone = add_topic(question, after(*asked))
     assert alone.startswith(question.rstrip())
-    assert not asked or leans_on_context(question) or alone == question
-    assert stand_alone(question, after(*asked)) == alone
+    assert not asked or depends_on_context(question) or alone == question
+    assert add_topic(question, after(*asked)) == alone

@@ -10,18 +10,18 @@ from ragcore.text.quotable_sentences import Quote, distinct, join_quotes, quotes
 from ragcore.text.quote_places import first_place, list_at_start, place_of, quoted_from, quoted_places
 
 
-def said(quotes: list[Quote]) -> list[str]:
+def list_texts(quotes: list[Quote]) -> list[str]:
     return [str(quote) for quote in quotes]
 
 
-def test_each_sentence_of_a_passage_carries_its_number_and_its_document() -> None:
+def test_each_sentence_has_its_number_and_document() -> None:
     quotes = quotes_in("One is\nhere. Two is  there.", number=3, source="a, b.pdf, page 12", passage=5)
-    assert said(quotes) == ["One is here. [3]", "Two is there. [3]"]
+    assert list_texts(quotes) == ["One is here. [3]", "Two is there. [3]"]
     assert {(quote.document, quote.passage) for quote in quotes} == {("a, b.pdf", 5)}
 
 
 def test_marks_of_an_earlier_answer_stay_with_their_sentence() -> None:
-    assert said(quotes_in("One is here. Two is there. [4][5] Three came. [6]", number=None)) == [
+    assert list_texts(quotes_in("One is here. Two is there. [4][5] Three came. [6]", number=None)) == [
         "One is here.",
         "Two is there. [4][5]",
         "Three came. [6]",
@@ -29,13 +29,13 @@ def test_marks_of_an_earlier_answer_stay_with_their_sentence() -> None:
 
 
 def test_marks_inside_a_numbered_passage_are_left_out() -> None:
-    assert said(quotes_in("It rose by half.[12, 13] Then it fell [14].", number=1)) == [
+    assert list_texts(quotes_in("It rose by half.[12, 13] Then it fell [14].", number=1)) == [
         "It rose by half. [1]",
         "Then it fell. [1]",
     ]
 
 
-def test_the_first_sentence_that_is_cited_is_found_where_it_stands_in_its_passage() -> None:
+def test_first_cited_sentence_is_located_in_its_passage() -> None:
     passage = "A cover.\n\nIt fell\nin 1903. It rose."
 
     def found(answer: str) -> int | None:
@@ -47,7 +47,7 @@ def test_the_first_sentence_that_is_cited_is_found_where_it_stands_in_its_passag
     assert found("It stood. [1] It rose. [2]") is None
 
 
-def test_what_is_quoted_without_its_bold_marks_or_with_the_names_of_its_columns_is_found_too() -> None:
+def test_quote_without_bold_or_with_column_names_is_located() -> None:
     passage = (
         "A list.\n\n| Ticket | Price |\n| --- | --- |\n| Adult | £2.50 |\n| Child, up to 14 | £1 |\n\nIt **fell** in 1903."
     )
@@ -59,7 +59,7 @@ def test_what_is_quoted_without_its_bold_marks_or_with_the_names_of_its_columns_
         assert passage[at:].startswith(place)
 
 
-def test_a_sentence_is_found_whole_without_the_marks_that_its_passage_has_in_it() -> None:
+def test_sentence_is_located_without_its_passage_s_marks() -> None:
     passage = "A cover.\n\nIt fell (**twice**) by `half`\nin 1903 [12]. It rose.\n\n| Adult | £2.50 |"
 
     def found(sentence: str) -> str | None:
@@ -99,17 +99,17 @@ def led(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("text", ["It holds 2**10 bytes.", "> 60 is right.", "It has a ** b ** c bits."])
 def test_signs_that_say_something_stay(text: str) -> None:
-    assert said(quotes_in(text, number=None)) == [text]
+    assert list_texts(quotes_in(text, number=None)) == [text]
 
 
 def test_bullets_and_lines_without_letters_are_not_quoted() -> None:
-    assert said(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == [
+    assert list_texts(quotes_in("It is simple:\n\n---\n\n- Take it early.", number=1)) == [
         "It is simple:\n- Take it early. [1]",
         "Take it early. [1]",
     ]
 
 
-def test_a_heading_lends_its_words_to_the_sentences_under_it_until_the_next() -> None:
+def test_heading_lends_its_words_to_sentences_until_the_next() -> None:
     text = "# Care\n\n11. Lost property\n\nWrite it down. Keep it.\n\n**12. The cat.** She may ride."
     assert led(text) == [
         ("Care 11. Lost property", "Write it down."),
@@ -118,7 +118,7 @@ def test_a_heading_lends_its_words_to_the_sentences_under_it_until_the_next() ->
     ]
 
 
-def test_a_question_in_a_document_is_quoted_only_with_a_short_answer() -> None:
+def test_question_in_a_document_is_quoted_with_a_short_answer() -> None:
     text = "Is the clock right?\nNo. It is four minutes fast.\nMay I bring my dog?\n" + (
         "Every car has room for one dog that is small enough to sit on a lap. Cats too."
     )
@@ -129,7 +129,7 @@ def test_a_question_in_a_document_is_quoted_only_with_a_short_answer() -> None:
     ]
 
 
-def test_a_heading_that_leads_to_nothing_is_left_out_unless_it_is_all_there_is() -> None:
+def test_heading_without_content_is_quoted_only_if_alone() -> None:
     assert led("It rained.\n\n13. Accidents\n") == [("", "It rained.")]
     assert led("13. Accidents") == [("", "13. Accidents")]
 
@@ -157,7 +157,7 @@ def test_a_rule_without_a_row_is_no_table(rule: str) -> None:
     assert [quote.text for quote in quotes] == ["The tower is high.", "It has a lamp."]
 
 
-def test_names_of_columns_that_each_row_says_are_not_quoted_by_themselves() -> None:
+def test_column_names_repeated_in_rows_are_not_quoted_alone() -> None:
     assert led("(in millions) | 2019 | 2018\nSales (in millions) | 2019: 5; 2018: 4") == [
         ("", "Sales (in millions) | 2019: 5; 2018: 4")
     ]
@@ -200,7 +200,7 @@ def test_rows_below_what_introduces_them_are_its_list() -> None:
     assert join_quotes(with_lists([2], quotes)) == "We sell these:\n- Item: Ale; 2024: £3; 2025: £4 [1]"
 
 
-def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_them() -> None:
+def test_row_is_located_with_or_without_column_names() -> None:
     table = "Signal | Meaning\n|---|---|\nFour; slow | Send for help: run\nFive | Clear the line"
     for row in ("Signal: Four; slow; Meaning: Send for help: run", "Signal: Five; Meaning: Clear the line"):
         place = place_of(row, table)
@@ -210,7 +210,7 @@ def test_a_row_is_found_in_its_passage_with_the_names_of_its_columns_or_without_
     assert place_of("Signal: *; Meaning: *", "Nothing of it.") is None
 
 
-def test_the_cells_of_a_row_are_found_as_whole_cells_of_one_line_and_in_no_sentence() -> None:
+def test_cells_of_a_row_are_located_as_whole_cells_of_one_line() -> None:
     assert place_of("A: 1; B: 2", "In 12 days it opens. It cost 1;\n2 of us paid.") is None
     assert place_of("A: 1; B: 2", "12 | 3\n1 | 22\n21 | 2\n1\n2 | 3") is None
     assert place_of("A: *; B: *", "| x || y |") is None
@@ -220,7 +220,7 @@ def test_the_cells_of_a_row_are_found_as_whole_cells_of_one_line_and_in_no_sente
     assert table[slice(*place)] == "1** || 2"
 
 
-def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_letter() -> None:
+def test_particulars_are_single_lines_and_a_letterhead_leads_on() -> None:
     assert led("Height: 3 m\nOwner: Ann Lee\n\nIt is red.") == [("", "Height: 3 m"), ("", "Owner: Ann Lee"), ("", "It is red.")]
     assert led("Front desk: 21\nSecurity (day & night): 99\nAsk here: the desk knows.") == [
         ("", "Front desk: 21"),
@@ -233,19 +233,19 @@ def test_each_line_of_particulars_stands_alone_and_a_letterhead_leads_to_the_let
     ]
 
 
-def test_rows_whose_columns_are_called_as_the_lines_of_a_letterhead_are_quoted() -> None:
+def test_rows_with_letterhead_column_names_are_quoted() -> None:
     rows = ["From: London; To: Leeds; Fare: £20", "From: London; To: York; Fare: £25"]
     assert led("\n".join(rows) + "\n\nDogs go free.") == [("", rows[0]), ("", rows[1]), ("", "Dogs go free.")]
 
 
-def test_of_repeated_sentences_the_first_and_of_cut_ones_the_whole_is_kept() -> None:
+def test_first_of_repeated_and_whole_of_cut_sentences_stay() -> None:
     whole = Quote("The office opened in 1998.", (2,), 1, "a")
     cut = Quote("opened in 1998.", (1,), 0, "a")
     again = Quote("The office opened in 1998.", (3,), 2, "a")
-    assert said(distinct([cut, whole, again])) == ["The office opened in 1998. [2]"]
+    assert list_texts(distinct([cut, whole, again])) == ["The office opened in 1998. [2]"]
 
 
-def test_what_introduces_a_list_is_quoted_with_it_and_an_item_below_it_and_nothing_twice() -> None:
+def test_list_is_quoted_with_introduction_and_items_once() -> None:
     text = (
         "We pay for these:\n• Boats. Small ones.\n• Carts\n\nWe pay for no horses. Ask first:\n"
         "1. Write down why.\n2) Send it.\n\nNobody minds. At last:"
@@ -270,7 +270,7 @@ def test_what_introduces_a_list_is_quoted_with_it_and_an_item_below_it_and_nothi
     assert [str(quote) for quote in with_lists([0], other)] == ["We saw: [1]"]  # the list of another passage
 
 
-def test_an_item_of_a_list_that_goes_on_from_a_sentence_is_quoted_below_that() -> None:
+def test_list_item_after_a_sentence_is_quoted_below_it() -> None:
     before = quotes_in("We pay for boats. Some things are not paid for. These include:\n- Travel\n- Food", number=1)
 
     def told(*rows: int) -> list[str]:
@@ -286,7 +286,7 @@ def test_an_item_of_a_list_that_goes_on_from_a_sentence_is_quoted_below_that() -
     assert [str(quote) for quote in with_lists([2], other)] == ["These are not paid for:\n- Travel [2]"]  # of another passage
 
 
-def test_an_item_whose_passage_begins_within_the_list_is_quoted_with_its_introduction_in_another_one() -> None:
+def test_item_is_quoted_with_the_introduction_in_another_passage() -> None:
     whole = quotes_in("We pay for:\n- Boats\n- Carts", number=1, passage=0, source="a.txt")
     cut = quotes_in("- Carts\n- Sledges\n\nWe sell:\n- Boats", number=2, passage=1, source="a.txt")
     quotes = [*cut, *whole]
@@ -320,7 +320,7 @@ def test_a_list_in_an_answer_is_read_as_it_was_written() -> None:
     assert [quote.marks for quote in quotes_in(cited_apart, number=None)] == [(1,), (1,), (2,)]
 
 
-def test_a_list_is_that_of_its_own_passage_though_others_introduce_theirs_alike() -> None:
+def test_list_belongs_to_its_own_passage_despite_equal_intros() -> None:
     passages = [
         "The cook. Needs:\n• A knife\n• A degree\n• Patience",
         "The clerk\n• Files letters\nNeeds:\n• A degree in law\n• Patience",
@@ -341,7 +341,7 @@ def test_a_list_is_that_of_its_own_passage_though_others_introduce_theirs_alike(
     assert distinct([cut, whole]) == distinct([whole, cut]) == [whole]
 
 
-def test_a_list_item_ends_before_the_headings_below_it_and_not_where_its_line_is_broken() -> None:
+def test_list_item_ends_at_a_heading_and_not_at_a_line_break() -> None:
     text = (
         "• Knowledge of market trends\nDirector of Sales\nPosition: Director, Acme\nSummary:\nThe director leads the team.\n"
         "• Reports to the Vice President of\nSales\nand Marketing\n• Knows Office\nSuite"
@@ -377,9 +377,7 @@ HOURS = "Opening hours\nMonday closed\nTuesday to Friday 10 am to 6 pm\nSaturday
         ("Lentil soup 4.50\nPasta 6.80", None, None),
     ],
 )
-def test_lines_without_marks_are_a_list_below_what_introduces_them(
-    text: str, head: str | None, items: list[str] | None
-) -> None:
+def test_unmarked_lines_below_an_introduction_are_a_list(text: str, head: str | None, items: list[str] | None) -> None:
     items = items or text.split("\n")[head is not None :]
     quotes = quotes_in(f"{text}\n\nThe house was built in 1921.", number=1)
     assert [(quote.text, quote.lead) for quote in quotes if quote.bullet == "="] == [(item, head or "") for item in items]
@@ -412,7 +410,7 @@ def test_a_short_line_right_above_a_sentence_is_its_heading() -> None:
     ]
 
 
-def test_a_heading_with_a_price_or_a_day_or_a_label_can_be_quoted_and_leads_as_well() -> None:
+def test_heading_with_price_day_or_label_is_quoted_and_leads() -> None:
     assert led(
         "Red lamp for $400\n\nIt is bright.\n\n## Version 2.3 (3 May 2023)\n\nIt is dark.\n\nNext: a lamp\n\nIt is blue."
     ) == [
@@ -434,7 +432,7 @@ def test_a_heading_right_above_a_list_introduces_it() -> None:
         ("Ingredients", "It is a soup.", ()),
         ("Method", "Fry it.", ()),
     ]
-    assert said(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
+    assert list_texts(with_lists([2], quotes)) == ["Ingredients\n- salt [1]"]
     assert join_quotes([quotes[4], quotes[0]]) == "Fry it. [1]\n\nIngredients\n- 1 onion\n- salt [1]"
 
 
@@ -454,14 +452,12 @@ def test_a_heading_right_above_numbered_steps_introduces_them() -> None:
         ("1. What is it?\n2. Who made it?\n\nAnn did.", []),
     ],
 )
-def test_lines_that_are_numbered_one_below_the_other_are_items_whether_or_not_a_mark_ends_them(
-    text: str, items: list[str]
-) -> None:
+def test_numbered_lines_in_sequence_are_items_with_any_mark(text: str, items: list[str]) -> None:
     assert [quote.text for quote in quotes_in(text, number=1) if quote.begins_item] == items
     assert list_at_start(text) == (text.index(items[-1]) + len(items[-1]) if items and text.startswith(items[0]) else 0)
 
 
-def test_a_numbered_line_right_above_a_list_of_another_kind_is_its_heading() -> None:
+def test_numbered_line_above_another_kind_of_list_is_a_heading() -> None:
     quotes = quotes_in("5. Not paid\n- Alcohol\n- Fines\n\n6. Claims\n(a) by post\n(b) by mail", number=1)
     assert [str(quote) for quote in quotes if quote.introduces] == [
         "5. Not paid\n- Alcohol\n- Fines [1]",
@@ -476,7 +472,7 @@ def test_a_row_or_a_bold_sentence_is_no_heading() -> None:
     assert led("**Leave.** It is paid.\n\n**Pay:**\n\nIt is due.") == [("Leave.", "It is paid."), ("Pay:", "It is due.")]
 
 
-def test_the_lines_of_a_block_of_code_are_quoted_below_their_heading() -> None:
+def test_code_block_lines_are_quoted_below_their_heading() -> None:
     text = "## Install\n\nRun these:\n\n```bash\npip install lamp\n\nlamp --on\n```\n\nIt is lit."
     quotes = quotes_in(text, number=1)
     assert str(quotes[0]) == "Run these:\n- pip install lamp\n- lamp --on [1]"
@@ -492,8 +488,8 @@ def test_what_is_to_be_filled_in_is_not_quoted() -> None:
 
 def test_a_question_right_above_a_list_introduces_it() -> None:
     quotes = quotes_in("What do you charge for?\n- Towels\n- Lockers\n\nThe rest is free.", number=1)
-    assert said(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
-    assert said(with_lists([2], quotes)) == ["What do you charge for?\n- Lockers [1]"]
+    assert list_texts(with_lists([0], quotes)) == ["What do you charge for?\n- Towels\n- Lockers [1]"]
+    assert list_texts(with_lists([2], quotes)) == ["What do you charge for?\n- Lockers [1]"]
 
 
 def test_a_question_within_an_item_is_quoted_with_its_answer() -> None:

@@ -13,9 +13,9 @@ from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.extractive.summary import summarize
 from ragcore.extractive.summary_requests import (
     Length,
-    asked_length,
     is_summary_request,
     request_language,
+    requested_length,
     topic_of,
 )
 from ragcore.prompts.prompt import Passage
@@ -88,7 +88,7 @@ def test_a_wish_for_a_summary_may_be_put_as_a_question(message: str) -> None:
     ],
 )
 def test_how_many_sentences_a_summary_is_to_have(message: str, sentences: int | None, topic: str | None) -> None:
-    assert asked_length(message) == Length(sentences)
+    assert requested_length(message) == Length(sentences)
     assert topic is None or topic_of(message) == topic
 
 
@@ -103,7 +103,7 @@ def test_how_many_sentences_a_summary_is_to_have(message: str, sentences: int | 
     ],
 )
 def test_how_many_words_a_summary_may_have(message: str, words: int) -> None:
-    assert asked_length(message) == Length(words=words)
+    assert requested_length(message) == Length(words=words)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ paper report article page essay book content passage theyour summary overview fa
 
 @pytest.mark.parametrize("count", [22, 1000])
 @pytest.mark.parametrize("opening", ["what is ", "what ", "fasse ", "in the top "])
-def test_a_message_is_understood_soon_however_often_it_repeats_a_word(opening: str, count: int) -> None:
+def test_message_with_many_repetitions_is_parsed_quickly(opening: str, count: int) -> None:
     for said in REPEATED.split():
         for message in (f"{opening}{said * count} x", f"{opening}{f'{said} ' * count}x"):
             began = time.perf_counter()
@@ -211,7 +211,7 @@ def test_each_document_has_its_name_and_cited_sentences() -> None:
     assert {quote.marks for quote in quotes_in(parts[1], number=None)} == {(1,)}
 
 
-def test_what_is_known_of_the_whole_table_is_told_and_not_what_a_part_holds() -> None:
+def test_table_facts_of_the_whole_go_before_those_of_a_part() -> None:
     passage = Passage(f"{TABLE}: 9000 rows; columns Day, Bread.\n\n{ROWS}", 1, "sales.csv, sheet 2")
     assert summary("Summarise everything", passage) == "**sales.csv**\n\n9000 rows; columns Day, Bread. [1]"
 

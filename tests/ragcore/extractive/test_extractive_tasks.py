@@ -76,7 +76,7 @@ def test_the_choice_nearest_to_the_question_is_selected() -> None:
     assert chosen(wording.SELECT_SINGLE, "Who is chair of the board?") == [3]
 
 
-def test_further_choices_are_selected_only_when_nearly_as_good_and_no_more_than_allowed() -> None:
+def test_further_choices_need_a_near_score_and_the_limit() -> None:
     both = "vacation parking chair budget"
     assert sorted(chosen(wording.SELECT_MULTI, both, max_outputs="3")) == [2, 3]
     assert len(chosen(wording.SELECT_MULTI, both, max_outputs="1")) == 1
@@ -101,7 +101,7 @@ def keywords(text: str, most: str) -> list[str]:
     return [word for word in reply.removeprefix("KEYWORDS: ").split(", ") if word]
 
 
-def test_keywords_are_the_names_and_commonest_words_as_they_are_spelt() -> None:
+def test_keywords_are_names_and_frequent_words_as_spelt() -> None:
     text = "In old mills, the Grand Canal drives the wheels. The wheels of mills turn, and mills make flour."
     assert keywords(text, "3") == ["mills", "wheels", "Grand Canal"]
     assert keywords("the of and", "3") == []
@@ -119,7 +119,7 @@ def test_keywords_stand_in_the_text_and_none_comes_twice(text: str, most: int) -
     assert all(word.lower() in text.lower() for word in found)
 
 
-def test_a_passage_is_titled_by_its_heading_and_else_by_its_words() -> None:
+def test_passage_title_is_its_heading_or_else_its_words() -> None:
     assert ask(wording.TITLE_OF_PASSAGE, context_str=(HANDBOOK,)) == "Lisbon"
     assert ask(wording.TITLE_OF_PASSAGE, context_str="mills turn. old mills") == "mills, turn, old"
     titles = "Mills in Flanders\n\nWater mills in Flanders and Brabant\n\nAppendix"
@@ -152,7 +152,7 @@ def test_a_sentence_becomes_the_question_that_it_answers(sentence: str, question
     assert asked[0] == question
 
 
-def test_each_question_is_answered_by_the_passage_and_leans_on_nothing() -> None:
+def test_generated_question_is_answered_and_self_contained() -> None:
     passage = Passage(f"{HANDBOOK.text} It was painted in 1999. He is a king.", 1)
     asked = ask(wording.QUESTIONS, context_str=(passage,), num_questions="6").splitlines()
     assert len(asked) == len(set(asked)) >= 3
@@ -160,14 +160,14 @@ def test_each_question_is_answered_by_the_passage_and_leans_on_nothing() -> None
     assert not any(re.search(r"\b(?:it|he) (?:painted)?\?$", question, re.IGNORECASE) for question in asked)
 
 
-def test_a_question_in_a_text_that_leans_on_what_was_said_is_not_asked() -> None:
+def test_question_that_leans_on_earlier_text_is_skipped() -> None:
     text = "The loom is old.\nWho made it?\nNobody knows who made it.\nWho made the loom?\nAnn Lee made it."
     asked = ask(wording.QUESTIONS, context_str=text, num_questions="9").splitlines()
     assert "Who made it?" not in asked
     assert "Who made the loom?" in asked
 
 
-def test_a_question_that_the_passage_does_not_answer_is_not_asked() -> None:
+def test_question_without_answer_in_the_passage_is_skipped() -> None:
     passage = Passage("埃菲尔铁塔是一座铁塔。它位于巴黎。巴黎的铁塔很高。", 1)
     asked = ask(wording.QUESTIONS, context_str=(passage,), num_questions="5").splitlines()
     assert asked
@@ -197,7 +197,7 @@ def divided(query: str) -> list[tuple[str, str]]:
     return [(entry["sub_question"], entry["tool_name"]) for entry in reply]
 
 
-def test_a_question_is_divided_where_and_joins_two_and_each_part_goes_to_its_tool() -> None:
+def test_question_splits_at_and_with_a_tool_for_each_part() -> None:
     assert divided("How many days of vacation are there and who is chair of the board?") == [
         ("How many days of vacation are there", "handbook"),
         ("who is chair of the board?", "minutes"),
@@ -208,7 +208,7 @@ def test_a_question_is_divided_where_and_joins_two_and_each_part_goes_to_its_too
     ]
 
 
-def test_a_question_that_names_tools_goes_to_each_of_them_and_another_to_the_best() -> None:
+def test_question_naming_tools_goes_to_them_else_to_the_best() -> None:
     both = "What do the handbook and the minutes say?"
     assert divided(both) == [(both, "handbook"), (both, "minutes")]
     assert divided("Which cakes are there?") == [("Which cakes are there?", "cook_book")]
@@ -263,7 +263,7 @@ def test_a_number_that_may_be_another_is_given_to_no_tool(query: str) -> None:
     assert react(query, CARDS[:1]).endswith(f"Answer: {NO_TOOL['en']}")
 
 
-def test_a_tool_whose_text_is_no_question_is_not_called_by_chance() -> None:
+def test_tool_with_non_question_input_is_not_called_by_chance() -> None:
     search = card("search", "Finds things", input="string")
     assert action(react("What is 12 by 34?", (search, CARDS[0])))[0] == "multiply"
     assert react("Who is chair?", CARDS[2:]).endswith(f"Answer: {NO_TOOL['en']}")
@@ -340,7 +340,7 @@ def test_faithful_is_what_the_passages_say(statement: str, verdict: str) -> None
         ("On most days room ٣ is open.", "Room 3 is open on most days.", "YES"),
     ],
 )
-def test_faithful_are_the_same_numbers_in_any_notation_with_the_same_signs(statement: str, passage: str, verdict: str) -> None:
+def test_equal_numbers_in_any_notation_and_sign_are_faithful(statement: str, passage: str, verdict: str) -> None:
     assert ask(wording.FAITHFULNESS, response=statement, context_str=(Passage(passage, 1),)).split()[0] == verdict
 
 
@@ -395,12 +395,12 @@ def test_guidelines_are_checked_where_they_can_be_seen() -> None:
 
 def test_a_structured_answer_says_whether_it_was_found() -> None:
     found = json.loads(
-        ask(wording.structured(wording.TEXT_QA), query_str="Who was elected chair of the board?", context_str=BOTH)
+        ask(wording.ask_for_verdict(wording.TEXT_QA), query_str="Who was elected chair of the board?", context_str=BOTH)
     )
     assert found == {"answer": "Maria Silva was elected chair of the board. [2]", "query_satisfied": True}
     missing = json.loads(
         ask(
-            wording.structured(wording.REFINE),
+            wording.ask_for_verdict(wording.REFINE),
             query_str="How is bread baked?",
             context_str=BOTH,
             existing_answer="",
@@ -439,11 +439,11 @@ def test_a_conversation_is_remembered_in_quotations() -> None:
         ("Who voted?", "The board voted.", "none"),
     ],
 )
-def test_the_direction_to_read_on_follows_the_question_and_the_cut(question: str, passage: str, way: str) -> None:
+def test_reading_direction_follows_the_question_and_the_cut(question: str, passage: str, way: str) -> None:
     assert ask(wording.NEIGHBOUR, query_str=question, context_str=(Passage(passage, 1),)) == way
 
 
-def test_the_closest_passages_that_a_tool_found_are_no_answer_of_the_agent() -> None:
+def test_closest_passages_of_a_tool_are_no_agent_answer() -> None:
     def concluded(observed: str) -> Generation:
         values = {"query_str": "May I keep a cat?", "tools": (), "tool_names": "", "system_prompt": ""}
         call = LLMCall(wording.REACT, {**values, "observations": (Passage(observed),)})

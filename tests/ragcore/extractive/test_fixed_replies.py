@@ -105,7 +105,7 @@ def test_the_closest_passages_stand_below_their_heading(language: str) -> None:
     assert without_heading("Dogs need consent. [1]") == "Dogs need consent. [1]"
 
 
-def test_of_several_replies_those_that_answer_are_best_and_else_the_closest_below_one_heading() -> None:
+def test_answering_replies_rank_first_else_the_closest_merge() -> None:
     nothing, dogs, cats = (
         nothing_about("Pets?"),
         closest_passages("Pets?", "Dogs. [1]"),
@@ -117,7 +117,7 @@ def test_of_several_replies_those_that_answer_are_best_and_else_the_closest_belo
     assert best_replies([]) == []
 
 
-def test_what_was_said_before_there_were_three_outcomes_is_known_again() -> None:
+def test_replies_from_before_three_outcomes_are_recognised() -> None:
     before = "Je n’ai pas trouvé cela dans vos documents."
     assert is_refusal(before)
     assert is_refusal(f"{before} Ce qu’ils disent de plus proche :\n\nLes chiens. [1]")

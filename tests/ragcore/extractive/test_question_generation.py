@@ -55,7 +55,7 @@ def test_what_would_not_say_what_it_is_about_is_not_asked(sentence: str) -> None
     assert question_for(sentence) == ""
 
 
-def test_a_question_is_taken_from_the_head_of_its_answer_and_not_out_of_a_paragraph() -> None:
+def test_question_comes_from_the_head_of_its_answer() -> None:
     faq = "Where are the tickets sold?\nAt the lower station, from ten.\n\nThe rope is new. Who knows the price of ropes?"
     assert list(questions_of_sentences(faq)) == ["Where are the tickets sold?"]
 
@@ -73,7 +73,7 @@ def test_headings_in_capitals_are_asked_in_ordinary_letters() -> None:
     assert in_ordinary_case("The Rope", text) == "The Rope"
 
 
-def test_the_first_word_is_no_name_where_the_whole_document_says_so() -> None:
+def test_first_word_is_no_name_if_the_document_has_it_lowercase() -> None:
     sentence = "Lost property is kept in the upper station."
     assert next(questions_in(sentence)) == "Where is Lost property kept?"
     assert next(questions_in(sentence, f"{sentence} Whoever has lost a hat asks here.")) == "Where is lost property kept?"
@@ -97,5 +97,5 @@ def test_any_text_gives_short_questions_without_repeats(text: str) -> None:
         ("# I mulini\n\nI mulini girano con il vento e la farina è nei sacchi.", "What can you tell me about sacchi?"),
     ],
 )
-def test_what_no_rule_knows_is_asked_about_in_the_language_of_the_text_or_in_english(text: str, question: str) -> None:
+def test_unknown_sentences_get_a_question_in_their_language(text: str, question: str) -> None:
     assert question in list(questions_in(text))

@@ -9,7 +9,7 @@ from ragcore.embeddings.hashing import HashEmbedding
 from ragcore.embeddings.huggingface import HuggingFaceEmbedding
 from ragcore.extractive import features
 from ragcore.extractive.languages.quantities import lacks_number, lacks_total
-from ragcore.extractive.reader import CLOSEST, Reader, candidates, choose, choose_closest, in_context
+from ragcore.extractive.reader import MAX_CLOSEST, Reader, candidates, choose, choose_closest, in_context
 from ragcore.extractive.sentence_vectors import SentenceVectors
 from ragcore.prompts.prompt import Passage
 from tests.multilingual import needs_multilingual_e5
@@ -35,10 +35,10 @@ def test_what_answers_is_an_answer(reader: Reader) -> None:
     reading = reader.read("What is the rent per month?", [LEASE, CAKE])
     assert reading.outcome == "answer"
     assert reading.quotes[0].text == "The rent is £1,240 per calendar month."
-    assert reading.ranked[0].text == "The rent is £1,240 per calendar month."
+    assert reading.best_first[0].text == "The rent is £1,240 per calendar month."
 
 
-def test_what_is_near_is_shown_as_the_closest_with_the_sentences_beside_it(reader: Reader) -> None:
+def test_near_text_is_closest_with_the_sentences_around(reader: Reader) -> None:
     reading = reader.read("Who is allowed to have a parrot?", [LEASE, CAKE])
     assert reading.outcome == "closest"
     said = [quote.text for quote in reading.quotes]
@@ -46,7 +46,7 @@ def test_what_is_near_is_shown_as_the_closest_with_the_sentences_beside_it(reade
     assert said[place + 1] == "It may be refused without reasons."
 
 
-def test_below_a_heading_that_alone_has_what_is_asked_for_all_is_shown(reader: Reader) -> None:
+def test_everything_below_a_heading_that_alone_matches_is_quoted(reader: Reader) -> None:
     repairs = "4. Repairs\n\nFaults are reported at once."
     text = f"{repairs}\n\n5. Pets and Smoking\n\nOne cat may be kept. Smoking is not allowed in the flat."
     reading = reader.read("Which pets are allowed in the flat?", [Passage(text, 1)])
@@ -58,7 +58,7 @@ def test_the_best_of_the_closest_come_before_what_is_around_them(reader: Reader)
     letters = Passage("Dear Ms Kestrel. Thank you for writing. The permit costs 78 pounds. Visitors park with day tickets.", 1)
     reading = reader.read("Which car parks does the permit of a neighbour cover?", [letters, CAKE])
     assert reading.outcome == "closest"
-    assert {quote.text for quote in reading.ranked[:2]} <= {quote.text for quote in reading.quotes}
+    assert {quote.text for quote in reading.best_first[:2]} <= {quote.text for quote in reading.quotes}
     assert "Dear Ms Kestrel." in [quote.text for quote in reading.further]
 
 
@@ -74,7 +74,7 @@ def test_what_says_the_opposite_is_no_answer(reader: Reader) -> None:
     assert reader.read("Where is smoking not allowed?", [passage]).outcome != "answer"
 
 
-def test_a_list_comes_with_what_introduces_it_and_a_sentence_with_what_it_speaks_of(reader: Reader) -> None:
+def test_list_has_its_introduction_and_sentence_its_context(reader: Reader) -> None:
     (whole, *_) = reader.read("Which ingredients does the apple cake have?", [CAKE]).quotes
     assert [item.removeprefix("- ") for item in whole.introduces][:2] == ["6 tart apples", "200 g butter"]
     refused = reader.read("May consent for dogs be refused without reasons?", [LEASE]).quotes
@@ -118,38 +118,38 @@ def test_the_words_that_a_follow_up_carries_count_less() -> None:
     assert features.word_weights("???", [], quotes).tolist() == []
 
 
-def test_the_best_is_quoted_first_by_its_passage_and_what_is_far_behind_it_is_not() -> None:
+def test_best_is_quoted_first_by_passage_and_weak_ones_drop() -> None:
     quotes = candidates([Passage("One is red. Two is blue.", 1), Passage("Three is green. Four is black. Five is white.", 2)])
     assert choose(np.array([0.5, -9.0, -np.inf, 1.0, -2.0]), quotes, 4.0) == [3, 4, 0]
     assert choose(np.array([0.5, -9.0, -np.inf, 1.0, -2.0]), quotes, 1.0) == [3, 0]
 
 
-def test_the_closest_come_with_what_is_beside_them_as_far_as_the_room_reaches() -> None:
+def test_closest_passages_include_neighbours_within_the_room() -> None:
     quotes = candidates([Passage("One is red. Two is blue. Three is pink.", 1), Passage("Four is black. Five is white.", 2)])
     assert choose_closest(np.array([-np.inf, -3.0, -np.inf, -2.0, -np.inf]), quotes) == [3, 4, 0, 1, 2]
     letters = [f"Sentence {name} has {'many ' * 30}words." for name in "abcdefghijkl"]
     quotes = candidates([Passage(" ".join(letters), 1)])
     rows = choose_closest(np.array([-2.0] + [-np.inf] * 10 + [-2.5]), quotes)
     assert {0, 11, 1, 10} <= set(rows)
-    assert sum(len(quotes[row].text) for row in rows) <= CLOSEST
-    assert choose_closest(np.array([-2.0]), candidates([Passage("It is " + "very " * CLOSEST + "long.", 1)])) == [0]
+    assert sum(len(quotes[row].text) for row in rows) <= MAX_CLOSEST
+    assert choose_closest(np.array([-2.0]), candidates([Passage("It is " + "very " * MAX_CLOSEST + "long.", 1)])) == [0]
 
 
-def test_that_nothing_seems_to_be_about_a_question_in_another_language_is_not_claimed() -> None:
+def test_foreign_question_never_claims_that_nothing_matches() -> None:
     lease = Passage("The Tenants pay a deposit of £1,860 before moving in. The flat is on the second floor.", 1)
     reader = Reader(HuggingFaceEmbedding())
     assert reader.read("Wie hoch ist die Kaution?", [lease]).outcome == "closest"
     assert reader.read("Wie hoch ist die Kaution?", []).outcome == "nothing"
 
 
-def test_of_each_passage_found_the_beginning_is_among_the_closest() -> None:
+def test_beginning_of_each_passage_is_among_the_closest() -> None:
     far = " ".join(f"Nothing of note happened in week {number}." for number in range(30))
     quotes = candidates([Passage(f"The ferry is old. {far}", 1), Passage(f"Our boat sank. {far}", 2)])
     rows = choose_closest(np.array([-np.inf] * 20 + [-2.0] + [-np.inf] * (len(quotes) - 21)), quotes)
     assert "Our boat sank." in [quotes[row].text for row in rows]
 
 
-def test_a_heading_that_alone_has_what_is_asked_for_is_quoted_once_above_its_sentences() -> None:
+def test_heading_that_alone_matches_is_quoted_once_on_top() -> None:
     text = "# Rent\n\nIt is 950 euros a month. It is due on the third.\n\n# Pets\n\nDogs are welcome."
     quotes = candidates([Passage(text, 1)])
     texts = [quote.text for quote in in_context("How high is the rent?", [0, 1], quotes)]
@@ -157,7 +157,7 @@ def test_a_heading_that_alone_has_what_is_asked_for_is_quoted_once_above_its_sen
     assert [quote.text for quote in in_context("How much a month?", [0], quotes)] == ["It is 950 euros a month."]
 
 
-def test_a_sentence_whose_words_stand_in_the_one_before_it_is_measured() -> None:
+def test_sentence_with_words_in_the_one_before_is_measured() -> None:
     others = " ".join(
         f"The {name} stands in the long corridor beside the tall green cupboard." for name in "abcdefghijklmnopqrst"
     )
@@ -174,7 +174,7 @@ def test_more_short_sentences_than_long_ones_are_measured() -> None:
         return len(features.measure("Which lamp is red?", quotes, [1.0] * len(quotes), SentenceVectors(HashEmbedding()))[0])
 
     assert measured("Lamp {} is red.") > 2 * measured("Lamp {} " + "and the one beside it " * 5 + "is red.")
-    assert measured("Lamp {} " + "and the one beside it " * 60 + "is red.") == features.FEWEST
+    assert measured("Lamp {} " + "and the one beside it " * 60 + "is red.") == features.MIN_EMBEDDED
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_what_lacks_the_number_that_is_asked_for_answers_less(reader: Reader) ->
 
 
 @needs_multilingual_e5
-def test_a_question_in_another_language_than_the_passage_finds_the_sentence() -> None:
+def test_question_in_another_language_matches_the_sentence() -> None:
     reading = Reader(HuggingFaceEmbedding("multilingual-e5-small")).read("Wie hoch ist die monatliche Miete?", [LEASE, CAKE])
     assert reading.outcome != "nothing"
-    assert reading.ranked[0].text == "The rent is £1,240 per calendar month."
+    assert reading.best_first[0].text == "The rent is £1,240 per calendar month."
     assert any("1,240" in quote.text for quote in reading.quotes)

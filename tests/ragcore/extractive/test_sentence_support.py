@@ -42,7 +42,7 @@ def verdicts(check: SentenceCheck, answer: str) -> list[str | None]:
     return [sentence.verdict for sentence in check.check(answer, PASSAGES)]
 
 
-def test_other_words_for_the_same_are_supported_and_inventions_are_not(check: SentenceCheck) -> None:
+def test_paraphrases_are_supported_and_inventions_are_not(check: SentenceCheck) -> None:
     answer = "Ada Penrose built the tower in 1871 [1]. A crew of Portuguese sailors painted it green."
     supported, invented = check.check(answer, PASSAGES)
     assert (supported.verdict, supported.passage) == ("supported", 0)
@@ -76,9 +76,7 @@ def test_another_number_or_name_or_a_not_is_never_supported(check: SentenceCheck
         ("Dogs are allowed in the tower.", "Nobody may claim that dogs are allowed in the tower."),
     ],
 )
-def test_the_same_words_with_another_sign_or_in_what_denies_them_are_not_supported(
-    check: SentenceCheck, said: str, passage: str
-) -> None:
+def test_same_words_with_another_sign_or_denial_lack_support(check: SentenceCheck, said: str, passage: str) -> None:
     assert check.check(passage, [passage])[0].verdict == "supported"
     assert check.check(said, [passage])[0].verdict != "supported"
 
@@ -105,7 +103,7 @@ def test_a_script_without_spaces(check: SentenceCheck) -> None:
     assert verdicts(check, "城里有三只白猫和一条龙。[3]") != ["supported"]
 
 
-def test_headings_questions_and_having_found_nothing_are_not_judged(check: SentenceCheck) -> None:
+def test_headings_questions_and_missing_answers_are_not_judged(check: SentenceCheck) -> None:
     lamp = "**Its lamp**\nThe lamp burns the oil of whales. [1]"
     answer = f"## The tower\n\n{lamp}\n\nWho paid for it? These are known:\n\n{NOTHING_FOUND}"
     judged = [sentence.text for sentence in check.check(answer, PASSAGES) if sentence.verdict is not None]
@@ -144,12 +142,12 @@ class CountingEmbedding(HashEmbedding):
         super().__init__()
         self.calls: list[list[str]] = []
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         self.calls.append(list(texts))
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
-def test_claims_and_passages_are_embedded_in_one_call_however_many_there_are() -> None:
+def test_claims_and_passages_are_embedded_in_one_call() -> None:
     embedder = CountingEmbedding()
     check = SentenceCheck(embedder)
     check.check("Whales gave the oil. Penrose drew a tower. Dogs pay nothing. It shines far.", PASSAGES)
@@ -171,7 +169,7 @@ def test_every_quote_of_the_reader_is_supported_with_its_passage(passage: str) -
 SAMPLE = Path(__file__).parents[3] / "sample" / "documents"
 
 
-def test_answers_of_the_extractive_reader_are_supported_throughout(tmp_path: Path) -> None:
+def test_answers_of_the_extractive_reader_are_supported(tmp_path: Path) -> None:
     library = Library(tmp_path / "library", embedder=HashEmbedding())
     for name in ("committee-minutes-2022-2024.md", "brakesmans-log-2022.txt"):
         take_in(library, (SAMPLE / name).read_text("utf-8"), name)
@@ -188,7 +186,7 @@ def test_answers_of_the_extractive_reader_are_supported_throughout(tmp_path: Pat
     library.close()
 
 
-def test_a_sentence_is_for_the_passage_that_it_cites_however_high_its_number() -> None:
+def test_sentence_is_checked_against_its_cited_passage() -> None:
     said = list(claims("Ada built it [7]. It is 84 m high [1234]. Ben kept it [12, 100000]."))
     assert [(text, cited) for _, _, text, cited in said if cited] == [
         ("Ada built it", (7,)), ("It is 84 m high", (1234,)), ("Ben kept it", (12, 100000)),
@@ -197,7 +195,7 @@ def test_a_sentence_is_for_the_passage_that_it_cites_however_high_its_number() -
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="ab .!?\n[1]#*|塔高。:-", max_size=80))
-def test_sentences_stand_in_the_answer_in_order_and_do_not_overlap(answer: str) -> None:
+def test_sentences_are_in_answer_order_without_overlap(answer: str) -> None:
     at = 0
     for start, end, text, cited in claims(answer):
         assert at <= start < end <= len(answer)

@@ -24,7 +24,7 @@ from ragcore.schema import ChatMessage, MessageRole
         ("你好，你能做什么？", "zh"),
     ],
 )
-def test_a_greeting_is_answered_in_its_language_by_what_can_be_asked(message: str, language: str) -> None:
+def test_greeting_is_answered_in_its_language_with_topics(message: str, language: str) -> None:
     assert reply_to(message) == GREETED[language]
 
 
@@ -70,6 +70,6 @@ def test_a_question_is_no_small_talk(message: str) -> None:
     assert reply_to(message) == ""
 
 
-def test_what_is_said_in_two_languages_is_answered_in_that_of_the_conversation() -> None:
+def test_bilingual_greeting_uses_the_conversation_s_language() -> None:
     history = [ChatMessage(MessageRole.USER, "Wie hoch ist die Miete?"), ChatMessage(MessageRole.USER, "Hi")]
     assert (reply_to("hi"), reply_to("hi", history)) == (GREETED["en"], GREETED["de"])

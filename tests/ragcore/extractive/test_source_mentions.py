@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.extractive.languages.source_mentions import about
+from ragcore.extractive.languages.source_mentions import remove_source_mentions
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ from ragcore.extractive.languages.source_mentions import about
     ],
 )
 def test_what_a_question_says_of_the_text_is_left_out(question: str, left: str) -> None:
-    assert about(question) == left
+    assert remove_source_mentions(question) == left
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_what_a_question_says_of_the_text_is_left_out(question: str, left: str) 
     ],
 )
 def test_a_question_about_a_text_stays_as_it_is(question: str) -> None:
-    assert about(question) == question
+    assert remove_source_mentions(question) == question

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.extractive.topic import called, in_first_person, named, quoted_names
+from ragcore.extractive.topic import find_named, find_titled, in_first_person, quoted_names
 
 PLANS = ["Northwind_Health_Plus_Details.pdf", "Northwind_Standard_Details.pdf", "employee_handbook.docx"]
 
@@ -19,7 +19,7 @@ PLANS = ["Northwind_Health_Plus_Details.pdf", "Northwind_Standard_Details.pdf", 
     ],
 )
 def test_documents_are_named_by_what_tells_their_names_apart(question: str, meant: list[str]) -> None:
-    assert named(question, PLANS) == set(meant)
+    assert find_named(question, PLANS) == set(meant)
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_documents_are_named_by_what_tells_their_names_apart(question: str, mean
     ],
 )
 def test_what_a_document_is_called_is_its_name_or_a_part_of_it(topic: str, meant: list[str]) -> None:
-    assert called(topic, ["club handbook.docx", "employee_handbook.pdf", "1 roof.eml"]) == set(meant)
+    assert find_titled(topic, ["club handbook.docx", "employee_handbook.pdf", "1 roof.eml"]) == set(meant)
 
 
 def test_the_name_of_the_only_document_tells_nothing() -> None:
-    assert named("What does Northwind Standard cover?", PLANS[1:2]) == set()
-    assert named("What is said?", ["", "2024.pdf"]) == set()
+    assert find_named("What does Northwind Standard cover?", PLANS[1:2]) == set()
+    assert find_named("What is said?", ["", "2024.pdf"]) == set()
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_the_name_of_the_only_document_tells_nothing() -> None:
         ("Who built the tower?", "Who built the tower?"),
     ],
 )
-def test_what_is_asked_of_the_author_is_asked_as_the_author_would(question: str, own: str) -> None:
+def test_question_about_the_author_is_searched_in_first_person(question: str, own: str) -> None:
     assert in_first_person(question) == own
 
 
-def test_a_file_called_summary_is_not_meant_by_every_wish_for_one() -> None:
+def test_file_called_summary_does_not_match_every_summary_wish() -> None:
     names = ["Summary.pdf", "Lease.pdf"]
     assert quoted_names("Give me a summary of all my documents", names) == set()
     assert quoted_names("Summarise Summary.pdf", names) == {"Summary.pdf"}

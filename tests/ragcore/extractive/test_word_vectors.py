@@ -9,7 +9,7 @@ from ragcore.embeddings.base import Tokens
 from ragcore.extractive.sentence_vectors import Words, exact_words, mean_cosine, words_of
 
 
-def test_a_word_is_the_mean_of_its_tokens_and_words_without_meaning_are_left_out() -> None:
+def test_word_vector_is_its_tokens_mean_without_stop_words() -> None:
     text = "The embeddings opened."
     places = [(0, 3), (4, 9), (9, 14), (15, 21), (21, 22)]
     rows = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]], np.float32)

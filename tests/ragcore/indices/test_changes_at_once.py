@@ -88,12 +88,12 @@ def test_nodes_that_are_added_to_one_document_are_all_kept(kind: type[BaseIndex]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_document_that_is_deleted_while_nodes_are_added_to_it_is_gone(kind: type[BaseIndex]) -> None:
+def test_document_deleted_while_its_nodes_are_added_is_gone(kind: type[BaseIndex]) -> None:
     index = at_once(kind, added("dogs bark", "n1"), lambda other: other.delete_ref_doc("d"))
     assert index.ref_doc_info == {}
 
 
-def test_documents_that_are_added_to_a_tree_can_be_reached_and_deleted() -> None:
+def test_documents_added_to_a_tree_are_reachable_and_deletable() -> None:
     new = [document("e", "dogs bark", "owls hunt"), document("f", "ships sail", "boats row")]
     index = at_once(TreeIndex, *map(inserted, new))
     assert reached(index) == {"cats purr", "dogs bark", "owls hunt", "ships sail", "boats row"}
@@ -110,9 +110,7 @@ def test_a_tree_keeps_what_comes_while_a_document_is_deleted() -> None:
 
 @pytest.mark.parametrize("kind", [SummaryIndex, TreeIndex])
 @pytest.mark.parametrize("in_folder", [False, True])
-def test_changes_in_a_transaction_and_one_beside_it_do_not_wait_for_each_other_for_good(
-    kind: type[BaseIndex], in_folder: bool, tmp_path: Path
-) -> None:
+def test_change_outside_a_transaction_does_not_deadlock(kind: type[BaseIndex], in_folder: bool, tmp_path: Path) -> None:
     context = StorageContext.from_defaults()
     if in_folder:
         context.persist(tmp_path)
@@ -160,29 +158,29 @@ def in_one_folder(
     return load_index_from_storage(StorageContext.from_defaults(persist_dir=folder), **SERVICES)
 
 
-def test_documents_that_two_contexts_add_to_a_tree_can_be_reached(tmp_path: Path) -> None:
+def test_documents_added_to_a_tree_by_two_contexts_are_reachable(tmp_path: Path) -> None:
     new = [document("e", "dogs bark", "owls hunt"), document("f", "ships sail", "boats row")]
     index = in_one_folder(tmp_path, TreeIndex, *map(inserted, new))
     assert reached(index) == {"cats purr", "dogs bark", "owls hunt", "ships sail", "boats row"}
 
 
-def test_what_one_context_adds_to_a_tree_while_another_deletes_from_it_can_be_reached(tmp_path: Path) -> None:
+def test_nodes_added_during_deletions_from_a_tree_are_reachable(tmp_path: Path) -> None:
     index = in_one_folder(tmp_path, TreeIndex, lambda one: one.delete_ref_doc("d"), inserted(document("e", "dogs bark")))
     assert reached(index) == {"dogs bark"}
 
 
-def test_what_two_contexts_delete_from_a_tree_is_unknown_to_the_second(tmp_path: Path) -> None:
+def test_second_deletion_by_another_context_is_an_unknown_id(tmp_path: Path) -> None:
     with pytest.raises(UnknownDocumentError):
         in_one_folder(tmp_path, TreeIndex, lambda one: one.delete_ref_doc("d"), lambda other: other.delete_ref_doc("d"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nodes_that_two_contexts_add_to_one_document_are_all_kept(kind: type[BaseIndex], tmp_path: Path) -> None:
+def test_nodes_added_to_a_document_by_two_contexts_all_stay(kind: type[BaseIndex], tmp_path: Path) -> None:
     index = in_one_folder(tmp_path, kind, added("dogs bark", "n1"), added("owls hunt", "n2"))
     assert set(index.ref_doc_info["d"].node_ids) == {"d#0", "n1", "n2"}
 
 
-def test_a_document_is_embedded_once_though_another_context_adds_one_meanwhile(tmp_path: Path) -> None:
+def test_document_is_split_once_despite_another_context_s_insert(tmp_path: Path) -> None:
     split: list[str] = []
 
     def told(nodes: Sequence[Document | TextNode]) -> Sequence[TextNode]:
@@ -198,7 +196,7 @@ def test_a_document_is_embedded_once_though_another_context_adds_one_meanwhile(t
     assert index.ref_doc_info.keys() == {"d", "e", "f"}
 
 
-def test_what_is_persisted_again_while_a_tree_of_the_folder_is_changed_can_be_reached(tmp_path: Path) -> None:
+def test_tree_persisted_again_during_a_change_is_reachable(tmp_path: Path) -> None:
     built = small(TreeIndex, StorageContext.from_defaults())
     built.storage_context.persist(tmp_path)
     context = Interrupting(DiskStorage(tmp_path))

@@ -19,7 +19,7 @@ def index_of(*documents: Document, llm: ScriptedLLM | None = None) -> DocumentSu
     return DocumentSummaryIndex(documents, transformations=[by_line], embed_model=HashEmbedding(64), llm=llm or obliging())
 
 
-def test_each_document_is_summed_up_once_from_all_of_its_passages() -> None:
+def test_each_document_is_summarised_once_from_all_passages() -> None:
     llm = obliging()
     index = index_of(PETS, SEA, llm=llm)
     assert index.get_document_summary("pets") == "<cats purr|dogs bark>"
@@ -29,7 +29,7 @@ def test_each_document_is_summed_up_once_from_all_of_its_passages() -> None:
         index.get_document_summary("boats")
 
 
-def test_what_the_summaries_are_to_tell_may_be_asked_for_and_is_asked_of_later_documents_too() -> None:
+def test_summary_query_may_be_set_and_holds_for_later_documents() -> None:
     llm = obliging()
     asked = "Which animals are there?"
     index = DocumentSummaryIndex([PETS], transformations=[by_line], embed_model=HashEmbedding(64), llm=llm, summary_query=asked)
@@ -58,14 +58,14 @@ def test_the_summary_follows_the_document() -> None:
     assert list(index.summaries()) == ["pets"]
 
 
-def test_the_model_chooses_documents_by_their_summaries_and_all_of_their_passages_come() -> None:
+def test_model_picks_documents_by_summary_and_gets_all_passages() -> None:
     llm = obliging()
     index = index_of(PETS, SEA, BOATS, llm=llm)
     del llm.calls[:]
     with span("root") as root:
         hits = index.as_retriever().retrieve("Do ships and whales sing?")
     assert found(hits) == [("sea#0", 3.0), ("sea#1", 3.0), ("sea#2", 3.0)]
-    assert root.named("retrieve")[0].facts["documents"] == [{"id": "sea", "score": 3.0}]
+    assert root.spans("retrieve")[0].facts["documents"] == [{"id": "sea", "score": 3.0}]
     assert [passage.text for passage in passages(llm.calls[0].call)] == list(index.summaries().values())
     two = index.as_retriever("llm", choice_top_k=2).retrieve("Do ships and whales sing?")
     assert found(two)[3:] == [("boats#0", 1.0)]
@@ -87,7 +87,7 @@ def test_documents_are_found_by_the_cosine_of_their_summaries() -> None:
     assert [hit.score for hit in hits] == pytest.approx([cosines[str(hit.node.ref_doc_id)] for hit in hits], abs=1e-6)
 
 
-def test_a_document_too_long_for_one_call_is_summed_up_in_several() -> None:
+def test_document_too_long_for_one_call_is_summarised_in_several() -> None:
     def words_of(call: LLMCall) -> str:
         return " ".join(sorted({word for passage in passages(call) for word in passage.text.split()}))
 

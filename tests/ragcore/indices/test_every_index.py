@@ -22,7 +22,7 @@ PETS, SEA = document("pets", "cats purr", "dogs bark"), document("sea", "ships s
 SERVICES: dict[str, Any] = {"transformations": [by_line], "embed_model": EMBEDDER, "llm": QUOTING}
 
 
-def made(kind: type[BaseIndex], *given: Document | TextNode, docstore: SimpleDocumentStore | None = None) -> BaseIndex:
+def build_index(kind: type[BaseIndex], *given: Document | TextNode, docstore: SimpleDocumentStore | None = None) -> BaseIndex:
     return kind(given, storage_context=StorageContext.from_defaults(docstore=docstore), **SERVICES)
 
 
@@ -31,8 +31,8 @@ def texts(index: BaseIndex) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_several_documents_with_one_id_the_last_is_the_one_that_is_compared(kind: type[BaseIndex]) -> None:
-    index = made(kind, SEA, document("b", "second"))
+def test_last_of_documents_with_one_id_is_the_one_compared(kind: type[BaseIndex]) -> None:
+    index = build_index(kind, SEA, document("b", "second"))
     assert index.refresh_ref_docs([document("b", "third"), document("b", "second")]) == [False, False]
     assert texts(index) == {"ships sail", "second"}
     assert index.refresh_ref_docs([document("b", "second"), SEA, document("b", "third")]) == [True, False, True]
@@ -42,7 +42,7 @@ def test_of_several_documents_with_one_id_the_last_is_the_one_that_is_compared(k
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wrong", ["text", None, 7, PETS.text.split, [PETS], NodeWithScore(TextNode("cats purr"))])
 def test_what_is_no_document_and_no_node_is_refused(kind: type[BaseIndex], wrong: Any) -> None:
-    index = made(kind, SEA)
+    index = build_index(kind, SEA)
     for attempt in (
         lambda: index.insert(wrong),
         lambda: index.insert_documents([PETS, wrong]),
@@ -63,11 +63,11 @@ def test_the_characters_of_a_text_are_no_documents() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_document_store_that_was_given_has_the_passages_as_they_are(kind: type[BaseIndex]) -> None:
+def test_document_store_argument_holds_the_passages_unchanged(kind: type[BaseIndex]) -> None:
     docstore = SimpleDocumentStore()
     docstore.add_documents([TextNode("mine", "m", ref_doc_id="pets")])
     alone = TextNode("alone", "n", embedding=EMBEDDER.embed_query("alone"))
-    index = made(kind, PETS, alone, docstore=docstore)
+    index = build_index(kind, PETS, alone, docstore=docstore)
 
     def held() -> dict[str, tuple[str, str | None]]:
         return {node.id_: (node.text, node.ref_doc_id) for node in docstore.nodes()}
@@ -88,15 +88,15 @@ def test_a_document_store_that_was_given_has_the_passages_as_they_are(kind: type
 
 
 @pytest.mark.parametrize("kind", [SummaryIndex, VectorStoreIndex])
-def test_what_stands_beside_a_passage_is_read_from_the_document_store_that_was_given(kind: type[BaseIndex]) -> None:
+def test_neighbours_are_read_from_the_document_store_argument(kind: type[BaseIndex]) -> None:
     docstore = SimpleDocumentStore()
     first, second = TextNode("one", "1", ref_doc_id="d", next_id="2"), TextNode("two", "2", ref_doc_id="d", prev_id="1")
-    index = made(kind, first, second, docstore=docstore)
+    index = build_index(kind, first, second, docstore=docstore)
     found = PrevNextNodePostprocessor(docstore=index.storage_context.docstore).postprocess_nodes([NodeWithScore(first)])
     assert [hit.text for hit in found] == ["one", "two"]
 
 
-def test_a_document_store_that_was_given_has_every_level_of_a_tree_and_nothing_of_one_that_was_replaced() -> None:
+def test_document_store_argument_has_all_levels_of_new_trees() -> None:
     docstore = SimpleDocumentStore()
     parser = HierarchicalNodeParser(chunk_sizes=[8, 4], chunk_overlap=0, tokenizer=str.split)
     context = StorageContext.from_defaults(docstore=docstore)
@@ -107,10 +107,8 @@ def test_a_document_store_that_was_given_has_every_level_of_a_tree_and_nothing_o
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_given_document_store_had_does_not_outlive_its_document_in_a_folder(
-    kind: type[BaseIndex], tmp_path: Path
-) -> None:
-    made(kind, PETS, docstore=SimpleDocumentStore()).storage_context.persist(tmp_path)
+def test_document_store_content_does_not_outlive_its_document(kind: type[BaseIndex], tmp_path: Path) -> None:
+    build_index(kind, PETS, docstore=SimpleDocumentStore()).storage_context.persist(tmp_path)
     index = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), **SERVICES)
     assert {node.text for node in index.storage_context.docstore.nodes()} == {"cats purr", "dogs bark"}
     index.insert_documents([document("pets", "cats sleep"), SEA])
@@ -124,13 +122,13 @@ def test_what_a_given_document_store_had_does_not_outlive_its_document_in_a_fold
 def test_a_pipeline_and_an_index_may_have_one_document_store() -> None:
     docstore = SimpleDocumentStore()
     pipeline = IngestionPipeline([SentenceSplitter()], docstore, "upserts_and_delete")
-    made(VectorStoreIndex, *pipeline.run([PETS, SEA]), docstore=docstore)
+    build_index(VectorStoreIndex, *pipeline.run([PETS, SEA]), docstore=docstore)
     assert pipeline.run([PETS, SEA]) == []
     assert {item.text for item in docstore.docs.values()} == {PETS.text, SEA.text}
 
 
 @pytest.mark.parametrize("kind", [TreeIndex, SummaryIndex, DocumentSummaryIndex])
-def test_an_index_that_keeps_its_passages_shows_nothing_of_the_shared_ones(kind: type[BaseIndex]) -> None:
+def test_index_with_own_passages_hides_the_shared_ones(kind: type[BaseIndex]) -> None:
     docstore = SimpleDocumentStore()
     docstore.add_documents([TextNode("mine", "m", ref_doc_id="pets")])
-    assert texts(made(kind, PETS, docstore=docstore)) == {"cats purr", "dogs bark"}
+    assert texts(build_index(kind, PETS, docstore=docstore)) == {"cats purr", "dogs bark"}

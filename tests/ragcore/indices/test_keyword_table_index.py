@@ -29,7 +29,7 @@ def index_of(
     )
 
 
-def test_the_model_names_the_keywords_of_each_passage_and_of_the_question() -> None:
+def test_model_names_keywords_of_each_passage_and_the_question() -> None:
     replies = {
         "a text": "KEYWORDS: Machine Learning, Ada Lovelace",
         "another": "KEYWORDS: learning, poems",
@@ -41,7 +41,7 @@ def test_the_model_names_the_keywords_of_each_passage_and_of_the_question() -> N
         hits = index.as_retriever(max_keywords_per_query=7).retrieve("the question")
     # "machine learning" whole, "machine" and "learning"; against "learning" and "poems"
     assert found(hits) == [("d#0", 3.0), ("d#1", 2.0)]
-    assert root.named("retrieve")[0].facts["terms"] == ["machin learn", "machin", "learn", "poem"]
+    assert root.spans("retrieve")[0].facts["terms"] == ["machin learn", "machin", "learn", "poem"]
     assert [(call.prompt, call.variables["max_keywords"]) for call in llm.calls] == [
         ("keyword_extract", "10"),
         ("keyword_extract", "10"),
@@ -57,7 +57,7 @@ def test_no_more_keywords_are_kept_than_were_asked_for() -> None:
 
 
 @given(st.lists(st.text("ab c", min_size=1, max_size=12), max_size=12), st.text("abc ", max_size=8), st.integers(0, 5))
-def test_passages_are_ranked_by_the_words_they_share_with_the_question(lines: list[str], question: str, most: int) -> None:
+def test_passages_rank_by_shared_words_with_the_question(lines: list[str], question: str, most: int) -> None:
     lines = [re.sub("([abc])", r"x\1", line) for line in lines if line.strip()]  # words like "xaxb", none a stop word
     question = re.sub("([abc])", r"x\1", question) + " xz"
     index = index_of(SimpleKeywordTableIndex, *lines, most=99) if lines else None
@@ -83,7 +83,7 @@ def test_rake_finds_phrases_without_a_model() -> None:
     }
 
 
-def test_words_are_compared_without_capitals_and_endings_in_any_script() -> None:
+def test_words_compare_without_case_and_endings_in_any_script() -> None:
     index = index_of(SimpleKeywordTableIndex, "Running Dogs", "Гончие собаки", "机器学习")
     for question, line in (("dog", 0), ("СОБАКИ", 1), ("学习", 2)):
         assert [hit.node.id_ for hit in index.as_retriever().retrieve(question)] == [f"d#{line}"]

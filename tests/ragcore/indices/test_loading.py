@@ -62,7 +62,7 @@ def test_a_loaded_index_uses_the_models_it_is_given(tmp_path: Path) -> None:
     assert "cats" in index.as_query_engine().query("What about cats?").response
 
 
-def test_another_embedding_model_than_the_index_was_built_with_is_refused(tmp_path: Path) -> None:
+def test_other_embedding_model_than_the_index_s_is_refused(tmp_path: Path) -> None:
     with_indexes("cats").persist(tmp_path)
     context = StorageContext.from_defaults(persist_dir=tmp_path)
     with pytest.raises(StoreError, match=r"built with the embedding model hash-16, but hash-32 was given") as error:
@@ -71,9 +71,7 @@ def test_another_embedding_model_than_the_index_was_built_with_is_refused(tmp_pa
 
 
 @pytest.mark.parametrize("kind", [SimpleKeywordTableIndex, RAKEKeywordTableIndex])
-def test_a_loaded_keyword_table_goes_on_with_as_many_keywords_as_it_was_made_with(
-    kind: type[BaseKeywordTableIndex], tmp_path: Path
-) -> None:
+def test_loaded_keyword_table_keeps_its_number_of_keywords(kind: type[BaseKeywordTableIndex], tmp_path: Path) -> None:
     kind([], embed_model=EMBEDDER, max_keywords_per_chunk=1).storage_context.persist(tmp_path)
     index = load_index_from_storage(StorageContext.from_defaults(persist_dir=tmp_path), embed_model=EMBEDDER)
     assert isinstance(index, BaseKeywordTableIndex)

@@ -37,7 +37,7 @@ class LengthIndex(NodeIndex):
     def as_retriever(self) -> First:
         return First(self)
 
-    def _learned(self, splits: Sequence[Split]) -> Callable[[], None]:
+    def _prepare_entries(self, splits: Sequence[Split]) -> Callable[[], None]:
         lengths = {node.id_: len(node.text) for split in splits for node in split.nodes}
         if any("bad word" in node.text for split in splits for node in split.nodes):
             raise ArithmeticError("too bad to be measured")
@@ -48,7 +48,7 @@ class LengthIndex(NodeIndex):
             raise ArithmeticError("unlucky")
         self.put_entries(lengths)
 
-    def _forgotten(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
+    def _remove_entries(self, ref_doc_id: str, node_ids: Sequence[str]) -> None:
         self.delete_entries(node_ids)
 
 
@@ -68,7 +68,7 @@ def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorageC
     opened.close()
 
 
-def made(context: StorageContext, *documents: Document | TextNode) -> LengthIndex:
+def build_index(context: StorageContext, *documents: Document | TextNode) -> LengthIndex:
     return LengthIndex(documents, storage_context=context, transformations=[by_word], embed_model=HashEmbedding(8))
 
 
@@ -79,8 +79,8 @@ def known(index: LengthIndex) -> tuple[list[str], dict[str, int]]:
     return [node.text for node in index.nodes.nodes()], index.entries()
 
 
-def test_passages_and_what_is_known_of_them_come_and_go_with_their_document(context: StorageContext) -> None:
-    index = made(context, A, B)
+def test_passages_and_their_records_follow_their_document(context: StorageContext) -> None:
+    index = build_index(context, A, B)
     assert known(index) == (["one", "three", "seven"], {"a0": 3, "a1": 5, "b0": 5})
     assert index.insert(Document("eleven", "a")) == 1
     assert known(index) == (["seven", "eleven"], {"b0": 5, "a0": 6})
@@ -92,8 +92,8 @@ def test_passages_and_what_is_known_of_them_come_and_go_with_their_document(cont
     assert index.as_retriever().retrieve("?")[0].text == "eleven"
 
 
-def test_documents_are_refreshed_by_hash_also_those_without_passages(context: StorageContext) -> None:
-    index = made(context, A, Document("", "empty"))
+def test_refresh_compares_hashes_even_without_passages(context: StorageContext) -> None:
+    index = build_index(context, A, Document("", "empty"))
     assert index.refresh_ref_docs([A, B, Document("", "empty")]) == [False, True, False]
     assert index.refresh_ref_docs([Document("one three", "a"), B]) == [True, False]
     assert index.delete_ref_doc("empty") == 0
@@ -102,18 +102,18 @@ def test_documents_are_refreshed_by_hash_also_those_without_passages(context: St
 
 
 def test_what_fails_changes_nothing(context: StorageContext) -> None:
-    index = made(context, A, B)
+    index = build_index(context, A, B)
     before = known(index)
     with pytest.raises(ArithmeticError):
         index.insert_nodes([TextNode("fine", ref_doc_id="a"), TextNode("a bad word")])
     with pytest.raises(ArithmeticError):
-        made(context, TextNode("a bad word"))
+        build_index(context, TextNode("a bad word"))
     assert known(index) == before
     assert len(context.index_store.all()) == 1
 
 
-def test_nodes_are_added_to_their_document_and_loose_ones_are_documents(context: StorageContext) -> None:
-    index = made(context, A)
+def test_nodes_join_their_document_and_loose_ones_become_one(context: StorageContext) -> None:
+    index = build_index(context, A)
     assert index.insert_nodes([TextNode("fourteen", "new", ref_doc_id="a"), TextNode("two", "alone")]) == 4
     assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {"a": ("a0", "a1", "new"), "alone": ("alone",)}
     assert index.ref_doc_info["a"].metadata == {"k": 1}
@@ -121,7 +121,7 @@ def test_nodes_are_added_to_their_document_and_loose_ones_are_documents(context:
 
 
 def test_two_in_one_context_have_nothing_in_common(context: StorageContext) -> None:
-    one, two = made(context, A), made(context, A, B)
+    one, two = build_index(context, A), build_index(context, A, B)
     one.delete_ref_doc("a")
     assert known(one) == ([], {})
     assert known(two) == (["one", "three", "seven"], {"a0": 3, "a1": 5, "b0": 5})
@@ -129,7 +129,7 @@ def test_two_in_one_context_have_nothing_in_common(context: StorageContext) -> N
 
 
 def test_everything_is_there_when_it_is_opened_again(context: StorageContext, tmp_path: Path) -> None:
-    index = made(context, A, B)
+    index = build_index(context, A, B)
     index.set_index_id("lengths")
     context.persist(tmp_path)
     again = StorageContext.from_defaults(persist_dir=tmp_path)
@@ -143,7 +143,7 @@ def test_everything_is_there_when_it_is_opened_again(context: StorageContext, tm
 
 def test_a_failure_while_writing_is_undone_in_a_folder(tmp_path: Path) -> None:
     StorageContext.from_defaults().persist(tmp_path)
-    index = made(StorageContext.from_defaults(persist_dir=tmp_path), A, B)
+    index = build_index(StorageContext.from_defaults(persist_dir=tmp_path), A, B)
     before = known(index)
     with pytest.raises(ArithmeticError, match="unlucky"):
         index.insert(Document("thirteen-long", "a"))
@@ -156,7 +156,7 @@ class SlowIndex(LengthIndex):
         super()._keep(lengths)
 
 
-def test_threads_that_replace_one_document_leave_one_version_of_it(context: StorageContext) -> None:
+def test_threads_replacing_one_document_leave_one_version(context: StorageContext) -> None:
     index = SlowIndex([], storage_context=context, transformations=[by_word], embed_model=HashEmbedding(8))
     versions = [Document("one three five", "d"), Document("two", "d")]
     with ThreadPoolExecutor(2) as pool:

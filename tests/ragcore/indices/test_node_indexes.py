@@ -59,7 +59,7 @@ def context(request: pytest.FixtureRequest, tmp_path: Path) -> StorageContext:
     return StorageContext.from_defaults(persist_dir=tmp_path / "storage")
 
 
-def made(
+def build_index(
     kind: type[NodeIndex],
     documents: Sequence[Document | TextNode],
     context: StorageContext | None = None,
@@ -82,7 +82,7 @@ def ids(index: NodeIndex) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_passages_are_kept_in_order_and_found(kind: type[NodeIndex], context: StorageContext) -> None:
-    index = made(kind, [PETS, SEA], context)
+    index = build_index(kind, [PETS, SEA], context)
     assert ids(index) == ["pets#0", "pets#1", "sea#0", "sea#1", "sea#2"]
     assert {id_: info.node_ids for id_, info in index.ref_doc_info.items()} == {
         "pets": ("pets#0", "pets#1"),
@@ -93,7 +93,7 @@ def test_passages_are_kept_in_order_and_found(kind: type[NodeIndex], context: St
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_documents_and_nodes_are_added_replaced_and_deleted(kind: type[NodeIndex], context: StorageContext) -> None:
-    index = made(kind, [PETS], context)
+    index = build_index(kind, [PETS], context)
     assert index.insert(SEA) == 3
     assert index.insert_nodes(by_line([BIRDS])) == 1
     assert index.update_ref_doc(document("pets", "cats sleep")) == 1
@@ -109,15 +109,13 @@ def test_documents_and_nodes_are_added_replaced_and_deleted(kind: type[NodeIndex
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_index_that_was_changed_is_the_one_made_of_the_same_documents_at_once(
-    kind: type[NodeIndex], context: StorageContext
-) -> None:
-    index = made(kind, [BIRDS, SEA], context)
+def test_changed_index_equals_one_built_from_the_same_documents(kind: type[NodeIndex], context: StorageContext) -> None:
+    index = build_index(kind, [BIRDS, SEA], context)
     index.insert(document("pets", "something else", "and more", "and even more"))
     index.delete_ref_doc("birds")
     index.insert(PETS)
     index.insert(BIRDS)
-    fresh = made(kind, [SEA, PETS, BIRDS])
+    fresh = build_index(kind, [SEA, PETS, BIRDS])
     assert ids(index) == ids(fresh)
     if kind is not TreeIndex:  # the same passages may have another way down
         assert answers(index) == answers(fresh)
@@ -126,7 +124,7 @@ def test_an_index_that_was_changed_is_the_one_made_of_the_same_documents_at_once
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_what_has_changed_is_refreshed(kind: type[NodeIndex]) -> None:
     llm = obliging()
-    index = made(kind, [PETS, SEA], llm=llm)
+    index = build_index(kind, [PETS, SEA], llm=llm)
     before = len(llm.calls)
     assert index.refresh_ref_docs([PETS, SEA]) == [False, False]
     assert len(llm.calls) == before
@@ -136,7 +134,7 @@ def test_only_what_has_changed_is_refreshed(kind: type[NodeIndex]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_deleting_what_is_not_there_is_an_error(kind: type[NodeIndex]) -> None:
-    index = made(kind, [PETS])
+    index = build_index(kind, [PETS])
     for unknown in ("sea", "pets#0"):
         with pytest.raises(UnknownDocumentError, match=unknown):
             index.delete_ref_doc(unknown)
@@ -147,10 +145,10 @@ def test_deleting_what_is_not_there_is_an_error(kind: type[NodeIndex]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_loaded_index_finds_the_same_without_asking_the_model_anew(
+def test_loaded_index_retrieves_the_same_without_model_calls(
     kind: type[NodeIndex], context: StorageContext, tmp_path: Path
 ) -> None:
-    index = made(kind, [PETS, SEA], context)
+    index = build_index(kind, [PETS, SEA], context)
     index.insert(BIRDS)
     index.delete_ref_doc("pets")
     index.storage_context.persist(tmp_path / "there")
@@ -168,7 +166,7 @@ def test_a_loaded_index_finds_the_same_without_asking_the_model_anew(
 
 @pytest.mark.parametrize("kind", [TreeIndex, KeywordTableIndex, DocumentSummaryIndex])
 def test_when_the_model_fails_nothing_has_changed(kind: type[NodeIndex], context: StorageContext) -> None:
-    index = made(kind, [PETS, SEA], context, obliging(forbidden="forbidden"))
+    index = build_index(kind, [PETS, SEA], context, obliging(forbidden="forbidden"))
     before = (ids(index), answers(index), index.entries())
     for change in (
         lambda: index.insert(document("new", "good", "forbidden words")),
@@ -179,21 +177,21 @@ def test_when_the_model_fails_nothing_has_changed(kind: type[NodeIndex], context
             change()
         assert (ids(index), answers(index), index.entries()) == before
     with pytest.raises(LLMServerError):
-        made(kind, [document("bad", "forbidden", "b", "c")], context, obliging(forbidden="forbidden"))
+        build_index(kind, [document("bad", "forbidden", "b", "c")], context, obliging(forbidden="forbidden"))
     assert [record.index_id for record in context.index_store.all()][-1] == index.index_id
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_indexes_of_one_context_do_not_meet(kind: type[NodeIndex], context: StorageContext) -> None:
-    first, second = made(kind, [PETS], context), made(kind, [SEA], context)
+    first, second = build_index(kind, [PETS], context), build_index(kind, [SEA], context)
     first.delete_ref_doc("pets")
     assert ids(second) == ["sea#0", "sea#1", "sea#2"]
-    assert answers(second) == answers(made(kind, [SEA]))
+    assert answers(second) == answers(build_index(kind, [SEA]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_empty_index_finds_nothing_and_takes_its_first_document(kind: type[NodeIndex]) -> None:
-    index = made(kind, [])
+def test_empty_index_returns_nothing_and_accepts_a_document(kind: type[NodeIndex]) -> None:
+    index = build_index(kind, [])
     assert answers(index) == [[]] * len(answers(index))
     index.insert(PETS)
     assert ids(index) == ["pets#0", "pets#1"]
@@ -207,7 +205,7 @@ def test_everything_works_without_a_language_model(kind: type[NodeIndex]) -> Non
         document("ferry", "The ferry to the island leaves at nine in the morning.", "Tickets cost 35 dollars for adults."),
         document("pets", "Dogs bark at night when they are alone.", "Cats sleep during the day on warm roofs."),
     ]
-    index = made(kind, facts, llm=ExtractiveLLM(EMBEDDER))  # type: ignore[arg-type]
+    index = build_index(kind, facts, llm=ExtractiveLLM(EMBEDDER))  # type: ignore[arg-type]
     assert "1890" in str(index.as_query_engine().query("When was the bridge built?"))
     index.delete_ref_doc("bridge")
     assert "1890" not in str(index.as_query_engine().query("When was the bridge built?"))

@@ -15,11 +15,11 @@ def index_of(*lines: str, llm: ScriptedLLM | None = None) -> SummaryIndex:
     )
 
 
-def test_by_default_all_passages_are_given_in_order_without_a_score_and_without_a_call() -> None:
+def test_default_gives_all_passages_in_order_without_score() -> None:
     assert found(index_of(*LINES).as_retriever().retrieve("?")) == [("d#0", None), ("d#1", None), ("d#2", None)]
 
 
-def test_the_nearest_are_given_with_their_cosine_one_unless_told_otherwise() -> None:
+def test_nearest_come_with_their_cosine_and_one_by_default() -> None:
     index = index_of(*LINES)
     embedder = HashEmbedding(64)
     cosines = [float(embedder.embed_query(line) @ embedder.embed_query("dogs hunt dogs")) for line in LINES]
@@ -29,7 +29,7 @@ def test_the_nearest_are_given_with_their_cosine_one_unless_told_otherwise() -> 
     assert found(index.as_retriever("embedding").retrieve("dogs hunt dogs")) == found(best)[:1]
 
 
-def test_the_model_chooses_from_ten_passages_a_call_and_what_it_finds_best_comes_first() -> None:
+def test_model_chooses_among_ten_passages_per_call_best_first() -> None:
     llm = obliging()
     lines = [f"line {number}" for number in range(23)] + ["the red fox"]
     index = index_of(*lines, llm=llm)

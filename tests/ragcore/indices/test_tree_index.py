@@ -42,7 +42,7 @@ def lines(retriever: BaseRetriever, question: str) -> list[str]:
     return [hit.text for hit in retriever.retrieve(question)]
 
 
-def test_summaries_are_made_from_below_one_call_each_of_whole_texts() -> None:
+def test_summaries_build_bottom_up_with_one_call_each() -> None:
     llm = obliging()
     index = tree(document("d", *LINES, "moles dig"), llm=llm)
     assert sorted(len(passages(call.call)) for call in llm.calls) == [1, 1, 3, 3, 3, 3]
@@ -59,14 +59,14 @@ def test_few_passages_need_no_summary_and_are_the_roots() -> None:
     assert llm.calls == []
 
 
-def test_the_model_chooses_the_way_down_one_call_a_level_and_one_way_unless_told_otherwise() -> None:
+def test_model_descends_one_call_per_level_and_one_by_default() -> None:
     llm = obliging()
     index = tree(document("d", *LINES), llm=llm)
     del llm.calls[:]
     with span("root") as top:
         assert found(index.as_retriever().retrieve("Do boats row?")) == [("d#4", None)]
     assert [call.prompt for call in llm.calls] == ["select_single", "select_single"]
-    path = top.named("retrieve")[0].facts["path"]
+    path = top.spans("retrieve")[0].facts["path"]
     assert path == [[index.root_ids[1]], ["d#4"]]
     del llm.calls[:]
     assert lines(index.as_retriever(child_branch_factor=2), "Do boats row or roses smell?") == ["boats row", "roses smell"]
@@ -76,7 +76,7 @@ def test_the_model_chooses_the_way_down_one_call_a_level_and_one_way_unless_told
     assert llm.calls == []  # as many ways as there are
 
 
-def test_a_model_that_chooses_nothing_that_is_there_gets_the_nearest() -> None:
+def test_invalid_model_choice_falls_back_to_the_nearest() -> None:
     sums = obliging()
     llm = ScriptedLLM(lambda call: "Choice 9!" if call.prompt.name.startswith("select") else sums.generate(call))
     assert lines(tree(document("d", *LINES), llm=llm).as_retriever(), "oaks grow") == ["oaks grow"]
@@ -96,7 +96,7 @@ def test_all_leaves_are_the_passages_in_order_without_a_score() -> None:
     assert found(index.as_retriever("all_leaf").retrieve("?")) == [(f"d#{number}", None) for number in range(9)]
 
 
-def test_a_new_passage_goes_where_it_belongs_and_the_summaries_above_it_are_written_anew_and_kept() -> None:
+def test_new_passage_joins_its_branch_and_summaries_renew() -> None:
     llm = obliging()
     index = tree(document("d", *LINES[:8]), llm=llm)
     del llm.calls[:]
@@ -117,7 +117,7 @@ def test_a_summary_over_too_many_is_divided() -> None:
         assert lines(index.as_retriever("select_leaf_embedding", child_branch_factor=2), line)[0] == line
 
 
-def test_deleting_writes_the_summaries_above_anew_and_leaves_nothing_of_the_document() -> None:
+def test_deletion_renews_summaries_above_and_clears_the_document() -> None:
     llm = obliging()
     index = tree(document("a", *LINES[:3]), document("b", *LINES[3:7]), document("c", *LINES[7:]), llm=llm)
     del llm.calls[:]
@@ -130,7 +130,7 @@ def test_deleting_writes_the_summaries_above_anew_and_leaves_nothing_of_the_docu
     assert (index.root_ids, index.entries()) == ([], {"roots": []})
 
 
-def test_a_passage_that_stays_when_its_document_is_added_to_is_not_moved() -> None:
+def test_remaining_passage_stays_in_its_branch_of_the_tree() -> None:
     llm = obliging()
     index = tree(document("d", *LINES), llm=llm)
     before = index.root_ids
@@ -142,7 +142,7 @@ def test_a_passage_that_stays_when_its_document_is_added_to_is_not_moved() -> No
     assert roots(index)[0] == "<cats hiss|dogs bark|owls hunt>"
 
 
-def test_without_a_tree_there_are_no_calls_and_only_the_leaves_can_be_had() -> None:
+def test_without_a_tree_only_leaves_exist_and_no_calls() -> None:
     llm = ScriptedLLM()
     index = tree(document("d", *LINES), llm=llm, build_tree=False)
     index.insert(document("e", "x"))
@@ -153,7 +153,7 @@ def test_without_a_tree_there_are_no_calls_and_only_the_leaves_can_be_had() -> N
             index.as_retriever(mode)
 
 
-def test_passages_that_are_too_long_to_choose_from_are_shown_with_their_beginnings() -> None:
+def test_passages_too_long_to_choose_from_show_their_beginnings() -> None:
     seen: list[int] = []
 
     def rule(call: LLMCall) -> str:
@@ -165,7 +165,7 @@ def test_passages_that_are_too_long_to_choose_from_are_shown_with_their_beginnin
     with span("root") as top:
         assert [hit.node.id_ for hit in index.as_retriever().retrieve("?")] == ["d#1"]
     assert 100 < seen[0] < 250
-    assert top.named("select")[0].facts["shortened"] == 2
+    assert top.spans("select")[0].facts["shortened"] == 2
 
 
 def test_numbers_that_cannot_be_are_said() -> None:

@@ -79,7 +79,7 @@ def test_documents_are_split_embedded_and_found() -> None:
     assert len(index.as_retriever().retrieve("dogs")) == 2
 
 
-def test_all_passages_are_embedded_together_with_the_metadata_that_embedders_see() -> None:
+def test_passages_are_embedded_together_with_visible_metadata() -> None:
     embedder = Counting()
     index_of(*DOCUMENTS, embedder=embedder)
     texts = ["cats purr", "dogs bark", "file_name: sea.txt\n\nthe sea is deep", "file_name: sea.txt\n\nships sail"]
@@ -93,7 +93,7 @@ def test_inserting_again_replaces() -> None:
     assert [node.text for node in index.store.passages()] == ["the sea is deep", "ships sail", "birds sing"]
 
 
-def test_deleting_removes_for_good_and_knows_what_it_does_not_know() -> None:
+def test_deletion_is_permanent_and_unknown_ids_are_errors() -> None:
     index = index_of(*DOCUMENTS)
     assert index.delete_ref_doc("pets") == 2
     assert best(index, "Do dogs bark?") != "dogs bark"
@@ -101,14 +101,14 @@ def test_deleting_removes_for_good_and_knows_what_it_does_not_know() -> None:
         index.delete_ref_doc("pets")
 
 
-def test_documents_given_to_the_constructor_are_split_and_can_be_deleted() -> None:
+def test_constructor_documents_are_split_and_can_be_deleted() -> None:
     index = VectorStoreIndex(DOCUMENTS, embed_model=Counting(), transformations=[by_line])
     assert len(index.store) == 4
     assert index.delete_ref_doc(DOCUMENTS[0].id_) == 2
     assert len(index.store) == 2
 
 
-def test_nodes_are_taken_as_they_are_and_keep_the_vectors_they_have() -> None:
+def test_nodes_are_unchanged_and_keep_their_vectors() -> None:
     embedder = Counting()
     ready = np.zeros(64, np.float32)
     ready[3] = 2.0
@@ -205,7 +205,7 @@ def test_nodes_are_added_to_what_their_document_has() -> None:
     assert index.store.passage_ids("pets") == ["pets#0"]
 
 
-def test_a_long_document_of_nodes_is_put_together_with_its_gaps_and_overlaps() -> None:
+def test_long_document_of_nodes_is_joined_with_gaps_and_overlaps() -> None:
     text = "The quick brown fox jumps over the lazy dog."
     cuts = [(20, 30), (4, 15), (10, 19), (12, 14)]
     nodes = [TextNode(text[a:b], ref_doc_id="d", start_char_idx=a, end_char_idx=b) for a, b in cuts]
@@ -213,13 +213,13 @@ def test_a_long_document_of_nodes_is_put_together_with_its_gaps_and_overlaps() -
     assert index.store.document("d").text == "    quick brown fox jumps over"
 
 
-def test_passages_without_content_are_left_out_and_an_empty_document_stays_empty() -> None:
+def test_empty_passages_are_skipped_and_an_empty_document_stays() -> None:
     embedder = Counting()
     with span("test") as trace:
         index = index_of(Document("cats purr\n \n", id_="gaps"), Document("", id_="empty"), embedder=embedder)
     assert [node.text for node in index.store.passages()] == ["cats purr"]
     assert embedder.given == [["cats purr"]]
-    assert trace.named("split")[0].facts == {"given": 2, "documents": 2, "passages": 1, "empty": 3}
+    assert trace.spans("split")[0].facts == {"given": 2, "documents": 2, "passages": 1, "empty": 3}
     assert index.delete_ref_doc("empty") == 0
 
 
@@ -232,14 +232,14 @@ def test_a_node_without_text_that_has_a_vector_is_kept() -> None:
     assert len(index.store) == 1
 
 
-def test_of_two_documents_with_one_id_the_last_counts_and_the_first_is_not_embedded() -> None:
+def test_last_of_two_equal_ids_counts_and_the_first_is_skipped() -> None:
     embedder = Counting()
     index = index_of(Document("old", id_="d"), Document("other", id_="o"), Document("new", id_="d"), embedder=embedder)
     assert {node.text for node in index.store.passages()} == {"new", "other"}
     assert sorted(embedder.given[0]) == ["new", "other"]
 
 
-def test_a_tree_added_to_a_document_leaves_what_stands_above_its_other_passages() -> None:
+def test_tree_added_to_a_document_keeps_its_other_parents() -> None:
     parser = HierarchicalNodeParser(chunk_sizes=[8, 4], chunk_overlap=0, tokenizer=str.split)
     index = VectorStoreIndex([], embed_model=Counting(), transformations=[parser])
     index.insert(Document("one two three. four five six.", id_="d"))
@@ -252,7 +252,7 @@ def test_a_tree_added_to_a_document_leaves_what_stands_above_its_other_passages(
         assert leaf.text in index.storage_context.docstore.get_node(leaf.parent_id).text
 
 
-def test_of_a_tree_only_the_leaves_are_indexed_and_the_rest_is_shared() -> None:
+def test_only_leaves_of_a_tree_are_indexed_and_parents_shared() -> None:
     parser = HierarchicalNodeParser(chunk_sizes=[40, 20, 8], chunk_overlap=0, tokenizer=str.split)
     text = " ".join(f"Sentence number {number} is here." for number in range(20))
     tree = parser.get_nodes_from_documents([Document(text, id_="d")])
@@ -281,7 +281,7 @@ def test_a_replaced_tree_leaves_nothing_of_the_old_one() -> None:
     assert [node.text for node in index.storage_context.docstore.nodes()] == ["one two three. four five six."]
 
 
-def test_what_a_delete_leaves_in_the_shared_documents_is_said_by_an_argument() -> None:
+def test_delete_argument_decides_about_shared_documents() -> None:
     index = index_of(*DOCUMENTS)
     index.storage_context.docstore.add_documents(
         [TextNode("mine", "m", ref_doc_id="pets"), TextNode("yours", "y", ref_doc_id="sea")]
@@ -326,7 +326,7 @@ def test_a_store_that_refuses_one_document_keeps_none_of_them(tmp_path: Path, ki
     assert len(context.index_store.all()) == 1
 
 
-def test_a_failing_splitter_or_embedder_leaves_the_index_as_it_was() -> None:
+def test_failing_splitter_or_embedder_leaves_the_index_unchanged() -> None:
     def failing(nodes: Sequence[Document | TextNode]) -> list[TextNode]:
         if nodes[0].id_ == "bad":
             raise OSError("no such thing")
@@ -360,7 +360,7 @@ def test_objects_are_nodes_that_keep_what_they_stand_for() -> None:
     assert (found.index_id, found.obj) == ("i", thing)
 
 
-def test_filters_modes_and_a_retriever_of_one_s_own_reach_the_engine() -> None:
+def test_filters_modes_and_a_custom_retriever_reach_the_engine() -> None:
     index = index_of(*DOCUMENTS)
     only_sea = MetadataFilters([MetadataFilter("file_name", "sea.txt")])
 
@@ -383,7 +383,7 @@ def test_filters_modes_and_a_retriever_of_one_s_own_reach_the_engine() -> None:
     assert {hit.node.ref_doc_id for hit in reply.source_nodes} == {"sea"}
 
 
-def test_a_chat_goes_on_from_a_history_or_a_memory_and_answers_in_the_best_mode() -> None:
+def test_chat_continues_a_history_or_memory_in_the_best_mode() -> None:
     index = index_of(*DOCUMENTS)
     history = [ChatMessage(content="Do dogs bark?"), ChatMessage(MessageRole.ASSISTANT, "They do.")]
     engine = index.as_chat_engine(chat_history=history)
@@ -453,7 +453,7 @@ def test_nodes_and_a_record_do_not_go_together() -> None:
         VectorStoreIndex([], record=record, embed_model=Counting())
 
 
-def test_what_reads_along_links_finds_the_passages_in_the_indexs_documents() -> None:
+def test_link_followers_read_passages_from_the_index_s_documents() -> None:
     linked = [TextNode("cats purr", "c", next_id="d", ref_doc_id="pets"), TextNode("dogs bark", "d", ref_doc_id="pets")]
     index = VectorStoreIndex(linked, embed_model=Counting())
     index.docstore.add_documents([TextNode("above", "a", ref_doc_id="pets")])
@@ -473,11 +473,11 @@ def test_what_reads_along_links_finds_the_passages_in_the_indexs_documents() -> 
     assert index.storage_context.docstore.docs.keys() == {"a"}
 
 
-def test_making_an_index_is_one_trace_in_which_every_text_is_embedded_once() -> None:
+def test_indexing_is_one_trace_with_each_text_embedded_once() -> None:
     roots: list[Span] = []
 
     class Heard(Listener):
-        def finished(self, step: Span) -> None:
+        def on_finish(self, step: Span) -> None:
             if step.parent is None:
                 roots.append(step)
 
@@ -488,7 +488,7 @@ def test_making_an_index_is_one_trace_in_which_every_text_is_embedded_once() -> 
         stop()
     assert [(root.name, [step.name for step in root.children]) for root in roots] == [("index", ["split", "embed"])] * 2
     assert [root.facts["passages"] for root in roots] == [4, 1]
-    assert [step.facts["count"] for root in roots for step in root.named("embed")] == [4, 1]
+    assert [step.facts["count"] for root in roots for step in root.spans("embed")] == [4, 1]
 
 
 def test_an_index_is_made_of_something() -> None:
@@ -512,7 +512,7 @@ def test_how_many_passages_a_retriever_finds_can_be_said_later() -> None:
     assert len(retriever.retrieve("dogs")) == 3
 
 
-def test_a_node_beside_its_own_document_is_added_to_the_passages_of_that() -> None:
+def test_node_next_to_its_own_document_joins_its_passages() -> None:
     pets, extra = DOCUMENTS[0], TextNode("pets are nice", "n", ref_doc_id="pets")
     made = VectorStoreIndex([extra, pets], embed_model=Counting(), transformations=[by_line])
     added = index_of(DOCUMENTS[1])

@@ -96,7 +96,7 @@ DIFFERENT: list[Callable[[], object]] = [
 ]
 
 
-def test_steps_that_do_different_things_have_different_fingerprints_and_the_same_step_made_again_has_the_same() -> None:
+def test_fingerprints_differ_by_behaviour_and_are_repeatable() -> None:
     told = [fingerprint(make()) for make in DIFFERENT]
     assert None not in told
     assert len(set(told)) == len(DIFFERENT)
@@ -110,7 +110,7 @@ def test_a_newer_version_of_a_step_is_another_step() -> None:
     assert fingerprint(newer) != older
 
 
-def test_what_a_step_worked_out_meanwhile_and_how_many_workers_it_has_do_not_count() -> None:
+def test_fingerprint_ignores_cached_values_and_workers() -> None:
     step = Upper([1, 2])
     before = fingerprint(step)
     assert step.total == 3

@@ -45,7 +45,7 @@ def seen(docstore: SimpleDocumentStore) -> dict[str, str]:
     return docstore.get_all_document_hashes()
 
 
-def held(store: MemoryStore) -> dict[str, list[str]]:
+def list_passages(store: MemoryStore) -> dict[str, list[str]]:
     return {stored.id_: [node.text for node in store.passages(stored.id_)] for stored in store.documents()}
 
 
@@ -62,7 +62,7 @@ def upserting(
     return IngestionPipeline(steps, docstore, strategy, store), docstore, store
 
 
-def test_what_comes_out_is_what_the_steps_make_one_after_the_other() -> None:
+def test_output_equals_the_steps_one_after_the_other() -> None:
     given = documents(3)
     nodes = splitter()(given)
     vectors = HashEmbedding(32).embed_passages([node.get_content(MetadataMode.EMBED) for node in nodes])
@@ -70,7 +70,7 @@ def test_what_comes_out_is_what_the_steps_make_one_after_the_other() -> None:
     assert told(IngestionPipeline([splitter(), HashEmbedding(32)]).run(given)) == told(expected)
 
 
-def test_documents_come_from_the_call_from_the_pipeline_and_from_readers_in_this_order() -> None:
+def test_input_order_is_call_then_pipeline_then_readers() -> None:
     pipeline = IngestionPipeline([], documents=[Document("From the pipeline.", "p")], readers=[Given()])
     made = pipeline.run([Document("From the call.", "c")], [TextNode("A node.", "n")])
     assert [item.id_ for item in made] == ["c", "n", "p", "r"]
@@ -93,19 +93,19 @@ def test_what_was_seen_is_skipped(strategy: DocstoreStrategy) -> None:
     assert set(seen(docstore)) == {"d0", "d1", "d2"}
 
 
-def test_what_changed_in_text_or_metadata_is_done_again_and_takes_the_place_of_the_old() -> None:
+def test_changed_text_or_metadata_is_redone_and_replaces_the_old() -> None:
     pipeline, docstore, store = upserting()
     first, second, third = documents(3)
     pipeline.run([first, second, third])
     changed = [Document("New words here.", "d0", first.metadata), Document(second.text, "d1", {"n": 9}), third]
     assert {node.metadata["n"] for node in pipeline.run(changed)} == {0, 9}
-    assert held(store)["d0"] == ["New words here."]
+    assert list_passages(store)["d0"] == ["New words here."]
     assert [node.metadata["n"] for node in store.passages("d1")] == [9, 9]
     assert seen(docstore) == {document.id_: document.hash for document in changed}
     assert len(store.documents()) == 3
 
 
-def test_without_a_vector_store_the_strategy_is_the_one_that_was_asked_for() -> None:
+def test_strategy_applies_without_a_vector_store() -> None:
     docstore = SimpleDocumentStore()
     pipeline = IngestionPipeline([splitter()], docstore, DocstoreStrategy.UPSERTS)
     one, other = Document("One two three.", "a"), Document("One two three.", "b")
@@ -124,22 +124,22 @@ def test_duplicates_are_told_by_what_they_say_whatever_their_id() -> None:
     assert set(seen(docstore)) == {"a", "c"}
 
 
-def test_what_is_not_in_the_run_is_removed_where_that_was_asked_for() -> None:
+def test_missing_documents_are_removed_if_the_strategy_says_so() -> None:
     pipeline, docstore, store = upserting(strategy=DocstoreStrategy.UPSERTS_AND_DELETE)
     pipeline.run(documents(3))
     assert pipeline.run([documents(3)[1]]) == []
-    assert set(held(store)) == set(seen(docstore)) == {"d1"}
+    assert set(list_passages(store)) == set(seen(docstore)) == {"d1"}
     assert pipeline.run([]) == []
-    assert held(store) == seen(docstore) == {}
+    assert list_passages(store) == seen(docstore) == {}
 
 
-def test_passages_that_others_keep_in_the_same_document_store_are_not_taken_for_documents() -> None:
+def test_foreign_passages_in_the_docstore_are_not_documents() -> None:
     pipeline, docstore, _ = upserting(strategy=DocstoreStrategy.UPSERTS_AND_DELETE)
     pipeline.run(documents(1))
     docstore.add_documents(splitter()(documents(1)))
     with span("root") as root:
         assert pipeline.run(documents(1)) == []
-    assert root.named("ingest")[0].facts["deleted"] == 0
+    assert root.spans("ingest")[0].facts["deleted"] == 0
     assert len(docstore.nodes()) == 2
 
 
@@ -147,24 +147,24 @@ def test_all_nodes_of_a_document_are_kept_and_seen_together() -> None:
     pipeline, docstore, store = upserting()
     nodes = [TextNode(text, text, ref_doc_id="d") for text in ("one", "two", "three")]
     assert len(pipeline.run(nodes=nodes)) == 3
-    assert held(store) == {"d": ["one", "two", "three"]}
+    assert list_passages(store) == {"d": ["one", "two", "three"]}
     assert pipeline.run(nodes=nodes) == []
     assert len(pipeline.run(nodes=nodes[:2])) == 2
-    assert held(store) == {"d": ["one", "two"]}
+    assert list_passages(store) == {"d": ["one", "two"]}
     assert set(seen(docstore)) == {"d"}
 
 
 def test_a_node_without_a_document_is_one_of_its_own() -> None:
     pipeline, docstore, store = upserting()
     pipeline.run(nodes=[TextNode("one two", "a"), TextNode("three", "b")])
-    assert held(store) == {"a": ["one two"], "b": ["three"]}
+    assert list_passages(store) == {"a": ["one two"], "b": ["three"]}
     assert set(seen(docstore)) == {"a", "b"}
 
 
 def test_the_last_of_two_documents_with_one_id_counts() -> None:
     pipeline, _, store = upserting()
     pipeline.run([Document("First.", "a"), Document("Second.", "a")])
-    assert held(store) == {"a": ["Second."]}
+    assert list_passages(store) == {"a": ["Second."]}
 
 
 def test_of_a_hierarchy_the_leaves_alone_are_embedded_and_stored() -> None:
@@ -174,7 +174,7 @@ def test_of_a_hierarchy_the_leaves_alone_are_embedded_and_stored() -> None:
         [Document("One two three four. Five six seven eight. Nine ten.", "d")]
     )
     leaves = [node for node in made if isinstance(node, TextNode) and not node.child_ids]
-    assert embedder.given == [node.text for node in leaves] == held(store)["d"]
+    assert embedder.given == [node.text for node in leaves] == list_passages(store)["d"]
     assert len(made) > len(leaves)
 
 
@@ -185,15 +185,15 @@ def test_what_it_stores_is_found_by_an_index_on_the_store() -> None:
     assert [hit.node.ref_doc_id for hit in found] == ["d2"]
 
 
-def test_a_document_without_text_is_seen_and_stored_with_no_passages() -> None:
+def test_document_without_text_is_recorded_without_passages() -> None:
     pipeline, docstore, store = upserting()
     assert pipeline.run([Document("  ", "empty")]) == []
-    assert held(store) == {"empty": []}
+    assert list_passages(store) == {"empty": []}
     assert set(seen(docstore)) == {"empty"}
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_steps_of_any_kind_give_the_same_with_and_without_a_cache_and_with_many_workers(workers: int) -> None:
+def test_steps_agree_with_cache_without_cache_and_with_workers(workers: int) -> None:
     def steps() -> list[object]:
         llm = ScriptedLLM(lambda call: f"{call.prompt.name}: {len(str(call.variables))}")
         return [
@@ -222,7 +222,7 @@ def test_a_cache_filled_by_many_workers_is_used_by_the_next_run() -> None:
     assert told(again) == told(first)
 
 
-def test_metadata_that_a_step_does_not_see_does_not_make_it_work_again() -> None:
+def test_metadata_hidden_from_a_step_does_not_rerun_it() -> None:
     embedder = Counting()
     pipeline = IngestionPipeline([splitter(), embedder])
     for mark in ("old", "new"):
@@ -233,7 +233,7 @@ def test_metadata_that_a_step_does_not_see_does_not_make_it_work_again() -> None
     assert embedder.given == ["Some words.", "mark: new\n\nSome words."]
 
 
-def test_a_step_that_sees_everything_at_once_is_cached_for_exactly_this() -> None:
+def test_step_that_sees_all_nodes_is_cached_for_exactly_these() -> None:
     step = Recording()
     pipeline = IngestionPipeline([step])
     pipeline.run(documents(2))
@@ -272,7 +272,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_comes_from_the_cache_is_what_the_step_would_have_made(change: str) -> None:
+def test_cache_returns_what_the_step_would_have_computed(change: str) -> None:
     vector = np.array([1, 2], np.float32)
     same = {"text": "the same text", "metadata": {"n": 1, "m": 2}, "embedding": vector}
     runs = [
@@ -319,7 +319,7 @@ def test_what_an_index_node_stands_for_is_not_lost_in_the_cache() -> None:
         assert made.obj == Pointing()
 
 
-def test_a_step_on_single_passages_that_makes_more_or_fewer_is_a_mistake() -> None:
+def test_node_step_that_changes_the_node_count_is_an_error() -> None:
     @dataclass
     class Doubling:
         works_on: str = "node"
@@ -332,7 +332,7 @@ def test_a_step_on_single_passages_that_makes_more_or_fewer_is_a_mistake() -> No
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_what_is_there_twice_is_computed_once_and_each_gets_ids_of_its_own(workers: int) -> None:
+def test_duplicates_are_computed_once_and_get_their_own_ids(workers: int) -> None:
     embedder = Counting()
     twins = [Document(f"The same text {n % 2}.", f"d{n}") for n in range(6)]
     made = IngestionPipeline([splitter(), embedder]).run(twins, num_workers=workers)
@@ -383,7 +383,7 @@ def test_a_pipeline_that_was_persisted_goes_on_where_it_was(tmp_path: Path) -> N
         bare.load(tmp_path / "elsewhere")
 
 
-def test_a_pipeline_without_a_document_store_leaves_no_older_one_where_it_is_persisted(tmp_path: Path) -> None:
+def test_persisting_without_a_docstore_removes_the_older_one(tmp_path: Path) -> None:
     pipeline, _, _ = upserting()
     pipeline.run(documents(1))
     pipeline.persist(tmp_path)
@@ -395,7 +395,7 @@ def test_a_pipeline_without_a_document_store_leaves_no_older_one_where_it_is_per
     assert len(again.run(documents(1))) == 2
 
 
-def test_a_pipeline_and_an_index_are_persisted_in_one_folder_as_often_as_one_likes(tmp_path: Path) -> None:
+def test_pipeline_and_index_share_a_folder_repeatedly(tmp_path: Path) -> None:
     index = VectorStoreIndex(documents(1), embed_model=HashEmbedding(32), transformations=[splitter()])
     index.storage_context.docstore.add_documents([TextNode("Shared by indexes.", "s")])
     pipeline, docstore, _ = upserting()
@@ -418,9 +418,7 @@ def test_a_pipeline_and_an_index_are_persisted_in_one_folder_as_often_as_one_lik
 
 
 @pytest.mark.parametrize("with_index", [True, False])
-def test_a_pipeline_without_a_document_store_leaves_a_storage_where_it_is_persisted_and_takes_nothing_from_it(
-    tmp_path: Path, with_index: bool
-) -> None:
+def test_pipeline_without_a_docstore_ignores_a_storage_folder(tmp_path: Path, with_index: bool) -> None:
     context = StorageContext.from_defaults()
     context.docstore.add_documents([TextNode("Shared by indexes.", "s")])
     if with_index:
@@ -436,7 +434,7 @@ def test_a_pipeline_without_a_document_store_leaves_a_storage_where_it_is_persis
 
 
 @pytest.mark.parametrize("strategy", list(DocstoreStrategy))
-def test_a_run_that_fails_leaves_everything_as_it_was_and_can_be_repeated(strategy: DocstoreStrategy) -> None:
+def test_failed_run_changes_nothing_and_can_be_repeated(strategy: DocstoreStrategy) -> None:
     embedder = Counting()
     pipeline, docstore, store = upserting(embedder, strategy)
     pipeline.run(documents(3))
@@ -448,11 +446,11 @@ def test_a_run_that_fails_leaves_everything_as_it_was_and_can_be_repeated(strate
     assert (seen(docstore), docstore.docs, whole(store)) == before
     embedder.forbidden = set()
     assert len(pipeline.run(new)) == 2
-    assert held(store)["d1"] == ["Changed words."]
-    assert ("d2" in held(store)) == (strategy is not DocstoreStrategy.UPSERTS_AND_DELETE)
+    assert list_passages(store)["d1"] == ["Changed words."]
+    assert ("d2" in list_passages(store)) == (strategy is not DocstoreStrategy.UPSERTS_AND_DELETE)
 
 
-def test_what_the_store_refuses_in_the_middle_takes_back_what_went_in_before_it() -> None:
+def test_refusal_by_the_store_undoes_the_documents_before() -> None:
     class Odd(HashEmbedding):
         """Vectors of another width for the document d8."""
 
@@ -467,7 +465,7 @@ def test_what_the_store_refuses_in_the_middle_takes_back_what_went_in_before_it(
     assert (seen(docstore), whole(store)) == before
 
 
-def test_what_the_document_store_refuses_takes_back_what_the_vector_store_got() -> None:
+def test_refusal_by_the_docstore_undoes_the_vector_store() -> None:
     class Full(SimpleDocumentStore):
         def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
             if doc_id == "d5":
@@ -483,7 +481,7 @@ def test_what_the_document_store_refuses_takes_back_what_the_vector_store_got() 
     assert (seen(docstore), docstore.docs, whole(store)) == before
 
 
-def test_what_was_computed_before_a_failure_is_not_computed_again() -> None:
+def test_results_before_a_failure_are_not_computed_again() -> None:
     llm = ScriptedLLM([LLMServerError("Busy."), "KEYWORDS: a"])
     embedder = Counting()
     pipeline = IngestionPipeline([embedder, KeywordExtractor(llm)])
@@ -493,7 +491,7 @@ def test_what_was_computed_before_a_failure_is_not_computed_again() -> None:
     assert embedder.given == ["one"]
 
 
-def test_a_store_that_would_get_no_vectors_or_whole_documents_is_said() -> None:
+def test_store_without_vectors_or_with_whole_documents_fails() -> None:
     for steps, said in ([[splitter()], "no passage has a vector"], [[HashEmbedding(8)], "there must be a splitter"]):
         docstore = SimpleDocumentStore()
         with pytest.raises(ValueError, match=str(said)):
@@ -501,7 +499,7 @@ def test_a_store_that_would_get_no_vectors_or_whole_documents_is_said() -> None:
         assert seen(docstore) == {}
 
 
-def test_a_passage_that_does_not_say_where_it_is_from_cannot_be_stored() -> None:
+def test_passage_without_a_source_document_cannot_be_stored() -> None:
     pipeline = IngestionPipeline([lambda nodes: [TextNode("x")], HashEmbedding(8)], vector_store=MemoryStore())
     with pytest.raises(ValueError, match="does not say which of the documents"):
         pipeline.run(documents(1))
@@ -512,9 +510,9 @@ def test_the_trace_says_what_was_done() -> None:
     pipeline.run(documents(2))
     with span("root") as root:
         pipeline.run(documents(3))
-    facts = root.named("ingest")[0].facts
+    facts = root.spans("ingest")[0].facts
     assert facts == {"pipeline": "default", "documents": 3, "skipped": 2, "deleted": 0, "passages": 2}
-    assert [step.facts["step"] for step in root.named("transform")] == ["SentenceSplitter", "Counting"]
+    assert [step.facts["step"] for step in root.spans("transform")] == ["SentenceSplitter", "Counting"]
 
 
 def test_an_event_loop_may_run_it() -> None:

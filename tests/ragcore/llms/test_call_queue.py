@@ -64,7 +64,7 @@ def last_words(messages: object) -> str:
 
 
 @pytest.mark.parametrize("slots", [1, 3])
-def test_as_many_calls_at_once_as_the_server_says_that_it_has_room_for(slots: int, threads: ThreadPoolExecutor) -> None:
+def test_parallel_calls_match_the_room_that_the_server_states(slots: int, threads: ThreadPoolExecutor) -> None:
     with ScriptedServer(always=Fault(delay=0.1), slots=slots, room=slots, refuses_when_full=True) as server:
         clients = [openai_compatible(server.url) for _ in range(2)]  # which share the server's queue
         answers = list(threads.map(ask, clients * 3))
@@ -75,7 +75,7 @@ def test_as_many_calls_at_once_as_the_server_says_that_it_has_room_for(slots: in
             client.close()
 
 
-def test_one_at_a_time_to_ollama_and_to_a_server_on_this_computer_that_does_not_say(
+def test_ollama_and_silent_local_servers_get_one_call_at_a_time(
     opened: Callable[[str], ServedLLM], threads: ThreadPoolExecutor
 ) -> None:
     with ScriptedServer(always=Fault(delay=0.05)) as server, closing(opened(server.url)) as llm:
@@ -95,7 +95,7 @@ def test_the_setting_goes_before_what_is_found_out(threads: ThreadPoolExecutor) 
             llm.close()
 
 
-def test_the_setting_counts_also_where_the_room_was_found_out_before(threads: ThreadPoolExecutor) -> None:
+def test_setting_overrides_the_room_that_was_measured_before(threads: ThreadPoolExecutor) -> None:
     with (
         ScriptedServer(always=Fault(delay=0.2), slots=1) as server,
         closing(openai_compatible(server.url)) as automatic,
@@ -106,7 +106,7 @@ def test_the_setting_counts_also_where_the_room_was_found_out_before(threads: Th
         assert server.most_at_once == 3
 
 
-def test_a_server_with_less_room_than_it_is_believed_to_have_is_asked_less_at_once(threads: ThreadPoolExecutor) -> None:
+def test_server_with_less_room_than_expected_answers_all_calls(threads: ThreadPoolExecutor) -> None:
     with (
         ScriptedServer(always=Fault(delay=0.1), room=1, refuses_when_full=True) as server,
         closing(OpenAICompatibleLLM("tiny", server.url, calls_at_once=4, max_retries=0)) as llm,
@@ -114,7 +114,7 @@ def test_a_server_with_less_room_than_it_is_believed_to_have_is_asked_less_at_on
         assert list(threads.map(ask, [llm] * 4)) == ["You said: Hello"] * 4
 
 
-def test_a_server_that_is_full_of_others_calls_is_a_failure_of_its_own() -> None:
+def test_server_full_of_foreign_calls_is_its_own_error() -> None:
     full = error(503, "no slot available")
     with ScriptedServer(always=full) as server, closing(openai_compatible(server.url)) as llm:
         with pytest.raises(LLMServerError, match="no slot available"):
@@ -140,7 +140,7 @@ def test_a_long_prompt_may_be_read_for_longer_than_the_timeout(opened: Callable[
         assert ask(llm, "word " * 100) == "Yes."
 
 
-def test_a_question_goes_before_calls_in_the_background_which_are_dropped(
+def test_question_goes_before_background_calls_which_are_dropped(
     opened: Callable[[str], ServedLLM], threads: ThreadPoolExecutor
 ) -> None:
     def suggest(llm: ServedLLM) -> str:
@@ -165,7 +165,7 @@ def test_a_question_goes_before_calls_in_the_background_which_are_dropped(
 
 
 @pytest.mark.parametrize("fault", [Fault(delay=3), Fault(silent_after=0), Fault(slow=0.3)], ids=["mute", "silent", "slow"])
-def test_a_call_is_ended_from_another_thread_at_once_whatever_the_server_does(
+def test_call_ends_at_once_from_another_thread(
     opened: Callable[[str], ServedLLM], fault: Fault, threads: ThreadPoolExecutor
 ) -> None:
     cancellation = Cancellation()
@@ -190,7 +190,7 @@ def test_a_call_is_ended_from_another_thread_at_once_whatever_the_server_does(
         assert ask(llm) == "word " * 100  # nobody holds the turn
 
 
-def test_an_answer_that_is_begun_while_another_is_read_in_the_same_thread_does_not_wait_for_it() -> None:
+def test_nested_answer_in_the_same_thread_does_not_wait() -> None:
     with (
         ScriptedServer(lambda messages: "one two three", slots=1) as server,
         closing(openai_compatible(server.url)) as llm,
@@ -201,7 +201,7 @@ def test_an_answer_that_is_begun_while_another_is_read_in_the_same_thread_does_n
         assert "".join(outer) == " two three"
 
 
-def test_a_full_server_is_not_asked_forever_for_an_answer_inside_another_one() -> None:
+def test_full_server_is_not_retried_forever_by_a_nested_answer() -> None:
     with (
         ScriptedServer(lambda messages: "one two three", words_per_second=2, room=1, refuses_when_full=True) as server,
         closing(OpenAICompatibleLLM("tiny", server.url, max_retries=0)) as llm,
@@ -228,7 +228,7 @@ def test_a_connection_is_not_given_back_while_it_is_hung_up() -> None:
     assert events == ["hung up", "given back"]
 
 
-def test_a_model_that_is_being_loaded_is_waited_for_also_as_the_room_is_found_out() -> None:
+def test_loading_model_is_awaited_while_its_room_is_measured() -> None:
     with (
         ScriptedServer(faults=[error(503, "Loading model", code="503")] * 2) as server,
         closing(OpenAICompatibleLLM("tiny", server.url, max_retries=0)) as llm,
@@ -251,7 +251,7 @@ def test_how_fast_a_model_is_is_known_after_its_first_answer(opened: Callable[[s
             assert other.speed == llm.speed
 
 
-def test_an_answer_that_comes_in_one_piece_says_nothing_about_the_speed(opened: Callable[[str], ServedLLM]) -> None:
+def test_answer_in_one_piece_does_not_measure_speed(opened: Callable[[str], ServedLLM]) -> None:
     with (
         ScriptedServer(lambda messages: "word " * 20, always=Fault(whole=True)) as server,
         closing(opened(server.url)) as llm,

@@ -29,7 +29,7 @@ class Shouting(CustomLLM):
             yield CompletionResponse(prompt[:end].upper())
 
 
-def test_messages_are_lines_with_their_roles_and_one_text_is_itself() -> None:
+def test_messages_become_lines_with_roles_and_one_text_stays() -> None:
     llm = Shouting()
     assert llm.chat(HELLO).message.content == "SYSTEM: BE KIND.\nUSER: HELLO\nASSISTANT: "
     assert llm.chat(HELLO[1:]).message.content == "USER: HELLO\nASSISTANT: "
@@ -58,7 +58,7 @@ def test_an_engine_asks_it_and_traces_what_was_asked() -> None:
     assert "HERONS FISH." in answer.response
     assert answer.response.endswith("/ WHO FISHES?")
     assert answer.trace is not None
-    (call,) = answer.trace.named("llm")
+    (call,) = answer.trace.spans("llm")
     assert call.facts["model"] == "shouting"
     assert call.facts["completion_tokens"] > 0
 

@@ -66,7 +66,7 @@ def ends_within(seconds: float, pid: int) -> bool:
     return True
 
 
-def test_it_starts_with_the_first_question_and_all_with_the_same_file_share_it(opened: Callable[..., LlamaCPP]) -> None:
+def test_process_starts_with_the_first_question_and_is_shared(opened: Callable[..., LlamaCPP]) -> None:
     first, second = opened(), opened(temperature=0.9)
     assert first.runtime.pid is None
     answer = first.complete("Hello")
@@ -112,7 +112,7 @@ def test_a_model_that_can_think_first_does_not(opened: Callable[..., LlamaCPP]) 
     assert "</think>" in reply.raise_for_status().json()["prompt"]
 
 
-def test_it_ends_when_nobody_has_asked_for_a_while_and_starts_again(opened: Callable[..., LlamaCPP]) -> None:
+def test_process_ends_when_idle_and_starts_again(opened: Callable[..., LlamaCPP]) -> None:
     llm = opened(idle_seconds=1.0)
     llm.complete("Hello")
     pid = pid_of(llm)
@@ -156,7 +156,7 @@ def test_a_crash_in_mid_answer_is_said_and_what_came_is_there(opened: Callable[.
     assert llm.complete("Hello").text
 
 
-def test_a_crash_in_mid_answer_of_which_nobody_has_seen_a_word_is_not_noticed(opened: Callable[..., LlamaCPP]) -> None:
+def test_crash_before_the_first_word_is_retried_unnoticed(opened: Callable[..., LlamaCPP]) -> None:
     llm = opened(max_new_tokens=3900)
     llm.complete("Hello")
     killed = pid_of(llm)
@@ -228,7 +228,7 @@ def test_it_ends_with_the_process_that_started_it(model: Path, how: str) -> None
                 child.kill()
 
 
-def test_as_many_slots_as_memory_allows_each_with_the_whole_context(
+def test_memory_limits_the_slots_each_with_the_full_context(
     opened: Callable[..., LlamaCPP], model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     header = read_header(model)
@@ -279,7 +279,7 @@ def test_a_model_that_nobody_uses_gives_way_to_another(
     assert first.runtime.pid is None
 
 
-def test_the_context_is_what_the_model_was_trained_for_and_less_where_memory_is_short(
+def test_context_is_the_trained_one_or_less_in_little_memory(
     opened: Callable[..., LlamaCPP], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = write_tiny_model(tmp_path / "long.gguf", trained_context=100_000)

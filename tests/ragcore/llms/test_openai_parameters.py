@@ -42,7 +42,7 @@ def test_what_is_asked_of_ollama() -> None:
     assert parameters(server) == [{"stream": True, "keep_alive": "5m", "options": options}]
 
 
-def test_ollama_is_given_room_for_passages_and_two_minutes_to_load_a_model() -> None:
+def test_ollama_gets_context_for_passages_and_time_to_load() -> None:
     with ScriptedServer() as server, closing(Ollama("tiny", server.url)) as llm:
         llm.generate(CALL)
     assert server.chats[0].body["options"] == {"temperature": 0.1, "num_ctx": 8192, "num_predict": 768}
@@ -63,7 +63,7 @@ def test_what_a_model_is_asked_goes_through_one_connection(kind: type[OpenAIComp
 
 @pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
 @pytest.mark.timeout(20)
-def test_an_answer_is_over_with_its_last_word_though_the_server_does_not_end_its_body(
+def test_answer_ends_with_its_last_word_despite_an_open_body(
     kind: type[OpenAICompatibleLLM | Ollama],
 ) -> None:
     with (
@@ -84,7 +84,7 @@ def test_an_answer_is_over_with_its_last_word_though_the_server_does_not_end_its
         (("stream",), {"temperature", "max_tokens"}),  # as OpenAI's is, for models that an account must be verified for
     ],
 )
-def test_a_refused_parameter_is_left_out_or_renamed_and_remembered(refused: tuple[str, ...], left: set[str]) -> None:
+def test_refused_parameter_is_dropped_or_renamed_from_then_on(refused: tuple[str, ...], left: set[str]) -> None:
     with (
         ScriptedServer(lambda messages: "Hi there", always=Fault(rejects=refused)) as server,
         closing(OpenAICompatibleLLM("tiny", server.url)) as llm,
@@ -113,7 +113,7 @@ def test_a_server_that_is_never_content_is_not_asked_for_ever(message: str, requ
         assert len(server.chats) == requests
 
 
-def test_stop_sequences_that_a_server_refuses_are_left_out_and_stay_out() -> None:
+def test_refused_stop_sequences_are_dropped_from_then_on() -> None:
     call = LLMCall(TEXT_QA, {"context_str": (), "query_str": "Who?"})
     with (
         ScriptedServer(lambda messages: "Hi there", always=Fault(rejects=("stop",))) as server,
@@ -131,7 +131,7 @@ def sent_schema(body: Mapping[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("kind", [OpenAICompatibleLLM, Ollama])
-def test_a_schema_is_sent_and_one_that_the_server_refuses_is_left_out_from_then_on(
+def test_schema_is_sent_and_a_refused_one_dropped_from_then_on(
     kind: type[OpenAICompatibleLLM | Ollama],
 ) -> None:
     call = replace(CALL, schema=SCHEMA)
@@ -158,7 +158,7 @@ class Choice(BaseModel):
     choice: int
 
 
-def test_an_answer_as_a_pydantic_model_is_asked_for_by_its_schema() -> None:
+def test_pydantic_answer_is_requested_by_its_schema() -> None:
     with (
         ScriptedServer(lambda messages: '{"choice": 1}') as server,
         closing(OpenAICompatibleLLM("tiny", server.url)) as llm,

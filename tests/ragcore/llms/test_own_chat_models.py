@@ -56,7 +56,7 @@ def test_an_agent_runs_the_tools_that_such_a_model_calls() -> None:
     assert seen[1][-1].content == "8"
 
 
-def test_calls_and_thoughts_are_no_media_and_are_not_sent_as_parts() -> None:
+def test_tool_calls_and_thoughts_are_not_sent_as_parts() -> None:
     blocks = [TextBlock("Hello"), ThinkingBlock("Hm."), ToolCallBlock(tool_name="add")]
     assert not has_media(blocks)
     assert has_media([*blocks, ImageBlock(image=b"abc")])

@@ -50,7 +50,7 @@ CASES = [
 ]
 
 
-def shown(prompt: Prompt, reply: str, sizes: list[int]) -> str:
+def filter_reply(prompt: Prompt, reply: str, sizes: list[int]) -> str:
     reply_filter = ReplyFilter(prompt.task, prompt.render({name: VARIABLES[name] for name in prompt.variables}))
     text = ""
     while reply:
@@ -79,18 +79,18 @@ def test_a_label_before_an_answer_is_an_echo_whatever_was_asked() -> None:
 
 @pytest.mark.parametrize(("prompt", "reply", "answer"), CASES, ids=map(str, range(len(CASES))))  # the delimiter is random
 def test_the_prompt_s_own_words_are_cut(prompt: Prompt, reply: str, answer: str) -> None:
-    assert shown(prompt, reply, []) == answer
+    assert filter_reply(prompt, reply, []) == answer
 
 
 @given(st.sampled_from(CASES), st.lists(st.integers(1, 9), max_size=200))
 def test_they_are_cut_in_a_stream_as_in_a_whole(case: tuple[Prompt, str, str], sizes: list[int]) -> None:
     prompt, reply, answer = case
-    assert shown(prompt, reply, sizes) == answer
+    assert filter_reply(prompt, reply, sizes) == answer
 
 
 @given(st.text(st.sampled_from("Answer: the\n*[1].。")), st.lists(st.integers(1, 5), max_size=40))
 def test_any_reply_comes_out_the_same_however_it_is_cut(reply: str, sizes: list[int]) -> None:
-    assert shown(TEXT_QA, reply, sizes) == shown(TEXT_QA, reply, [])
+    assert filter_reply(TEXT_QA, reply, sizes) == filter_reply(TEXT_QA, reply, [])
 
 
 def test_words_are_shown_as_soon_as_they_are_no_prompt() -> None:
@@ -104,7 +104,7 @@ def test_words_are_shown_as_soon_as_they_are_no_prompt() -> None:
     ]
 
 
-def test_a_reply_that_is_nothing_but_the_prompt_is_no_answer_unless_there_is_an_earlier_one() -> None:
+def test_reply_of_only_the_prompt_is_an_error_except_in_refine() -> None:
     variables: dict[str, Variable] = {"context_str": (), "query_str": "Why?"}
     with (
         ScriptedServer(lambda messages: RULE) as server,

@@ -123,7 +123,7 @@ def test_a_plain_answer_among_events_is_given_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("model", [Ollama, OllamaEmbedding])
-def test_ollama_is_where_the_environment_says_unless_an_address_is_given(
+def test_ollama_address_comes_from_the_environment_by_default(
     model: type[Ollama | OllamaEmbedding], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "0.0.0.0:11500")
@@ -136,7 +136,7 @@ def test_ollama_is_where_the_environment_says_unless_an_address_is_given(
 
 
 @pytest.mark.parametrize("model", [OpenAI, OpenAIEmbedding])
-def test_openai_is_where_the_environment_says_unless_an_address_is_given(
+def test_openai_address_comes_from_the_environment_by_default(
     model: type[OpenAI | OpenAIEmbedding], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
@@ -149,7 +149,7 @@ def test_openai_is_where_the_environment_says_unless_an_address_is_given(
         assert "'https://api.openai.com/v1'" in repr(usual)
 
 
-def test_an_embedder_sends_the_key_of_the_environment_where_the_environment_says_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedder_sends_the_environment_key_to_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     with ScriptedServer(key="sk-of-the-environment", models=("text-embedding-3-small",)) as server:
         with closing(OpenAIEmbedding(api_base=server.url)) as keyless, pytest.raises(LLMAuthError, match="requires a key"):

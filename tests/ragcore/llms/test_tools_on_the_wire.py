@@ -179,7 +179,7 @@ def test_every_role_is_one_that_the_server_knows(role: MessageRole, at_openai: s
             assert sent(llm, server, call(ChatMessage(role, "x", name="add")))["messages"][0]["role"] == expected
 
 
-def test_an_old_function_message_that_answers_a_call_is_a_tools_message() -> None:
+def test_old_function_message_for_a_call_becomes_a_tool_message() -> None:
     answer = ChatMessage(MessageRole.FUNCTION, "3", name="add", additional_kwargs={"tool_call_id": "c1"})
     with ScriptedServer() as server, closing(open_openai(server.url)) as llm:
         wire = {"role": "tool", "content": "3", "name": "add", "tool_call_id": "c1"}
@@ -250,7 +250,7 @@ def test_ids_that_a_server_does_not_give_are_unlike_those_before(
         "Extra inputs are not permitted: tools",
     ],
 )
-def test_a_server_that_takes_no_tools_is_an_error_that_says_what_to_do(
+def test_server_without_tools_is_an_error_with_a_hint(
     opened: Open, ask: Callable[[ServedLLM, LLMCall], Generation], words: str
 ) -> None:
     with ScriptedServer(always=error(400, words)) as server, closing(opened(server.url)) as llm:
@@ -261,7 +261,7 @@ def test_a_server_that_takes_no_tools_is_an_error_that_says_what_to_do(
         assert len(server.chats) == 1
 
 
-def test_a_refusal_about_something_else_is_not_blamed_on_the_tools(opened: Open) -> None:
+def test_unrelated_refusal_is_not_blamed_on_the_tools(opened: Open) -> None:
     words = "messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
     with (
         ScriptedServer(always=error(400, words)) as server,
@@ -346,7 +346,7 @@ def test_an_event_loop_gets_the_calls_of_a_stream(opened: Open) -> None:
 def test_the_trace_names_tools_and_calls(opened: Open) -> None:
     with ScriptedServer(tool_calls=CALLS[:1]) as server, closing(opened(server.url)) as llm, span("chat") as root:
         llm.generate(call(*PAST))
-    (step,) = root.named("llm")
+    (step,) = root.spans("llm")
     _, asked, *results = step.facts["messages"]
     assert asked["tool_calls"] == PAST[1].additional_kwargs["tool_calls"]
     assert [(result["tool_call_id"], result["name"]) for result in results] == [("c1", "add"), ("c2", "today")]
@@ -355,7 +355,7 @@ def test_the_trace_names_tools_and_calls(opened: Open) -> None:
     assert [made["function"]["name"] for made in step.facts["tool_calls"]] == ["add"]
 
 
-def test_a_loop_written_by_hand_runs_tools_until_the_model_answers(opened: Open) -> None:
+def test_manual_tool_loop_runs_until_the_model_answers(opened: Open) -> None:
     """The messages alone are the conversation: the question is one of them, and so is each result."""
 
     def calls(messages: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
@@ -387,7 +387,7 @@ def test_a_loop_written_by_hand_runs_tools_until_the_model_answers(opened: Open)
     ]
 
 
-def test_a_stream_that_ends_within_a_call_is_broken_off_and_no_half_call_is_given() -> None:
+def test_stream_that_ends_within_a_call_is_an_error() -> None:
     delta = {"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a"'}}]}
     event = {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     half = Fault(body=f"data: {json.dumps(event)}\n\n", content_type="text/event-stream")

@@ -34,7 +34,7 @@ class Second:
 '''
 
 
-def test_chunks_are_whole_functions_and_statements_with_their_indentation() -> None:
+def test_chunks_are_whole_functions_with_their_indentation() -> None:
     assert CodeSplitter("python", chunk_lines=6, chunk_lines_overlap=0).split_text(CODE) == [
         'import os\n\n\ndef first(name):\n    """The first."""\n    return os.path.join("é", name)',
         'class Second:\n    """The second."""\n\n    def one(self):\n        return 1',
@@ -56,7 +56,7 @@ def test_what_fits_is_one_chunk() -> None:
     assert CodeSplitter.from_defaults("python").split_text(f"\n{CODE}\n") == [CODE.strip()]
 
 
-def test_a_line_that_is_too_long_is_cut_at_its_parts_and_at_last_anywhere() -> None:
+def test_too_long_line_is_cut_at_its_parts_or_anywhere() -> None:
     splitter = CodeSplitter("python", max_chars=12, chunk_lines_overlap=0)
     assert splitter.split_text("a = 111; bcd = 222; e = 3") == ["a = 111;", "bcd = 222;", "e = 3"]
     assert splitter.split_text("x" * 30) == ["x" * 12, "x" * 12, "x" * 6]

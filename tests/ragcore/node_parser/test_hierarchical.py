@@ -37,14 +37,14 @@ def test_the_levels_have_as_many_nodes_as_the_reference_makes() -> None:
     assert len(tree) == 16
 
 
-def test_the_defaults_are_three_levels_of_2048_512_and_128_tokens_that_share_20() -> None:
+def test_defaults_are_levels_of_2048_512_and_128_with_overlap_20() -> None:
     parser = HierarchicalNodeParser.from_defaults()
     assert parser.node_parser_ids == ["chunk_size_2048", "chunk_size_512", "chunk_size_128"]
     splitters = [parser.node_parser_map[name] for name in parser.node_parser_ids]
     assert [(splitter.chunk_size, splitter.chunk_overlap) for splitter in splitters] == [(2048, 20), (512, 20), (128, 20)]
 
 
-def test_every_node_lies_in_its_parent_and_the_parent_names_it_in_order() -> None:
+def test_every_node_lies_in_its_parent_which_lists_it_in_order() -> None:
     tree = tree_of()
     for k in range(1, tree.depth):
         assert [child.id_ for parent in tree.level(k - 1) for child in tree.children(parent.id_)] == [
@@ -75,7 +75,7 @@ def test_neighbours_are_those_of_the_same_level_and_document() -> None:
                 assert (before.next_id, after.prev_id) == (after.id_, before.id_)
 
 
-def test_the_helper_functions_agree_with_the_tree_and_take_any_list_of_nodes() -> None:
+def test_helper_functions_agree_with_the_tree_for_any_list() -> None:
     tree = tree_of()
     for nodes in (tree, list(tree), list(tree)[::-1]):
         assert {*texts(get_root_nodes(nodes))} == {*texts(tree.level(0))}
@@ -101,7 +101,7 @@ def test_what_is_asked_of_nodes_that_are_not_there_is_an_error() -> None:
         tree.parent("nobody")
 
 
-def test_a_document_that_fits_the_smallest_size_is_one_node_on_each_level() -> None:
+def test_document_below_the_smallest_size_is_one_node_per_level() -> None:
     tree = tree_of(Document("Short. And sweet.", id_="doc"))
     assert texts(tree) == ["Short. And sweet."] * 3
     assert len({node.id_ for node in tree}) == 3
@@ -134,7 +134,7 @@ def test_each_level_needs_its_splitter() -> None:
             HierarchicalNodeParser(**nothing)  # type: ignore[arg-type]
 
 
-def test_documents_can_be_divided_from_an_event_loop_and_each_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_documents_split_in_an_event_loop_and_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     parser = HierarchicalNodeParser([4, 2], 0, tokenizer=str.split)
     documents = [Document("a b c d e", id_="one"), Document("a", id_="two")]
     with caplog.at_level("INFO", "ragcore.node_parser"):

@@ -10,7 +10,7 @@ def runs(html: str, **options: object) -> list[tuple[object, str]]:
     return [(node.metadata["tag"], node.text) for node in HTMLNodeParser(**options)([Document(html)])]  # type: ignore[arg-type]
 
 
-def test_elements_of_the_same_kind_that_follow_each_other_are_one_passage() -> None:
+def test_consecutive_elements_of_one_kind_are_one_passage() -> None:
     html = (
         "<html><body><h1>Fares</h1><p>One.</p><div><p>Two.</p></div><ul><li>a</li>\n<li>b</li></ul><p>Three.</p></body></html>"
     )
@@ -36,11 +36,11 @@ def test_entities_are_the_characters_they_stand_for() -> None:
     assert runs("<p>fish &amp; chips &#8364;5 &lt;b&gt;</p>") == [("p", "fish & chips €5 <b>")]
 
 
-def test_elements_that_are_never_closed_are_read_as_a_browser_reads_them() -> None:
+def test_unclosed_elements_are_read_as_in_a_browser() -> None:
     assert runs("<p>one<p>two<br>more</div><ul><li>a<li>b</ul>") == [("p", "one\ntwo\nmore"), ("li", "a\nb")]
 
 
-def test_a_passage_that_is_one_stretch_of_the_html_has_its_offsets_and_no_other() -> None:
+def test_only_a_contiguous_html_passage_has_offsets() -> None:
     html = "<h1>\n  Fares </h1><p>fish &amp; chips</p>\n\n<li>a</li><li>b</li>"
     nodes = HTMLNodeParser()([Document(html)])
     assert [node.start_char_idx is not None for node in nodes] == [True, False, False]

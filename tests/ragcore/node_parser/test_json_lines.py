@@ -13,7 +13,7 @@ def texts(json: str) -> list[str]:
     return [node.text for node in JSONNodeParser.from_defaults()([Document(json, id_="rates")])]
 
 
-def test_each_value_stands_on_a_line_behind_the_keys_that_lead_to_it() -> None:
+def test_each_value_is_on_a_line_after_its_keys() -> None:
     # The same as llama-index-core 0.14.25 makes of it.
     assert texts('{"a":{"b":1,"c":[1,{"d":true}]},"e":null}') == ["a b 1\na c 1\na c d True\ne None"]
 

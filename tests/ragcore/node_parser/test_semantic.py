@@ -52,7 +52,7 @@ def test_the_widest_turns_above_the_percentile_part_the_text() -> None:
     assert passages(0) == [[0], [10], [70], [75], [80], [170, 171]]
 
 
-def test_the_buffer_is_how_many_neighbours_on_each_side_are_embedded_with_a_sentence() -> None:
+def test_buffer_is_the_neighbours_per_side_in_each_embedding() -> None:
     embedder = Turning()
     SemanticSplitterNodeParser.from_defaults(buffer_size=1, embed_model=embedder)([Document("1 ant. 2 bees. 3 cats.")])
     assert embedder.embedded == ["1 ant. 2 bees.", "1 ant. 2 bees. 3 cats.", "2 bees. 3 cats."]
@@ -65,7 +65,7 @@ def test_one_subject_after_another_is_told_apart_by_words_alone() -> None:
     assert [node.text for node in parser([Document(f"{boats} {bread}")])] == [boats, bread]
 
 
-def test_a_single_sentence_is_one_passage_and_nothing_is_embedded_for_it() -> None:
+def test_single_sentence_is_one_passage_without_embedding() -> None:
     embedder = Turning()
     parser = SemanticSplitterNodeParser(embed_model=embedder)
     assert [node.text for node in parser([Document("Only one. "), Document(" ")])] == ["Only one."]

@@ -19,7 +19,7 @@ find_vocabulary()
 WORDS = WordTokenizer()
 
 
-def test_whole_sentences_are_taken_while_they_fit_and_repeated_within_the_overlap() -> None:
+def test_whole_sentences_fill_a_chunk_and_repeat_as_overlap() -> None:
     text = "One two three. Four five. Six seven eight nine. Ten."
     assert SentenceSplitter(6, 2, tokenizer=WORDS).split_text(text) == [
         "One two three. Four five.",
@@ -28,7 +28,7 @@ def test_whole_sentences_are_taken_while_they_fit_and_repeated_within_the_overla
     ]
 
 
-def test_the_overlap_gives_way_when_the_next_sentence_would_not_fit_beside_it() -> None:
+def test_overlap_is_dropped_if_the_next_sentence_would_not_fit() -> None:
     assert SentenceSplitter(4, 3, tokenizer=WORDS).split_text("A b c. D e f g.") == ["A b c.", "D e f g."]
 
 
@@ -61,14 +61,14 @@ def test_no_dot_of_an_ellipsis_is_lost() -> None:
     assert "".join(SentenceSplitter(1, 0, tokenizer=WORDS).split_text(text)) == "wait..." * 20
 
 
-def test_an_emoji_family_and_its_joiners_stay_together_where_they_fit() -> None:
+def test_emoji_family_stays_together_if_it_fits() -> None:
     family = "👨\u200d👩\u200d👧"
     for size in (5, 6, 7, 8, 9):
         assert SentenceSplitter(size, 0, tokenizer=list).split_text(family * 9) == [family] * 9
 
 
 @pytest.mark.parametrize("text", ["🇩🇪🇫🇷🇮🇹🇪🇸", "👍🏽👎🏿👍🏽", "e\u0301o\u0308a\u0300", "a🇩🇪b🇫🇷"])
-def test_no_flag_skin_tone_or_accent_is_parted_from_what_it_belongs_to(text: str) -> None:
+def test_no_flag_skin_tone_or_accent_is_cut_apart(text: str) -> None:
     seen = re.compile(r"[🇦-🇿]{2}|.[🏻-🏿\u0300-\u036f]?")
     for size in range(2, 9):
         chunks = SentenceSplitter(size, 0, tokenizer=list).split_text(text)
@@ -83,7 +83,7 @@ def test_a_character_heavier_than_the_chunk_stands_alone() -> None:
 
 
 @pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
-def test_a_word_that_has_more_tokens_without_the_space_before_it_is_still_cut_small_enough() -> None:
+def test_word_with_more_tokens_without_its_space_still_fits() -> None:
     tokenizer = tiktoken_tokenizer()
     assert [tokenizer.count(text) for text in (" IPs", "IPs")] == [1, 2]
     assert SentenceSplitter(1, 0, tokenizer=tokenizer).split_text(" IPs") in (["I", "Ps"], ["IP", "s"])
@@ -99,7 +99,7 @@ def test_several_texts_give_the_chunks_of_each() -> None:
     assert splitter.split_texts([]) == []
 
 
-def test_metadata_that_will_stand_above_each_chunk_takes_its_room() -> None:
+def test_metadata_above_each_chunk_reduces_its_room() -> None:
     splitter = SentenceSplitter(6, 0, tokenizer=str.split)
     assert splitter.split_text_metadata_aware("a b c d e f g", "title: Gulls") == ["a b c d", "e f g"]
     assert splitter.split_text_metadata_aware("a b c d e f g", "") == ["a b c d e f", "g"]
@@ -126,7 +126,7 @@ def test_a_function_that_alters_the_sentences_loses_no_text() -> None:
 
 
 @pytest.mark.skipif(not has_vocabulary("cl100k_base"), reason="needs tiktoken's vocabulary")
-def test_examples_with_the_tokens_of_openai_come_out_as_in_the_reference() -> None:
+def test_openai_token_examples_match_the_reference() -> None:
     # As llama-index-core 0.14.25 splits them.
     tokenizer = tiktoken_tokenizer()
     greeting = "Hello! How are you? I am fine. And you? This is a slightly longer sentence."
@@ -145,7 +145,7 @@ def test_making_a_splitter_loads_no_tokenizer() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_a_heading_or_a_question_goes_with_what_follows_it_where_that_is_asked_for() -> None:
+def test_heading_or_question_joins_its_answer_on_request() -> None:
     text = (
         "One two three four five.\nMay I bring a dog?\nYes, of any size. No cats, ever, please.\n"
         "Lost property\nIt is kept here."
@@ -160,7 +160,7 @@ def test_a_heading_or_a_question_goes_with_what_follows_it_where_that_is_asked_f
     assert plain.split_text(text)[0] == "One two three four five.\nMay I bring a dog?"
 
 
-def test_a_text_of_headings_alone_is_still_divided_and_nothing_is_lost() -> None:
+def test_text_of_only_headings_is_divided_without_loss() -> None:
     text = "\n".join(f"Heading number {n}" for n in range(12))
     chunks = SentenceSplitter(7, 0, tokenizer=str.split, keep_headings=True).split_text(text)
     assert " ".join(chunks).split() == text.split()

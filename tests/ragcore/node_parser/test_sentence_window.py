@@ -10,7 +10,7 @@ from ragcore.schema import Document, MetadataMode
 TEXT = "One is here. Two is there.\nThree! Is it four? Five."
 
 
-def test_each_sentence_is_a_node_with_those_around_it_as_its_window() -> None:
+def test_each_sentence_is_a_node_with_its_neighbours_as_window() -> None:
     nodes = SentenceWindowNodeParser.from_defaults(window_size=1)([Document(TEXT)])
     assert [node.text for node in nodes] == ["One is here.", "Two is there.", "Three!", "Is it four?", "Five."]
     assert [node.metadata["window"] for node in nodes] == [
@@ -32,7 +32,7 @@ def test_the_window_is_three_sentences_on_both_sides_unless_told() -> None:
     assert alone.metadata["window"] == alone.text
 
 
-def test_neither_the_embedder_nor_the_model_sees_window_and_sentence_in_the_metadata() -> None:
+def test_window_metadata_is_hidden_from_embedder_and_model() -> None:
     parser = SentenceWindowNodeParser(window_metadata_key="around", original_text_metadata_key="sentence")
     node = parser([Document(TEXT, metadata={"k": "v"}, excluded_llm_metadata_keys=["k"])])[0]
     assert set(node.metadata) == {"k", "around", "sentence"}

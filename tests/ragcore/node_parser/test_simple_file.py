@@ -29,7 +29,7 @@ def test_the_extension_goes_before_the_name() -> None:
     assert [node.text for node in SimpleFileNodeParser()([document])] == ["# A\nx", "# B\ny"]
 
 
-def test_a_document_without_a_kind_is_one_passage_and_a_blank_one_none() -> None:
+def test_document_without_a_type_is_one_passage_and_a_blank_none() -> None:
     nodes = SimpleFileNodeParser.from_defaults()([Document(MARKDOWN), Document(" ")])
     assert [(node.text, node.start_char_idx, node.end_char_idx) for node in nodes] == [(MARKDOWN, 0, len(MARKDOWN))]
 

@@ -10,7 +10,7 @@ from tests.word_tokenizer import WordTokenizer
 WORDS = WordTokenizer()
 
 
-def test_words_are_taken_while_they_fit_and_the_last_are_repeated() -> None:
+def test_words_fill_a_chunk_and_the_last_repeat_as_overlap() -> None:
     assert TokenTextSplitter(4, 1, tokenizer=WORDS).split_text("a b c d e f g h") == ["a b c d", "d e f g", "g h"]
     assert TokenTextSplitter(1, 0, tokenizer=WORDS).split_text("foo bar") == ["foo", "bar"]
     pairs = ["foo bar", "bar hello", "hello world"]

@@ -83,7 +83,7 @@ def test_the_newest_stay() -> None:
     assert names(FixedRecencyPostprocessor(1, date_key="at").postprocess_nodes(written_later)) == ["b"]
 
 
-def test_a_passage_goes_when_a_newer_one_that_stays_says_nearly_the_same() -> None:
+def test_older_passage_goes_if_a_newer_says_nearly_the_same() -> None:
     texts = {
         "2020-01-01": "the price is two coins",
         "2021-01-01": "boats sail on the lake",

@@ -37,7 +37,7 @@ def chain(texts: Sequence[str], name: str = "d", *, circle: bool = False) -> lis
 def store_of(*chains: Sequence[TextNode]) -> MemoryStore:
     store = MemoryStore()
     for nodes in chains:
-        store.put(Document("x", id_=str(nodes[0].ref_doc_id)), nodes)
+        store.upsert(Document("x", id_=str(nodes[0].ref_doc_id)), nodes)
     return store
 
 
@@ -49,7 +49,7 @@ def texts(found: Sequence[NodeWithScore]) -> str:
     return " ".join(hit.node.text for hit in found)
 
 
-def test_windows_that_touch_are_joined_in_the_order_of_the_document() -> None:
+def test_touching_windows_are_joined_in_document_order() -> None:
     nodes = chain("zaxby")
     both = PrevNextNodePostprocessor(docstore=store_of(nodes), num_nodes=1, mode="both")
     found = both.postprocess_nodes(hits(nodes, 3, 0))
@@ -81,7 +81,7 @@ def test_documents_stand_in_the_order_in_which_they_were_found() -> None:
     assert texts(following) == "v w y z a b c d"
 
 
-def test_passages_without_offsets_or_document_keep_their_rows_together() -> None:
+def test_passages_without_offsets_stay_in_their_linked_order() -> None:
     loose = [TextNode(text, text, next_id=following) for text, following in (("a", "b"), ("b", None), ("y", "z"), ("z", None))]
     found = PrevNextNodePostprocessor(MemoryStore(), 1).postprocess_nodes([NodeWithScore(loose[i]) for i in (3, 1, 2, 0)])
     assert texts(found) == "y z a b"
@@ -96,7 +96,7 @@ def test_a_circle_of_links_is_walked_once() -> None:
     assert texts(PrevNextNodePostprocessor(MemoryStore(), 3, "both").postprocess_nodes([NodeWithScore(itself)])) == "alone"
 
 
-def test_passages_may_be_read_from_a_document_store_and_what_is_gone_is_left_out() -> None:
+def test_passages_are_read_from_a_docstore_without_missing_ones() -> None:
     nodes = chain("abcd")
     docstore = SimpleDocumentStore()
     docstore.add_documents(nodes[:3])
@@ -143,7 +143,7 @@ def test_each_passage_has_its_own_side() -> None:
         AutoPrevNextNodePostprocessor(store_of(nodes), ScriptedLLM(rule)).postprocess_nodes(hits(nodes, 1))
 
 
-def test_a_passage_that_is_too_long_to_choose_a_side_for_loses_its_end() -> None:
+def test_passage_too_long_for_the_prompt_loses_its_end() -> None:
     nodes = chain(["a", "b " * 500, "c"])
     llm = ScriptedLLM(["next"], context_window=300, num_output=40, counts_words=True)
     with span("root") as root:

@@ -50,7 +50,7 @@ def test_the_model_says_which_passages_help_and_how_much(reply: str, expected: l
     assert ranked(found) == expected
 
 
-def test_passages_are_judged_ten_at_a_time_and_the_best_of_all_stay() -> None:
+def test_passages_are_judged_in_tens_and_the_best_of_all_stay() -> None:
     llm = ScriptedLLM(["Doc: 10, Relevance: 4\nDoc: 1, Relevance: 8", "Doc: 2, Relevance: 6", "Doc: 1, Relevance: 9"])
     found = LLMRerank(llm=llm, top_n=3).postprocess_nodes(hits(21), query_str="why?")
     assert ranked(found) == [("20", 9.0), ("0", 8.0), ("11", 6.0)]
@@ -61,12 +61,12 @@ def test_passages_are_judged_ten_at_a_time_and_the_best_of_all_stay() -> None:
     assert len(LLMRerank(llm=ScriptedLLM([""] * 5), choice_batch_size=2).postprocess_nodes(hits(9), query_str="why?")) == 0
 
 
-def test_a_reply_that_cannot_be_read_loses_no_passage_and_is_told() -> None:
+def test_unreadable_reply_loses_no_passage_and_is_reported() -> None:
     found = hits(3)
     with span("query") as root:
         kept = LLMRerank(llm=ScriptedLLM(["I like all of them."]), top_n=2).postprocess_nodes(found, query_str="why?")
     assert kept == found[:2]
-    assert root.named("rerank")[0].facts == {"unreadable": 1}
+    assert root.spans("rerank")[0].facts == {"unreadable": 1}
     partly = LLMRerank(llm=ScriptedLLM(["???", "Doc: 1, Relevance: 5"]), choice_batch_size=2)
     assert ranked(partly.postprocess_nodes(hits(4), query_str="why?")) == [("2", 5.0)]
 
@@ -114,7 +114,7 @@ def prefers_high_numbers(call: LLMCall) -> str:
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 20, 21, 45])
-def test_windows_from_the_back_to_the_front_raise_the_best_to_the_top(count: int) -> None:
+def test_windows_from_back_to_front_raise_the_best_to_the_top(count: int) -> None:
     llm = ScriptedLLM(prefers_high_numbers)
     found = RankGPTRerank(top_n=10, llm=llm).postprocess_nodes(hits(count), query_str="why?")
     best = sorted(range(count), reverse=True)[:10]
@@ -122,7 +122,7 @@ def test_windows_from_the_back_to_the_front_raise_the_best_to_the_top(count: int
     assert all(len(call.variables["context_str"]) <= 20 for call in llm.calls)
 
 
-def test_a_window_keeps_the_order_of_what_the_model_does_not_name() -> None:
+def test_window_retains_the_order_of_unnamed_passages() -> None:
     llm = ScriptedLLM(["Doc: 3, Relevance: 5"])
     assert [id_ for id_, _ in ranked(RankGPTRerank(llm=llm).postprocess_nodes(hits(4), query_str="why?"))] == [
         "2",
@@ -234,7 +234,7 @@ def test_the_wording_may_be_a_text_or_a_template(wording: Wording) -> None:
     assert [call.prompt for call in llm.calls] == ["choice_select", "choice_select", "neighbour"]
 
 
-def test_a_ranking_by_the_schema_is_read_and_an_empty_one_says_that_nothing_helps() -> None:
+def test_schema_ranking_is_read_and_an_empty_one_means_none() -> None:
     llm = ScriptedLLM(['{"passages": [{"doc": 2, "relevance": 9}, {"doc": 1, "relevance": 3}]}', '{"passages": []}'])
     ranked = LLMRerank(llm).postprocess_nodes(hits(2), query_str="why?")
     assert [(hit.text, hit.score) for hit in ranked] == [("passage 1", 9.0), ("passage 0", 3.0)]

@@ -37,7 +37,7 @@ def cut(*parts: str, gap: str = "\n") -> tuple[MemoryStore, list[TextNode]]:
         for at, (part, id_, start) in enumerate(zip(parts, ids, starts, strict=True))
     ]  # fmt: skip
     store = MemoryStore()
-    store.put(Document(gap.join(parts), id_="plan"), nodes)
+    store.upsert(Document(gap.join(parts), id_="plan"), nodes)
     return store, nodes
 
 
@@ -50,19 +50,19 @@ def read(store: MemoryStore, nodes: Sequence[TextNode]) -> list[TextNode]:
     return [hit.node for hit in found]
 
 
-def test_a_passage_that_ends_with_what_introduces_a_list_is_read_with_the_list() -> None:
+def test_passage_ending_with_a_list_introduction_gets_the_list() -> None:
     store, nodes = cut(BEFORE, f"{LIST}\n\n{AFTER}", AFTER)
     assert [node.text for node in read(store, [nodes[2], nodes[0]])] == [AFTER, f"{BEFORE}\n{LIST}"]
 
 
-def test_a_passage_that_begins_with_a_list_is_read_with_its_introduction_once() -> None:
+def test_passage_starting_with_a_list_gets_its_introduction_once() -> None:
     store, nodes = cut(BEFORE, f"{LIST}\n\n{AFTER}")
     assert [node.text for node in read(store, nodes[1:])] == [f"Hospice care by the plan covers:\n{LIST}\n\n{AFTER}"]
     assert [node.text for node in read(store, nodes)] == [f"{BEFORE}\n{LIST}", nodes[1].text]
 
 
 @pytest.mark.parametrize(("first", "second"), [(BEFORE, AFTER), ("The plan is for all.", LIST), (BEFORE, "- \n- ")])
-def test_without_both_a_list_and_its_introduction_passages_are_as_they_were(first: str, second: str) -> None:
+def test_passages_are_unchanged_without_list_and_introduction(first: str, second: str) -> None:
     store, nodes = cut(first, second)
     assert read(store, nodes[:1]) + read(store, nodes[1:]) == nodes
 
@@ -74,7 +74,7 @@ def test_of_a_long_list_as_much_is_read_as_is_quoted() -> None:
     assert items[length] == "\n"
 
 
-def test_a_document_that_is_gone_or_changed_leaves_the_passage_as_it_is() -> None:
+def test_deleted_or_changed_document_leaves_the_passage_as_is() -> None:
     store, nodes = cut(BEFORE, LIST)
     changed = replace(nodes[0], text=BEFORE.replace("plan", "firm"))
     hits = [NodeWithScore(changed), NodeWithScore(replace(nodes[0], start_char_idx=None))]

@@ -44,7 +44,7 @@ def test_a_keyword_is_a_whole_word_of_any_language(keyword: str, text: str, stan
     assert KeywordNodePostprocessor(exclude_keywords=[keyword]).postprocess_nodes(found) == ([] if stands else found)
 
 
-def test_one_required_keyword_is_enough_and_one_excluded_too_much() -> None:
+def test_one_required_keyword_suffices_and_one_excluded_rejects() -> None:
     found = hits("red fish", "blue fish", "blue boat", "red boat", "lake")
     kept = KeywordNodePostprocessor(required_keywords=["fish", "red"], exclude_keywords=["boat"]).postprocess_nodes(found)
     assert kept == found[:2]

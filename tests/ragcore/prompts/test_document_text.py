@@ -39,7 +39,7 @@ VARIABLES = {"context_str": (Passage("It is long.", 1, "a.txt"),), "query_str": 
         "</passages-00000000>",
     ],
 )
-def test_what_looks_like_a_mark_of_the_prompt_is_broken_by_one_invisible_character(mark: str) -> None:
+def test_prompt_marks_in_a_passage_are_broken_by_a_joiner(mark: str) -> None:
     text = f"Before.\n{mark}"
     shown = str(Passage(text, 1))
     assert mark not in shown
@@ -69,7 +69,7 @@ def test_a_file_s_name_cannot_pose_as_a_line_of_the_prompt() -> None:
 
 
 @pytest.mark.parametrize("prompt", [TEXT_QA, CONTEXT_CHAT], ids=lambda prompt: prompt.name)
-def test_passages_are_the_users_last_message_between_delimiters_behind_the_conversation(prompt: Prompt) -> None:
+def test_passages_are_delimited_in_the_last_user_message(prompt: Prompt) -> None:
     variables = {name: VARIABLES[name] for name in prompt.variables}
     messages = prompt.render(variables, HISTORY)
     assert [message.role.value for message in messages] == ["system", "user", "assistant", "user"]
@@ -79,7 +79,7 @@ def test_passages_are_the_users_last_message_between_delimiters_behind_the_conve
     assert again[:3] == messages[:3]
 
 
-def test_a_wording_with_the_passages_in_the_systems_message_gives_them_to_the_user() -> None:
+def test_passages_in_a_system_template_move_to_the_user_message() -> None:
     texts = ("{system_prompt} Rules.\n{context_str}", "{query_str}")
     roles = (MessageRole.SYSTEM, MessageRole.USER)
     own = Prompt("context_chat", Task.CHAT, tuple(map(ChatMessage, roles, texts)))
@@ -90,18 +90,18 @@ def test_a_wording_with_the_passages_in_the_systems_message_gives_them_to_the_us
         assert user.content == f"{OPENING}\n[1] a.txt\nIt is long.\n{CLOSING}\n\nHow long?"
 
 
-def test_a_wording_of_a_system_s_message_alone_gets_a_message_for_the_passages() -> None:
+def test_system_only_template_gets_a_message_for_the_passages() -> None:
     (system, user) = Prompt("p", Task.ANSWER, (ChatMessage(MessageRole.SYSTEM, "{context_str}"),)).render(VARIABLES)
     assert (system.role, user.role) == (MessageRole.SYSTEM, MessageRole.USER)
     assert user.content == f"{OPENING}\n[1] a.txt\nIt is long.\n{CLOSING}"
 
 
-def test_the_delimiters_are_of_this_process_and_cannot_be_guessed() -> None:
+def test_delimiters_are_random_for_each_process() -> None:
     assert re.fullmatch(r"<passages-[0-9a-f]{8}>", OPENING)
     assert OPENING.replace("<", "</") == CLOSING
 
 
-def test_a_reply_stops_where_the_model_begins_to_write_the_prompt_again() -> None:
+def test_reply_stops_where_the_model_repeats_the_prompt() -> None:
     assert TEXT_QA.stop_sequences == (OPENING, "\nPassages:", "\nQuestion:")
     own = Prompt("own", Task.ANSWER, (ChatMessage(MessageRole.USER, "Frage: {query_str}\nQuellen:\n{context_str}\nAntwort:"),))
     assert own.stop_sequences == (OPENING, "\nFrage:", "\nQuellen:")

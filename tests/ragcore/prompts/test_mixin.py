@@ -159,7 +159,7 @@ def test_a_prompt_of_a_part_is_what_its_model_is_sent() -> None:
     assert llm.calls[0].messages[-1].content == "Choose from (1) letters: Letters.: Who?"
 
 
-def test_a_prompt_is_the_one_that_a_selector_template_chooses_for_the_model() -> None:
+def test_selector_template_chooses_the_prompt_for_the_model() -> None:
     llm = word_llm(["Doc: 1, Relevance: 9"])
     rerank = LLMRerank(llm)
     own = SelectorPromptTemplate(PromptTemplate("other"), [(lambda model: model is llm, PromptTemplate("{query_str}!"))])

@@ -18,7 +18,7 @@ from ragcore.prompts.document_text import CLOSING, OPENING
 from ragcore.prompts.output_parsers import BaseOutputParser, PydanticOutputParser
 from ragcore.prompts.prompt import Origin, Passage, Prompt, Task
 from ragcore.prompts.templates import ChatPromptTemplate, PromptTemplate, SelectorPromptTemplate, in_place_of
-from ragcore.prompts.wording import REFINE, TEXT_QA, structured
+from ragcore.prompts.wording import REFINE, TEXT_QA, ask_for_verdict
 from ragcore.schema import ChatMessage, MessageRole
 
 
@@ -76,7 +76,7 @@ def test_what_a_function_makes_need_not_be_given() -> None:
         llm.predict(template)
 
 
-def test_messages_keep_their_roles_and_a_completion_model_gets_them_as_lines() -> None:
+def test_messages_have_roles_and_become_lines_for_completion() -> None:
     chat = ChatPromptTemplate.from_messages([("system", "Be {tone}."), ChatMessage(MessageRole.USER, "{query_str}")])
     assert chat.format_messages(tone="brief", query_str="Who?") == [
         ChatMessage(MessageRole.SYSTEM, "Be brief."),
@@ -107,7 +107,7 @@ def test_the_first_template_whose_condition_holds_is_selected() -> None:
         "own {context_msg} {query_str}",
     ],
 )
-def test_a_template_in_the_place_of_a_prompt_is_asked_for_what_that_was(wording: Any) -> None:
+def test_template_replacing_a_prompt_takes_over_its_task(wording: Any) -> None:
     prompt = in_place_of(REFINE, wording, ScriptedLLM(context_window=80_000))
     assert (prompt.name, prompt.task, prompt.variables) == ("refine", Task.REFINE, {"context_str", "query_str"})
     values: Mapping[str, Any] = {"context_str": (Passage("one", 1),), "query_str": "Who?", "existing_answer": "A"}
@@ -137,7 +137,7 @@ def test_a_template_goes_wherever_a_prompt_goes() -> None:
     assert llm.calls[0].messages[0].content == "Say this as {word}."
     with pytest.raises(ValueError, match="other"):
         llm.predict(template, other="x")
-    assert structured(template).render({})[0].content.startswith("Say this as {word}.\n\nReply with JSON")
+    assert ask_for_verdict(template).render({})[0].content.startswith("Say this as {word}.\n\nReply with JSON")
 
 
 def test_the_history_stands_before_the_templates_last_message() -> None:
@@ -177,7 +177,7 @@ class InCapitals(BaseOutputParser):
         return f"{query}\n\nAnswer in {{capitals}}."
 
 
-def test_what_an_output_parser_asks_for_stands_in_the_text_and_the_answer_is_not_parsed() -> None:
+def test_output_parser_adds_its_format_and_does_not_parse() -> None:
     template = PromptTemplate("About {topic}", output_parser=InCapitals())
     assert template.format(topic="rivers") == "About rivers\n\nAnswer in {capitals}."
     assert template.partial_format(topic="seas").format() == "About seas\n\nAnswer in {capitals}."
@@ -186,7 +186,7 @@ def test_what_an_output_parser_asks_for_stands_in_the_text_and_the_answer_is_not
     assert [message.content for message in llm.calls[0].messages] == ["About rivers\n\nAnswer in {capitals}."]
 
 
-def test_of_several_messages_that_of_the_system_says_the_form_or_else_the_last() -> None:
+def test_format_goes_into_the_system_message_or_else_the_last() -> None:
     said = [("system", "Be brief."), ("user", "Of {topic}")]
     both = ChatPromptTemplate.from_messages(said)
     with_form = ChatPromptTemplate(both.messages, output_parser=InCapitals())
@@ -195,7 +195,7 @@ def test_of_several_messages_that_of_the_system_says_the_form_or_else_the_last()
     assert [each.content for each in last.format_messages(topic="x")] == ["Of x", "Of x\n\nAnswer in {capitals}."]
 
 
-def test_the_form_is_an_instruction_and_what_was_said_keeps_its_origin() -> None:
+def test_format_is_an_instruction_and_the_rest_keeps_its_origin() -> None:
     template = PromptTemplate("{query_str}", output_parser=InCapitals())
     (message,) = in_place_of(TEXT_QA, template, ScriptedLLM()).render({"query_str": "Why?"})
     assert [(part.origin, part.text) for part in message.parts] == [

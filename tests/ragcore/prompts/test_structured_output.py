@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from ragcore.errors import LLMProtocolError
 from ragcore.llms.scripted import ScriptedLLM
-from ragcore.prompts.structured_output import parsed
+from ragcore.prompts.structured_output import parse_form
 from ragcore.prompts.templates import PromptTemplate
 
 
@@ -59,10 +59,10 @@ class Menu(BaseModel):
     ],
 )
 def test_a_list_may_come_without_its_name_or_item_by_item(reply: str) -> None:
-    assert parsed(reply, Menu) == Menu(dishes=[Dish(name="soup"), Dish(name="cake")])
+    assert parse_form(reply, Menu) == Menu(dishes=[Dish(name="soup"), Dish(name="cake")])
 
 
 def test_several_objects_that_differ_are_no_single_one() -> None:
     with pytest.raises(LLMProtocolError, match="2 different"):
-        parsed('{"name": "soup"} {"name": "cake"}', Dish)
-    assert parsed('{"name": "soup"} {"name": "soup"} [1]', Dish) == Dish(name="soup")
+        parse_form('{"name": "soup"} {"name": "cake"}', Dish)
+    assert parse_form('{"name": "soup"} {"name": "soup"} [1]', Dish) == Dish(name="soup")

@@ -32,7 +32,7 @@ def engine(*hits: NodeWithScore, size: int = 40, overlap: int = 5, reply: str = 
     return CitationQueryEngine.from_args(retriever=ListRetriever(hits), llm=ScriptedLLM([reply]), text_splitter=splitter)
 
 
-def test_a_citation_names_a_small_passage_with_its_place_in_the_document() -> None:
+def test_citation_names_a_small_passage_with_its_place() -> None:
     response = engine(retrieved()).query("Is it?")
     assert str(response) == "Yes [3]."
     assert len(response.source_nodes) > 10
@@ -70,24 +70,24 @@ def test_templates_and_mode_are_those_of_its_synthesizer() -> None:
     assert (first[:11], second[:10], "Two." in second) == ("Is it? from", "first with", True)
 
 
-def test_without_overlap_nothing_is_lost_or_repeated_and_the_order_of_the_passages_stays() -> None:
+def test_without_overlap_parts_cover_passages_once_in_order() -> None:
     other = NodeWithScore(TextNode("Short.", "short"), 0.9)
     hits = engine(other, retrieved(), overlap=0).retrieve("Is it?")
     assert hits[0] == other, "what is short enough stays as it is"
     assert "".join(" ".join(hit.text for hit in hits[1:]).split()) == "".join(TEXT.split())
 
 
-def test_a_passage_that_does_not_know_its_place_gives_parts_that_do_not() -> None:
+def test_parts_of_a_passage_without_place_have_none() -> None:
     assert {hit.node.start_char_idx for hit in engine(retrieved(None)).retrieve("?")} == {None}
 
 
-def test_the_sizes_are_those_of_llama_index_unless_others_are_given() -> None:
+def test_default_sizes_are_those_of_llama_index() -> None:
     retriever = ListRetriever([retrieved()])
     assert len(CitationQueryEngine(retriever, ScriptedLLM()).retrieve("?")) == 2
     assert len(CitationQueryEngine(retriever, ScriptedLLM(), None, 50, 0).retrieve("?")) > 10
 
 
-def test_an_engine_made_of_arguments_has_their_sizes_postprocessors_and_synthesizer() -> None:
+def test_engine_from_args_uses_its_sizes_and_components() -> None:
     class Last:
         def postprocess_nodes(
             self, nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -146,7 +146,7 @@ def test_an_index_gives_its_retriever() -> None:
         CitationQueryEngine.from_args(llm=ScriptedLLM())
 
 
-def test_without_a_language_model_the_citation_leads_to_the_sentence() -> None:
+def test_citation_leads_to_the_sentence_without_a_model() -> None:
     splitter = SentenceSplitter(12, 0, tokenizer=str.split)
     hit = NodeWithScore(
         TextNode("Bread needs flour. Beer needs malt and hops to be brewed. Wine needs grapes.", "n", {}, "d", 0, 74), 1.0

@@ -19,7 +19,7 @@ from ragcore.llms.base import LLMCall
 from ragcore.llms.scripted import ScriptedLLM
 from ragcore.prompts.document_text import OPENING
 from ragcore.prompts.templates import PromptTemplate
-from ragcore.query_engine.base import combined
+from ragcore.query_engine.base import combine_answers
 from ragcore.response_synthesizers.answer import AnswerStream
 from ragcore.response_synthesizers.synthesizer import NOTHING_FOUND, Synthesizer, get_response_synthesizer
 from ragcore.schema import NodeWithScore, QueryBundle, Response, TextNode
@@ -41,10 +41,10 @@ def sources_of(text: str, nodes: tuple[NodeWithScore, ...]) -> dict[str, str]:
 
 
 @given(st.lists(st.tuples(ids, cited), min_size=1, max_size=3))
-def test_every_citation_keeps_its_source_and_no_other_becomes_one(given_answers: list[tuple[list[str], list[int]]]) -> None:
+def test_every_citation_retains_its_source_and_none_is_added(given_answers: list[tuple[list[str], list[int]]]) -> None:
     answers = [answer(sources, marks, "xyz"[at]) for at, (sources, marks) in enumerate(given_answers)]
     llm = ScriptedLLM(["done"])
-    stream = combined(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, [""] * len(answers), {})
+    stream = combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, [""] * len(answers), {})
     assert str(stream) == "done"
     assert len({hit.node.id_ for hit in stream.source_nodes}) == len(stream.source_nodes)
     passages = llm.calls[0].messages[-1].content
@@ -53,14 +53,14 @@ def test_every_citation_keeps_its_source_and_no_other_becomes_one(given_answers:
 
 
 @pytest.mark.parametrize("words", [NOTHING_FOUND, REFUSALS["de"]])
-def test_where_no_answer_found_anything_that_is_said_without_a_call(words: str) -> None:
+def test_no_answer_in_any_part_is_stated_without_a_call(words: str) -> None:
     llm = ScriptedLLM([])
     answers = [Response(words), Response(words)]
-    assert str(combined(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == words
+    assert str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == words
     assert llm.calls == []
     llm = ScriptedLLM(["It is noon."])
     answers = [Response(words), Response("Noon.")]
-    assert str(combined(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == "It is noon."
+    assert str(combine_answers(Synthesizer(llm, "tree_summarize"), QueryBundle("q"), answers, ["", ""], {})) == "It is noon."
 
 
 class Person(BaseModel):
@@ -69,7 +69,7 @@ class Person(BaseModel):
 
 def of_two(synthesizer: Synthesizer) -> AnswerStream:
     answers = [answer(["a"], [1], "x"), answer(["b"], [1], "y")]
-    return combined(synthesizer, QueryBundle("Who?"), answers, ["", ""], {"kept": 1})
+    return combine_answers(synthesizer, QueryBundle("Who?"), answers, ["", ""], {"kept": 1})
 
 
 def test_the_answer_has_the_form_that_its_synthesizer_was_given() -> None:
@@ -82,13 +82,13 @@ def test_the_answer_has_the_form_that_its_synthesizer_was_given() -> None:
 
 
 @pytest.mark.parametrize(("satisfied", "expected"), [([False, True], "No 2"), ([False, False], NOTHING_FOUND)])
-def test_answers_that_do_not_answer_are_left_out_where_the_synthesizer_does_so(satisfied: list[bool], expected: str) -> None:
+def test_empty_answers_are_dropped_if_the_synthesizer_filters(satisfied: list[bool], expected: str) -> None:
     said = [json.dumps({"answer": f"No {at}", "query_satisfied": held}) for at, held in enumerate(satisfied, 1)]
     assert str(of_two(get_response_synthesizer(ScriptedLLM(said), "refine", structured_answer_filtering=True))) == expected
 
 
 @pytest.mark.parametrize("use_async", [True, False])
-def test_calls_are_made_at_the_same_time_only_where_the_synthesizer_does_so(use_async: bool) -> None:
+def test_calls_are_parallel_only_if_the_synthesizer_s_are(use_async: bool) -> None:
     together = threading.Barrier(2)
     running: set[int] = set()
     at_once: list[int] = []

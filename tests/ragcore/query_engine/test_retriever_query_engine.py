@@ -58,7 +58,7 @@ def test_the_trace_has_the_three_stages() -> None:
     assert all(step.seconds >= 0 for step in trace.walk())
 
 
-def test_a_stream_has_its_passages_before_its_first_piece_and_says_the_same() -> None:
+def test_stream_has_sources_before_its_text_and_the_same_text() -> None:
     llm = word_llm(lambda call: "three little words")
     stream = RetrieverQueryEngine.from_args(ListRetriever(THREE), llm).stream_query("What?")
     assert stream.source_nodes == tuple(THREE)
@@ -80,7 +80,7 @@ def test_leaving_the_loop_ends_the_request_and_the_trace() -> None:
     assert list(stream) == []
 
 
-def test_a_stream_closed_unread_asks_nothing_and_its_trace_has_ended() -> None:
+def test_unread_closed_stream_makes_no_call_and_ends_its_trace() -> None:
     llm = word_llm([])
     stream = RetrieverQueryEngine.from_args(ListRetriever(THREE), llm).stream_query("What?")
     stream.close()
@@ -89,7 +89,7 @@ def test_a_stream_closed_unread_asks_nothing_and_its_trace_has_ended() -> None:
     assert [0 <= step.seconds < 20 for step in stream.trace.walk()] == [True] * 3
 
 
-def test_a_span_of_the_reader_does_not_end_up_in_the_answer_s_trace() -> None:
+def test_span_of_the_reader_stays_out_of_the_answer_s_trace() -> None:
     stream = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm(["a b"])).stream_query("What?")
     with span("reader") as reader:
         for _ in stream:
@@ -97,11 +97,11 @@ def test_a_span_of_the_reader_does_not_end_up_in_the_answer_s_trace() -> None:
                 pass
     assert [step.name for step in reader.children] == ["drawing", "drawing"]
     assert stream.trace is not None
-    assert stream.trace.named("drawing") == []
+    assert stream.trace.spans("drawing") == []
 
 
 @pytest.mark.parametrize("question", ["", "  \n"])
-def test_an_empty_question_is_refused_before_anything_is_looked_up(question: str) -> None:
+def test_empty_question_is_refused_before_any_search(question: str) -> None:
     retriever = ListRetriever(THREE)
     with pytest.raises(QuestionError, match="no question"):
         RetrieverQueryEngine.from_args(retriever, word_llm([])).query(question)
@@ -140,7 +140,7 @@ def test_its_wording_can_be_read_and_changed() -> None:
             engine.update_prompts({name: PromptTemplate("{query_str}")})
 
 
-def test_a_synthesizer_given_goes_before_what_would_make_one_and_none_is_needed() -> None:
+def test_synthesizer_argument_has_priority_and_is_optional() -> None:
     synthesizer = get_response_synthesizer(word_llm(["from the given one"]))
     engine = RetrieverQueryEngine.from_args(ListRetriever(THREE), word_llm([]), response_synthesizer=synthesizer)
     assert engine.query("What?").response == "from the given one"

@@ -42,7 +42,7 @@ def test_one_choice_gives_that_engines_answer_sources_and_reason() -> None:
     assert (engines[0].asked, engines[1].asked) == ([], ["How much?"])
 
 
-def test_several_answers_are_combined_by_tree_summarize_with_their_citations_among_all_sources() -> None:
+def test_several_answers_combine_with_citations_of_all_sources() -> None:
     llm = ScriptedLLM(["[2, 1]", "Both [1][3]."])
     engine = RouterQueryEngine(
         LLMMultiSelector(llm, embed_model=HashEmbedding()), [tool("essay", essay()), tool("tables", tables())], llm
@@ -55,7 +55,7 @@ def test_several_answers_are_combined_by_tree_summarize_with_their_citations_amo
     assert response.metadata["selector_result"].inds == [1, 0]
 
 
-def test_a_source_that_two_answers_share_comes_once_and_both_cite_it() -> None:
+def test_source_shared_by_two_answers_comes_once_cited_by_both() -> None:
     llm = ScriptedLLM(["[1, 2]", "Done."])
     tools = [tool("a", FixedEngine("A [1] [2].", "x", "y")), tool("b", FixedEngine("B [1] [2] [3] [2024].", "z", "y"))]
     response = RouterQueryEngine(LLMMultiSelector(llm, embed_model=HashEmbedding()), tools, llm).query("What?")
@@ -80,7 +80,7 @@ def test_from_defaults_selects_one_or_several(select_multi: bool, prompt: str) -
     assert [logged.prompt for logged in llm.calls] == [prompt]
 
 
-def test_a_stream_says_the_same_with_the_sources_and_the_selection_known_before() -> None:
+def test_stream_equals_the_answer_with_early_sources() -> None:
     stream = router("[1]", tool("a", essay())).stream_query("What?")
     assert [hit.node.id_ for hit in stream.source_nodes] == ["e1", "e2"]
     assert stream.extra["selector_result"].ind == 0
@@ -89,7 +89,7 @@ def test_a_stream_says_the_same_with_the_sources_and_the_selection_known_before(
     assert [piece for piece in combined if piece] == ["two", " words"]
 
 
-def test_the_trace_has_the_selection_the_engines_and_the_calls_of_all() -> None:
+def test_trace_has_the_selection_the_engines_and_all_calls() -> None:
     response = router("[1, 2]", tool("a", essay()), tool("b", tables()), summary="both").query("What?")
     assert response.trace is not None
     assert [step.name for step in response.trace.children] == ["select", "part", "part", "synthesize"]

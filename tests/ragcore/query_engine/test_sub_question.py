@@ -32,7 +32,7 @@ def engine(llm: ScriptedLLM) -> SubQuestionQueryEngine:
     return SubQuestionQueryEngine.from_defaults([tool("rome", rome()), tool("paris", paris())], llm)
 
 
-def test_each_part_is_asked_of_its_tool_and_the_answers_become_passages_of_one_answer() -> None:
+def test_each_part_goes_to_its_tool_and_answers_become_passages() -> None:
     llm = ScriptedLLM([json.dumps(PARTS), "Romans [1] and Parisians [3]."])
     response = engine(llm).query("Who lives in Rome and Paris?")
     assert str(response) == "Romans [1] and Parisians [3]."
@@ -42,7 +42,7 @@ def test_each_part_is_asked_of_its_tool_and_the_answers_become_passages_of_one_a
     assert ("Who lives in Rome?\nRomans [1].\n\nWho lives in Paris?\nParisians [2][3].") in llm.calls[1].messages[-1].content
 
 
-def test_the_response_tells_the_parts_with_their_answers_and_sources() -> None:
+def test_response_lists_the_parts_with_answers_and_sources() -> None:
     response = engine(ScriptedLLM([json.dumps(PARTS), "Both."])).query("Who?")
     pairs = response.metadata["sub_questions"]
     assert [type(pair) for pair in pairs] == [SubQuestionAnswerPair] * 2
@@ -52,7 +52,7 @@ def test_the_response_tells_the_parts_with_their_answers_and_sources() -> None:
     ]
 
 
-def test_parts_run_at_the_same_time_and_their_answers_keep_their_order() -> None:
+def test_parts_run_in_parallel_with_answers_in_order() -> None:
     together = threading.Barrier(2, timeout=5)
 
     def slow(question: str) -> str:
@@ -84,12 +84,12 @@ def test_parts_may_be_asked_one_after_the_other() -> None:
     assert asked == ["Who lives in Rome?", "answered", "Who lives in Paris?", "answered"]
 
 
-def test_a_part_for_an_unknown_tool_is_left_out_and_the_trace_says_so() -> None:
+def test_part_for_an_unknown_tool_is_dropped_and_traced() -> None:
     parts = [{"sub_question": "Who lives in Oslo?", "tool_name": "oslo"}, PARTS[0]]
     response = engine(ScriptedLLM([json.dumps(parts), "Romans."])).query("Who?")
     assert [pair.sub_q for pair in response.metadata["sub_questions"]] == [SubQuestion("Who lives in Rome?", "rome")]
     assert response.trace is not None
-    (step,) = response.trace.named("divide")
+    (step,) = response.trace.spans("divide")
     assert step.facts["no_such_tools"] == ["oslo"]
     assert step.facts["parts"] == [PARTS[0]]
 
@@ -102,7 +102,7 @@ def test_where_no_part_is_left_the_question_goes_to_every_tool(reply: str) -> No
         SubQuestion("Who?", "paris"),
     ]
     assert response.trace is not None
-    assert response.trace.named("divide")[0].facts["fell_back"] is True
+    assert response.trace.spans("divide")[0].facts["fell_back"] is True
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_the_synthesizer_may_be_chosen() -> None:
 
 
 @pytest.mark.parametrize("names", [(), ("a", "a")])
-def test_tools_without_a_name_of_their_own_and_no_tools_are_refused(names: tuple[str, ...]) -> None:
+def test_unnamed_tools_and_no_tools_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="tool"):
         SubQuestionQueryEngine.from_defaults([tool(name, rome()) for name in names], ScriptedLLM())
 
@@ -172,15 +172,13 @@ def test_it_runs_without_a_language_model() -> None:
         ("Both [1].", "Both [1].", "Both [1]."),
     ],
 )
-def test_without_a_language_model_what_quotes_nothing_or_is_said_already_is_left_out(
-    rome: str, paris: str, answer: str
-) -> None:
+def test_without_a_model_empty_and_repeated_answers_are_dropped(rome: str, paris: str, answer: str) -> None:
     tools = [tool("Rome", FixedEngine(rome, "x")), tool("Paris", FixedEngine(paris, "x"))]
     llm = ExtractiveLLM(HashEmbedding())
     assert str(SubQuestionQueryEngine.from_defaults(tools, llm).query("How many people live in Rome and Paris?")) == answer
 
 
-def test_parts_after_each_other_are_all_taken_and_the_schema_names_the_tools() -> None:
+def test_consecutive_json_parts_are_read_and_tools_are_an_enum() -> None:
     reply = '{"sub_question": "A?", "tool_name": "rome"}\n{"sub_question": "B?", "tool_name": "paris"}'
     assert read_sub_questions(reply) == [SubQuestion("A?", "rome"), SubQuestion("B?", "paris")]
     llm = ScriptedLLM([reply, "done"])

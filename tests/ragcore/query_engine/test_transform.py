@@ -19,7 +19,7 @@ class Echo:
         return [NodeWithScore(TextNode(text)) for text in as_bundle(query).embedding_strs]
 
 
-def test_the_transformed_question_is_looked_up_and_the_original_is_answered() -> None:
+def test_transformed_question_is_searched_the_original_answered() -> None:
     llm = ScriptedLLM(["Because of rain.", "It rained."])
     inner = RetrieverQueryEngine(Echo(), Synthesizer(llm))
     response = TransformQueryEngine(inner, HyDEQueryTransform(llm)).query("Why?")
@@ -38,9 +38,7 @@ def test_its_stream_says_the_same() -> None:
 
 
 @pytest.mark.parametrize(("reply", "becomes"), [("Which year?", "Which year?"), ("None.", "Why?"), (" ", "Why?")])
-def test_a_question_is_decomposed_by_what_the_index_holds_and_stays_where_nothing_more_is_needed(
-    reply: str, becomes: str
-) -> None:
+def test_question_is_decomposed_by_the_index_summary_or_stays(reply: str, becomes: str) -> None:
     llm = ScriptedLLM([reply])
     inner = FixedEngine("In 1871.", "x")
     own = DecomposeQueryTransform(llm, "{query_str} / {context_str}")
@@ -70,7 +68,7 @@ def steps(*replies: str, num_steps: int = 3) -> tuple[MultiStepQueryEngine, Fixe
     return MultiStepQueryEngine(inner, transform, Synthesizer(llm, "tree_summarize"), num_steps, "all of it"), inner, llm
 
 
-def test_each_step_knows_the_answers_before_it_and_none_ends_them() -> None:
+def test_each_step_knows_earlier_answers_until_none_is_returned() -> None:
     engine, inner, llm = steps("A?", "B?", "None.", "Both [1].")
     response = engine.query("What?")
     assert str(response) == "Both [1]."
@@ -88,9 +86,7 @@ def test_each_step_knows_the_answers_before_it_and_none_ends_them() -> None:
     ("replies", "num_steps", "asked"),
     [(["A?", "B?", "Both."], 2, ["A?", "B?"]), (["A?", "A?", "Done."], 3, ["A?"]), (["None"], 3, ["What?"])],
 )
-def test_the_steps_end_at_their_limit_and_where_nothing_new_is_asked(
-    replies: list[str], num_steps: int, asked: list[str]
-) -> None:
+def test_steps_end_at_their_limit_or_without_a_new_question(replies: list[str], num_steps: int, asked: list[str]) -> None:
     engine, inner, _ = steps(*replies, num_steps=num_steps)
     assert str(engine.query("What?"))
     assert inner.asked == asked

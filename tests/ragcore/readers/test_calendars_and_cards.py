@@ -42,14 +42,14 @@ def test_a_calendar_without_events_says_so(tmp_path: Path) -> None:
         read(tmp_path, "empty.ics", b"BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n")
 
 
-def test_a_card_is_read_without_its_photograph_and_with_its_letters(tmp_path: Path) -> None:
+def test_card_is_read_without_its_photograph_in_its_encoding(tmp_path: Path) -> None:
     assert read(tmp_path, "people.vcf", CARD.encode()) == (
         "Name: Ada Lovelace\nEmail: ada@example.org\nTelephone: +44 20 1\nOrganization: Harbour, Pilots\n"
         "Note: Café on the quay\n\nName: Grace"
     )
 
 
-def test_variants_of_a_genome_with_the_ending_of_cards_stay_as_they_are(tmp_path: Path) -> None:
+def test_genome_variants_with_the_ending_of_cards_stay_as_is(tmp_path: Path) -> None:
     genome = "##fileformat=VCFv4.3\n#CHROM\tPOS\tID\n20\t14370\trs6054257\n"
     assert read(tmp_path, "exome.vcf", genome.encode()) == genome
 
@@ -75,7 +75,7 @@ def test_what_an_event_says_stays_as_it_was_meant(lines: str, text: str, tmp_pat
         ("FN:A\nNOTE;ENCODING=QUOTED-PRINTABLE:Call the=\n bakery", "Name: A\nNote: Call the bakery"),
     ],
 )
-def test_what_a_card_says_stays_as_it_was_meant_also_without_its_end(lines: str, text: str, tmp_path: Path) -> None:
+def test_card_without_an_end_is_read_as_intended(lines: str, text: str, tmp_path: Path) -> None:
     assert read(tmp_path, "a.vcf", f"BEGIN:VCARD\n{lines}\n".encode()) == text
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.csv import MOST_STRAY
+from ragcore.readers.csv import MAX_STRAY
 from ragcore.readers.registry import read_file
 
 
@@ -31,7 +31,7 @@ def test_a_blank_before_a_quotation_mark_is_no_part_of_the_cell(text: str, expec
     assert rows(tmp_path / "a.csv", text) == expected
 
 
-def test_a_quotation_mark_that_is_never_closed_takes_no_other_row_with_it(tmp_path: Path) -> None:
+def test_unclosed_quotation_mark_affects_no_other_row(tmp_path: Path) -> None:
     text = 'Item,Note,Town\nPipe,"5 inch,Cork\nBolt,"two\nlines",Galway\nNut,"9 inch,Oslo\nSaw,"x",Bergen\n'
     assert rows(tmp_path / "a.csv", text) == [
         'Item: Pipe; Note: "5 inch; Town: Cork',
@@ -41,7 +41,7 @@ def test_a_quotation_mark_that_is_never_closed_takes_no_other_row_with_it(tmp_pa
     ]
 
 
-def test_a_file_of_nothing_but_open_quotation_marks_loses_no_line(tmp_path: Path) -> None:
-    text = "Item,Note\n" + "".join(f'{number},"word{number}\n' for number in range(3 * MOST_STRAY))
+def test_file_of_only_open_quotation_marks_loses_no_line(tmp_path: Path) -> None:
+    text = "Item,Note\n" + "".join(f'{number},"word{number}\n' for number in range(3 * MAX_STRAY))
     found = "\n".join(rows(tmp_path / "a.csv", text))
-    assert all(f"word{number}" in found for number in range(3 * MOST_STRAY))
+    assert all(f"word{number}" in found for number in range(3 * MAX_STRAY))

@@ -44,9 +44,7 @@ def test_each_row_is_a_document_with_the_columns_names(engine: sqlalchemy.Engine
     assert [dict(document.metadata) for document in documents] == [{}, {}]
 
 
-def test_a_database_may_be_given_as_uri_as_parts_as_engine_or_in_something_that_has_one(
-    engine: sqlalchemy.Engine, tmp_path: Path
-) -> None:
+def test_database_may_be_a_uri_parts_an_engine_or_a_wrapper(engine: sqlalchemy.Engine, tmp_path: Path) -> None:
     path = str(tmp_path / "peaks.db")
     readers = [
         DatabaseReader(engine=engine),
@@ -148,15 +146,13 @@ def server() -> Iterator[DatabaseReader]:
 
 @pytest.mark.parametrize("sql", [QUERY, "TABLE peaks ORDER BY id", "SELECT * FROM peaks WHERE name LIKE '%l%' ORDER BY id"])
 @pytest.mark.parametrize("read_only", [False, True])
-def test_rows_of_a_server_are_read_also_where_no_more_than_that_is_allowed(
-    server: DatabaseReader, read_only: bool, sql: str
-) -> None:
+def test_server_rows_are_readable_with_read_permission_only(server: DatabaseReader, read_only: bool, sql: str) -> None:
     columns = ["id", "name", "height"]
     rows = [(columns, [1, "Tarn Hill", 411.5]), (columns, [2, "Black: Fell; 5%", None])]
     assert list(server.rows(sql, read_only=read_only)) == rows
 
 
-def test_a_server_refuses_what_writes_and_says_what_is_wrong_in_its_words(server: DatabaseReader) -> None:
+def test_server_refuses_writes_and_its_error_is_quoted(server: DatabaseReader) -> None:
     for sql, said in (
         ("SELECT nextval('peaks_id_seq')", "cannot execute nextval() in a read-only transaction"),
         ("SELECT * FROM lakes", 'relation "lakes" does not exist'),
@@ -187,7 +183,7 @@ def test_what_is_asked_wrongly_is_said(engine: sqlalchemy.Engine) -> None:
         DatabaseReader()
 
 
-def test_an_address_that_cannot_work_is_said_without_its_password() -> None:
+def test_invalid_address_is_reported_without_its_password() -> None:
     for uri in ("peaks.db", "nosuch://u:hush@host/db", "mysql://u:hush@host:x/db", "postgresql+psycopg2://u:hush@host/db"):
         with pytest.raises(ConfigError) as caught:
             DatabaseReader(uri=uri)
@@ -207,7 +203,7 @@ def test_without_sqlalchemy_its_package_is_named(monkeypatch: pytest.MonkeyPatch
     assert "lectern[database]" in caught.value.hint
 
 
-def test_readers_are_imported_without_what_only_some_of_them_need() -> None:
+def test_readers_import_without_optional_packages() -> None:
     code = (
         "import sys; from ragcore.readers import DatabaseReader, SimpleDirectoryReader, StringIterableReader;"
         "print({'sqlalchemy', 'fsspec', 'pypdfium2', 'lxml', 'torch'} & set(sys.modules))"

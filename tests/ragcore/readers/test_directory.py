@@ -34,7 +34,7 @@ def names(folder: Path, **options: object) -> list[str]:
     return [Path(path).relative_to(folder).as_posix() for path in reader.list_resources()]
 
 
-def test_the_files_of_the_folder_alone_are_read_in_the_order_of_their_paths(folder: Path) -> None:
+def test_folder_files_alone_are_read_in_path_order(folder: Path) -> None:
     assert names(folder) == ["A.TXT", "a.md", "b.txt", "empty.txt"]
     assert names(folder, exclude_empty=True) == ["A.TXT", "a.md", "b.txt"]
     documents = SimpleDirectoryReader(folder, exclude_empty=True).load_data()
@@ -52,7 +52,7 @@ def test_a_folder_s_files_stand_together_whatever_its_name(tmp_path: Path) -> No
     assert names(tmp_path, recursive=True) == ["a/x.txt", "a b/x.txt", "a.txt"]
 
 
-def test_hidden_is_what_begins_with_a_full_stop_and_what_is_in_such_a_folder(folder: Path) -> None:
+def test_hidden_means_a_leading_full_stop_in_file_or_folder(folder: Path) -> None:
     assert set(names(folder, recursive=True, exclude_hidden=False)) == set(FILES)
     inside = folder.parent / ".app" / "data"
     inside.mkdir(parents=True)
@@ -62,7 +62,7 @@ def test_hidden_is_what_begins_with_a_full_stop_and_what_is_in_such_a_folder(fol
 
 @pytest.mark.parametrize("given", ["../other/../data", "as it is", "link"])
 @pytest.mark.parametrize("excluded", ["../other/../data", "as it is", "link"])
-def test_a_full_path_excludes_whatever_way_it_and_the_folder_are_written(
+def test_full_path_excludes_however_it_is_written(
     folder: Path, given: str, excluded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder.parent / "other").mkdir()
@@ -92,9 +92,7 @@ def test_a_full_path_excludes_whatever_way_it_and_the_folder_are_written(
         (["./a.md", "sub/./deep/"], True, ["A.TXT", "b.txt", "empty.txt", "sub/c.txt"]),
     ],
 )
-def test_excluded_files_and_what_is_in_excluded_folders_are_left_out(
-    folder: Path, exclude: list[str], recursive: bool, left: list[str]
-) -> None:
+def test_excluded_files_and_folders_are_skipped(folder: Path, exclude: list[str], recursive: bool, left: list[str]) -> None:
     assert names(folder, exclude=exclude, recursive=recursive) == left
 
 
@@ -116,9 +114,7 @@ def test_a_full_path_excludes_that_file_or_folder_alone(folder: Path, monkeypatc
         ]
 
 
-def test_where_a_folder_is_does_not_count_though_the_file_system_gives_full_paths(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parent_folders_do_not_count_for_exclusion(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = folder.parent / ".app" / "h1" / "data"
     inside.mkdir(parents=True)
     inside.joinpath("x.txt").write_text("x")
@@ -158,7 +154,7 @@ def test_what_cannot_be_read_at_all_is_said_at_once(
         SimpleDirectoryReader(**options)  # type: ignore[arg-type]
 
 
-def test_a_document_says_where_it_is_from_and_shows_only_its_path(folder: Path) -> None:
+def test_document_records_its_origin_and_shows_only_its_path(folder: Path) -> None:
     path = folder / "b.txt"
     os.utime(path, (0, 86_400 * 365 - 1))  # the last second of 1970, in UTC
     (document,) = SimpleDirectoryReader(input_files=[path]).load_data()
@@ -182,7 +178,7 @@ def test_what_is_not_known_of_a_file_is_left_out(tmp_path: Path) -> None:
     assert document.text == "words"
 
 
-def test_every_format_is_read_by_its_own_reader_into_one_document(tmp_path: Path) -> None:
+def test_every_format_is_read_by_its_reader_into_one_document(tmp_path: Path) -> None:
     make_pdf(tmp_path / "a.pdf", ["First page.", "Second page."], title="Pages")
     make_docx(tmp_path / "b.docx", ["A paragraph."])
     make_json(tmp_path / "c.json", {"station": "Cliff Top"})
@@ -204,7 +200,7 @@ def test_ids_are_random_or_the_path(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_a_name_that_is_no_text_is_written_so_that_it_can_be_stored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_non_text_file_name_is_stored_in_escaped_form(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in (b"\xfe.txt", b"\xff.txt"):
         tmp_path.joinpath(os.fsdecode(name)).write_text("words")
     caplog.set_level(logging.INFO)
@@ -230,7 +226,7 @@ class ByLine:
 
 
 @pytest.mark.parametrize(("ending", "reader"), [(".txt", by_line), ("TXT", ByLine())])
-def test_a_reader_of_ones_own_goes_first_and_may_give_several_documents(folder: Path, ending: str, reader: object) -> None:
+def test_custom_reader_goes_first_and_may_return_many_documents(folder: Path, ending: str, reader: object) -> None:
     options = {ending: reader}
     documents = SimpleDirectoryReader(folder, file_extractor=options, filename_as_id=True, exclude=["b.txt"]).load_data()  # type: ignore[arg-type]
     path = str(folder / "A.TXT")
@@ -240,7 +236,7 @@ def test_a_reader_of_ones_own_goes_first_and_may_give_several_documents(folder: 
     assert documents[0].get_content(MetadataMode.LLM) == f"file_path: {path}\nline: The\n\nThe"
 
 
-def test_metadata_of_ones_own_takes_the_place_of_ours_and_is_seen(folder: Path) -> None:
+def test_custom_metadata_replaces_ours_and_is_visible(folder: Path) -> None:
     reader = SimpleDirectoryReader(folder, file_metadata=lambda path: {"shelf": Path(path).stem}, required_exts=[".md"])
     (document,) = reader.load_data()
     assert document.metadata["shelf"] == "a"
@@ -291,7 +287,7 @@ def strings(path: Path) -> list[Document]:
     return ["", path.read_text()]  # type: ignore[list-item]
 
 
-def test_whatever_a_reader_of_ones_own_raises_is_told_but_a_missing_package_is_raised(folder: Path) -> None:
+def test_custom_reader_errors_are_reported_except_import_errors(folder: Path) -> None:
     reader = SimpleDirectoryReader(folder, file_extractor={".md": broken}, required_exts=[".md"])
     assert reader.load_data() == []
     (problem,) = reader.failures.values()
@@ -329,7 +325,7 @@ def test_whatever_a_file_system_raises_is_told_of_the_file(
         SimpleDirectoryReader("bucket", fs=cloud, raise_on_error=True).load_data()
 
 
-def test_text_in_another_encoding_is_recognised_and_no_byte_is_dropped(tmp_path: Path) -> None:
+def test_other_encoding_is_detected_without_losing_a_byte(tmp_path: Path) -> None:
     text = "Über die Brücke führt ein Weg für müde Füße. " * 5
     tmp_path.joinpath("a.txt").write_bytes(text.encode("cp1252"))
     assert SimpleDirectoryReader(tmp_path).load_data()[0].text == text
@@ -385,7 +381,7 @@ def test_an_encoding_that_is_given_holds_for_every_kind_of_text(name: str, tmp_p
         text(encoding="ascii", errors="strict")
 
 
-def test_what_is_no_text_is_none_in_an_encoding_that_fits_every_byte_either(tmp_path: Path) -> None:
+def test_binary_is_not_text_even_in_a_single_byte_encoding(tmp_path: Path) -> None:
     for name in ("a.txt", "a.unheard-of"):
         tmp_path.joinpath(name).write_bytes(bytes(range(256)) * 20)
     reader = SimpleDirectoryReader(tmp_path, encoding="latin-1")
@@ -426,9 +422,7 @@ def test_files_come_one_after_the_other_or_singly(folder: Path) -> None:
         SimpleDirectoryReader.load_file(folder / "gone.md")
 
 
-def test_several_processes_give_the_same_documents_and_failures_in_the_same_order(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parallel_processes_give_the_same_order_and_failures(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     readers = [SimpleDirectoryReader(folder, recursive=True, filename_as_id=True) for _ in range(2)]
     alone, together = readers[0].load_data(), readers[1].load_data(num_workers=2)
@@ -465,9 +459,7 @@ def cloud(folder: Path) -> fsspec.AbstractFileSystem:
     return files
 
 
-def test_files_of_another_file_system_are_chosen_and_read_by_the_same_rules(
-    cloud: fsspec.AbstractFileSystem, folder: Path
-) -> None:
+def test_remote_files_are_chosen_and_read_by_the_same_rules(cloud: fsspec.AbstractFileSystem, folder: Path) -> None:
     make_pdf(folder / "z.pdf", ["Far away."])
     cloud.pipe("/bucket/z.pdf", (folder / "z.pdf").read_bytes())
     for place in ("bucket", "/bucket", "/bucket/"):

@@ -61,7 +61,7 @@ def test_unicode_is_read_with_and_without_its_mark(encoding: str, text: str) -> 
     assert decode(text.encode(encoding), "a.txt") == text
 
 
-def test_an_encoding_that_the_page_names_is_believed_unless_it_cannot_be() -> None:
+def test_encoding_named_by_the_page_is_used_if_possible() -> None:
     page = '<meta charset="{}"><p>κάτι</p>'
     assert "κάτι" in decode(page.format("iso-8859-7").encode("iso-8859-7"), "a.html", declares=True)
     assert "κάτι" in decode(page.format("no-such").encode("utf-8"), "a.html", declares=True)
@@ -96,7 +96,7 @@ def test_cleaned_text_can_be_stored_and_shown(text: str) -> None:
     assert [sign for sign in cleaned if not sign.isspace() and sign != "�"] == [sign for sign in kept if sign != "�"]
 
 
-def test_halves_of_a_surrogate_pair_are_joined_and_single_ones_replaced() -> None:
+def test_surrogate_halves_are_joined_and_single_ones_replaced() -> None:
     assert clean("a\ud83d\ude8bb\ud800c") == "a🚋b�c"
 
 
@@ -125,6 +125,6 @@ def test_reading_a_large_file_of_one_encoding_is_quick(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", ["<H", "<I"])
-def test_numbers_whose_zeros_stand_where_those_of_wide_text_do_are_no_text(unit: str) -> None:
+def test_binary_numbers_with_zeros_like_wide_text_are_no_text(unit: str) -> None:
     with pytest.raises(UnsupportedFileError, match=r"a\.txt is not text"):
         decode(b"".join(struct.pack(unit, 1 + number % 31) for number in range(1000)), "a.txt")

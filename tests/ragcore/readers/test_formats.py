@@ -81,7 +81,7 @@ def test_the_numbers_of_three_pages_are_told_once(line: str) -> None:
     assert without_running_lines(pages[:2]) == pages[:2]
 
 
-def test_headers_and_footers_of_several_lines_and_of_left_and_right_pages_do_not_tear_sentences_apart(tmp_path: Path) -> None:
+def test_multi_line_headers_and_footers_do_not_split_sentences(tmp_path: Path) -> None:
     pages = [
         f"By Water\n{'Ada Penrose' if n % 2 else 'A Railway'}\nPart {word} began and it went on\nand on. Then came\n"
         f"Printed 3 May 2024\nFor members only\n{n + 312}"
@@ -111,7 +111,7 @@ def test_lists_and_tables_of_a_pdf_keep_their_lines() -> None:
     assert paragraphs(text_lines(page)) == page
 
 
-def test_the_title_of_the_next_list_is_no_part_of_the_item_above_it() -> None:
+def test_title_of_the_next_list_is_not_part_of_the_item_above() -> None:
     page = (
         "• Assess and update sales policies and procedures as needed\nQualifications:\n"
         "• Five years of sales, of which three in a team\n• Knowledge of contracts with vendors, and of\nMicrosoft Office"
@@ -130,7 +130,7 @@ def test_signs_that_stand_one_below_the_other_are_a_line() -> None:
     assert paragraphs(text_lines("\n".join(page))) == "第二十六条を含む。）\n\n備考\n\n頻度\n時間\nA\nB"
 
 
-def test_a_hyphen_that_belongs_to_a_word_is_kept_where_the_document_shows_it() -> None:
+def test_word_hyphen_stays_if_the_document_shows_it_elsewhere() -> None:
     page = text_lines("a well-\nknown and impor-\ntant thing")
     assert paragraphs(page, frozenset({"well-known"})) == "a well-known and important thing"
 
@@ -184,7 +184,7 @@ def test_word_tables_stand_where_they_stand_and_keep_their_rows(tmp_path: Path) 
     assert found.metadata["title"] == "Cliffs"
 
 
-def test_word_text_boxes_links_footnotes_and_content_controls_are_read_and_deleted_text_is_not(tmp_path: Path) -> None:
+def test_word_boxes_links_and_notes_are_read_but_no_deleted_text(tmp_path: Path) -> None:
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     links = "http://schemas.openxmlformats.org/package/2006/relationships"
     kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -223,7 +223,7 @@ def test_slides_have_their_notes_and_tables(tmp_path: Path) -> None:
     assert [page.label for page in document.pages] == ["1", "2"]
 
 
-def test_lists_of_slides_have_their_marks_and_titles_and_notes_have_none(tmp_path: Path) -> None:
+def test_slide_lists_have_marks_and_titles_and_notes_have_none(tmp_path: Path) -> None:
     import pptx
     from pptx.oxml.xmlchemy import OxmlElement
 
@@ -254,7 +254,7 @@ def test_lists_of_slides_have_their_marks_and_titles_and_notes_have_none(tmp_pat
     ]
 
 
-def test_a_chart_says_which_value_is_of_what_also_where_two_are_the_same(tmp_path: Path) -> None:
+def test_chart_names_the_category_of_each_value(tmp_path: Path) -> None:
     import pptx
     from pptx.chart.data import CategoryChartData, XyChartData
     from pptx.enum.chart import XL_CHART_TYPE
@@ -344,7 +344,7 @@ def test_values_of_json_stand_behind_the_names_that_lead_to_them(tmp_path: Path)
     assert text == "line.name: Cliff\nline.stops: Top, Harbour\nline.open: yes"
 
 
-def test_numbers_of_json_are_as_they_are_written_and_nothing_is_said_in_words(tmp_path: Path) -> None:
+def test_json_numbers_stay_as_written(tmp_path: Path) -> None:
     path = making.make_text(tmp_path / "a.json", f'{{"fare": 1.10, "far": 1e400, "long": 1{"0" * 5000}, "next": [null, 2.0]}}')
     assert read(path).text == f"fare: 1.10\nfar: 1e400\nlong: 1{'0' * 5000}\nnext: none, 2.0"
 
@@ -369,7 +369,7 @@ def test_a_notebook_gives_text_code_and_what_was_printed(tmp_path: Path) -> None
     assert text == "# Heights\n\n```\nprint(84)\n```\n\n84"
 
 
-def test_a_notebook_of_version_3_and_what_went_wrong_in_it_are_read_without_colours(tmp_path: Path) -> None:
+def test_notebook_version_3_and_its_errors_read_without_colours(tmp_path: Path) -> None:
     printed = {"output_type": "stream", "text": ["\x1b[31m84\x1b[0m\n"]}
     failed = {
         "output_type": "pyerr",
@@ -388,7 +388,7 @@ def test_a_notebook_of_version_3_and_what_went_wrong_in_it_are_read_without_colo
     assert read(path).text == "```\n1 / 0\n```\n\nZeroDivisionError: division by zero"
 
 
-def test_markdown_says_its_title_author_and_date_at_its_head_or_the_title_as_its_first_heading(tmp_path: Path) -> None:
+def test_markdown_front_matter_or_first_heading_gives_the_title(tmp_path: Path) -> None:
     head = "---\ntitle: 'By Water'\nauthor: Ada Penrose\ndate: 1871-06-05\ntags: cliffs\n---\n# Cliffs\n"
     found = read(making.make_text(tmp_path / "a.md", head))
     told = {"title": "By Water", "author": "Ada Penrose", "date": "1871-06-05"}
@@ -434,12 +434,12 @@ def letter(folder: Path) -> EmailMessage:
     return message
 
 
-def test_files_attached_to_a_message_are_read_and_those_that_cannot_be_are_named(tmp_path: Path) -> None:
+def test_mail_attachments_are_read_and_unreadable_ones_named(tmp_path: Path) -> None:
     (tmp_path / "a.eml").write_bytes(letter(tmp_path).as_bytes())
     left_out: list[RagError] = []
     steps: list[tuple[int, int]] = []
     document = read_file(
-        tmp_path / "a.eml", ReadOptions("a.eml", left_out=left_out.append, progress=lambda *step: steps.append(step))
+        tmp_path / "a.eml", ReadOptions("a.eml", on_loss=left_out.append, progress=lambda *step: steps.append(step))
     )
     assert document.text == (
         "Subject: The line\n\nSee what is attached.\n\nAttached: plan.pdf, Note.PDF, song.mp3, smime.p7s, logo.png\n\n"
@@ -451,12 +451,12 @@ def test_files_attached_to_a_message_are_read_and_those_that_cannot_be_are_named
     assert steps == sorted(set(steps))
 
 
-def test_of_many_attached_files_that_cannot_be_read_the_first_are_named_each_once(tmp_path: Path) -> None:
+def test_first_of_many_unreadable_attachments_are_named_once(tmp_path: Path) -> None:
     songs = [("audio/mpeg", b"ID3\x03\0\0\0\0\0 la la la", f"{number}.mp3") for number in (1, 1, 2, 3, 4, 5, 6)]
     for count, names in ((6, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3"), (7, "1.mp3, 2.mp3, 3.mp3, 4.mp3, 5.mp3, …")):
         (tmp_path / "a.eml").write_bytes(mail(("text/plain", b"Listen.", ""), *songs[:count]))
         left_out: list[RagError] = []
-        read_file(tmp_path / "a.eml", ReadOptions("a.eml", left_out=left_out.append))
+        read_file(tmp_path / "a.eml", ReadOptions("a.eml", on_loss=left_out.append))
         assert [error.what for error in left_out] == [f"a.eml was read without the files inside it: {names}."]
 
 
@@ -464,11 +464,11 @@ def test_what_a_saved_web_page_shows_is_not_taken_for_attached(tmp_path: Path) -
     page = mail(("text/html", b"<p>The lamp is lit.</p>", ""), ("font/woff", b"wOFF", "x.woff"), kind="related")
     (tmp_path / "a.mht").write_bytes(page.replace(b"Content-Disposition", b"Content-Location: x.woff\nContent-Disposition"))
     left_out: list[RagError] = []
-    assert "The lamp is lit." in read_file(tmp_path / "a.mht", ReadOptions("a.mht", left_out=left_out.append)).text
+    assert "The lamp is lit." in read_file(tmp_path / "a.mht", ReadOptions("a.mht", on_loss=left_out.append)).text
     assert left_out == []
 
 
-def test_files_attached_to_a_message_within_another_file_are_read_too(tmp_path: Path) -> None:
+def test_attachments_of_a_message_inside_a_file_are_read_too(tmp_path: Path) -> None:
     inner = letter(tmp_path)
     outer = EmailMessage()
     outer.set_content("Forwarded.")
@@ -481,20 +481,20 @@ def test_files_attached_to_a_message_within_another_file_are_read_too(tmp_path: 
     box.close()
     for name, count in (("a.eml", 2), ("a.mbox", 3)):
         left_out: list[RagError] = []
-        document = read_file(tmp_path / name, ReadOptions(name, left_out=left_out.append))
+        document = read_file(tmp_path / name, ReadOptions(name, on_loss=left_out.append))
         assert document.text.count("forty metres") == document.text.count("Mind the step.") == count
         assert {"song.mp3" in error.what for error in left_out} == {True}
     assert [page.label for page in document.pages] == ["The line", "2"]
 
 
-def test_a_line_of_a_message_that_begins_with_from_begins_no_other(tmp_path: Path) -> None:
+def test_mbox_line_that_begins_with_from_starts_no_message(tmp_path: Path) -> None:
     body = "Seen in May.\n>From here it is steep: mind the step.\n>>From there it is not."
     document = read(making.make_mbox(tmp_path / "a.mbox", [("Cliffs", body)]))
     assert len(document.pages) == 1
     assert "\nFrom here it is steep: mind the step.\n>From there it is not." in document.text
 
 
-def test_mails_that_a_mail_quotes_have_no_marks_and_are_below_who_wrote_them(tmp_path: Path) -> None:
+def test_quoted_mails_lose_their_marks_and_follow_their_author(tmp_path: Path) -> None:
     body = """That works.
 -- 
 Ada
@@ -608,7 +608,7 @@ def mail(*parts: tuple[str, bytes, str], kind: str = "mixed") -> bytes:
 BINARY = bytes(range(1, 32)) * 40
 
 
-def test_a_part_of_a_message_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+def test_unreadable_part_of_a_message_is_named_and_others_read(tmp_path: Path) -> None:
     path = tmp_path / "a.eml"
     good = ("text/plain; charset=utf-8", b"Seen in May.", "")
     path.write_bytes(
@@ -630,7 +630,7 @@ def test_a_part_of_a_message_that_cannot_be_read_is_named_and_the_others_are_rea
         read(path)
 
 
-def test_an_encrypted_message_does_not_take_the_others_of_its_mailbox_with_it(tmp_path: Path) -> None:
+def test_encrypted_message_does_not_fail_its_mailbox(tmp_path: Path) -> None:
     path = making.make_mbox(tmp_path / "a.mbox", [("Tower", "The keeper lit the lamp."), ("Ferry", "It sails at nine.")])
     secret = "From eve@example.org Thu Jan  1 00:00:00 1970\nFrom: eve@example.org\nSubject: Secret\n"
     path.write_bytes(path.read_bytes() + f"{secret}Content-Type: application/pkcs7-mime\n\nMIIB\n\n".encode())
@@ -646,7 +646,7 @@ def test_an_empty_chapter_does_not_take_the_book_with_it(tmp_path: Path) -> None
     assert read(making.make_zip(tmp_path / "b.epub", emptied)).text == "One\n\nLamps."
 
 
-def test_an_empty_piece_of_a_word_document_does_not_take_the_rest_with_it(tmp_path: Path) -> None:
+def test_empty_part_of_a_word_file_does_not_lose_the_rest(tmp_path: Path) -> None:
     kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     body = "<w:p><w:r><w:t>Lamps</w:t></w:r></w:p><w:altChunk r:id='c'/><w:altChunk r:id='d'/>"
@@ -698,13 +698,11 @@ def test_a_chapter_that_is_missing_in_a_book_is_named(tmp_path: Path) -> None:
     gone = next(name for name, data in parts.items() if b"Ferries" in data)
     making.make_zip(tmp_path / "b.epub", {name: data for name, data in parts.items() if name != gone})
     left_out: list[RagError] = []
-    assert read_file(tmp_path / "b.epub", ReadOptions("b.epub", left_out=left_out.append)).text == "One\n\nLamps."
+    assert read_file(tmp_path / "b.epub", ReadOptions("b.epub", on_loss=left_out.append)).text == "One\n\nLamps."
     assert [error.what for error in left_out] == [f"Chapters of b.epub are missing in the file: {gone}."]
 
 
-def test_a_package_that_is_missing_is_named_and_the_file_not_called_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_package_is_named_and_the_file_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = making.make_xlsx(tmp_path / "a.xlsx", {"One": TABLE})
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(UnreadableFileError, match="the package openpyxl is not installed") as error:
@@ -712,7 +710,7 @@ def test_a_package_that_is_missing_is_named_and_the_file_not_called_damaged(
     assert error.value.hint == "Install it with: pip install openpyxl"
 
 
-def test_a_hangul_document_without_its_beginning_is_said_to_be_damaged_and_text_in_its_place_is_read(tmp_path: Path) -> None:
+def test_damaged_hangul_file_is_an_error_and_plain_text_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.hwp").write_bytes("계약서 본문과 그림".encode("utf-16-le") + "Root Entry".encode("utf-16-le") * 50)
     with pytest.raises(DamagedFileError, match=r"a\.hwp is named like a Hangul document") as error:
         read(tmp_path / "a.hwp")
@@ -749,13 +747,13 @@ def test_xml_that_explodes_or_fetches_is_refused(tmp_path: Path) -> None:
         read(making.make_zip(tmp_path / "a.odt", parts))
 
 
-def test_of_pages_that_cannot_be_opened_the_file_says_which_they_are(tmp_path: Path) -> None:
+def test_pages_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
     path = making.make_pdf(tmp_path / "a.pdf", ["First page.", "Second page.", "Third page."])
     whole = path.read_bytes()
     second = whole.index(b"/Type /Page\n", whole.index(b"/Type /Page\n") + 1)
     path.write_bytes(whole[:second] + b"/Type /Pear" + whole[second + len(b"/Type /Page") :])
     left_out: list[RagError] = []
-    document = read_file(path, ReadOptions("a.pdf", left_out=left_out.append))
+    document = read_file(path, ReadOptions("a.pdf", on_loss=left_out.append))
     assert document.text == "First page.\n\nThird page."
     assert [error.what for error in left_out] == ["a.pdf was read without page 2, which could not be opened."]
 
@@ -780,7 +778,7 @@ def test_of_pages_that_cannot_be_opened_the_file_says_which_they_are(tmp_path: P
 def test_broken_lines_of_jsonl_are_named_and_the_others_are_read(data: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(data)
     left_out: list[RagError] = []
-    text = read_file(tmp_path / "a.jsonl", ReadOptions("a.jsonl", left_out=left_out.append)).text
+    text = read_file(tmp_path / "a.jsonl", ReadOptions("a.jsonl", on_loss=left_out.append)).text
     assert text.startswith("a: one")
     assert "a: two" in text
     assert [error.what.startswith(said) for error in left_out if "JSON" in error.what] == [True]

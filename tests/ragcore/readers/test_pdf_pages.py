@@ -47,18 +47,18 @@ def drawn(path: Path, lines: list[str], *, turned: int = 0) -> dict[str, Box]:
 def test_a_box_lies_on_the_words_that_were_drawn(line: str, tmp_path: Path) -> None:
     places = drawn(tmp_path / "a.pdf", LINES)
     [box] = highlight_boxes(tmp_path / "a.pdf", 0, line)
-    assert (box.left, box.width) == pytest.approx((places[line].left, places[line].width), abs=0.4)
+    assert (box.x0, box.width) == pytest.approx((places[line].x0, places[line].width), abs=0.4)
     middle = places[line].top + places[line].height / 2
     assert box.top < middle < box.top + box.height
     assert box.height < 3  # percent: one line, not two
 
 
-def test_a_quote_of_three_lines_has_three_boxes_from_top_to_bottom(tmp_path: Path) -> None:
+def test_quote_of_three_lines_has_three_boxes_top_to_bottom(tmp_path: Path) -> None:
     drawn(tmp_path / "a.pdf", LINES)
     boxes = highlight_boxes(tmp_path / "a.pdf", 0, "gamma delta.\n\nEpsilon zeta  eta theta iota. Kappa")
     assert len(boxes) == 3
     assert [box.top for box in boxes] == sorted(box.top for box in boxes)
-    assert boxes[0].left > boxes[1].left + 5  # the first begins in the middle of its line
+    assert boxes[0].x0 > boxes[1].x0 + 5  # the first begins in the middle of its line
     assert boxes[2].width < boxes[1].width / 2  # the last is one word
 
 
@@ -69,7 +69,7 @@ def test_parts_of_a_quote_have_boxes_where_the_quote_stands(tmp_path: Path) -> N
     beta, delta = highlight_boxes(tmp_path / "a.pdf", 0, quote, parts=parts)
     whole, *_ = highlight_boxes(tmp_path / "a.pdf", 0, quote)
     assert beta.top == delta.top == whole.top  # not where the word stands outside the quote
-    assert whole.left < beta.left < beta.left + beta.width < delta.left
+    assert whole.x0 < beta.x0 < beta.x0 + beta.width < delta.x0
     assert highlight_boxes(tmp_path / "a.pdf", 0, quote, parts=[]) == []
     # Of a quote that begins on the page before, too.
     assert highlight_boxes(tmp_path / "a.pdf", 0, f"Before. {quote}", parts=[(start + 8, end + 8) for start, end in parts]) == [
@@ -83,9 +83,9 @@ def test_boxes_turn_with_the_page(tmp_path: Path) -> None:
     drawn(tmp_path / "b.pdf", LINES, turned=90)
     [box] = highlight_boxes(tmp_path / "b.pdf", 0, LINES[0])
     # Turned clockwise, what was at the left is at the top, and what was at the top is at the right.
-    assert box.top == pytest.approx(upright.left, abs=0.4)
+    assert box.top == pytest.approx(upright.x0, abs=0.4)
     assert box.height == pytest.approx(upright.width, abs=0.4)
-    assert 100 - box.left - box.width == pytest.approx(upright.top, abs=1)
+    assert 100 - box.x0 - box.width == pytest.approx(upright.top, abs=1)
 
 
 @pytest.mark.parametrize("turned", [0, 90, 180, 270])
@@ -98,7 +98,7 @@ def test_a_box_encloses_the_ink_of_the_picture(turned: int, tmp_path: Path) -> N
     assert ink is not None
     [box] = highlight_boxes(tmp_path / "a.pdf", 0, LINES[0])
     left, top, right, bottom = (100 * side / image.size[place % 2] for place, side in enumerate(ink))
-    assert box.left - 0.3 <= left < right <= box.left + box.width + 0.3
+    assert box.x0 - 0.3 <= left < right <= box.x0 + box.width + 0.3
     assert box.top - 0.3 <= top < bottom <= box.top + box.height + 0.3
     assert box.width * box.height < 2.5 * (right - left) * (bottom - top)
 
@@ -155,7 +155,7 @@ def test_any_run_of_words_is_covered_by_boxes_on_the_page(first: int, count: int
     boxes = highlight_boxes(path, 0, " ".join(WORDS[first : first + count]))
     assert boxes
     for box in boxes:
-        assert 0 <= box.left < box.left + box.width <= 100
+        assert 0 <= box.x0 < box.x0 + box.width <= 100
         assert 0 <= box.top < box.top + box.height <= 100
 
 

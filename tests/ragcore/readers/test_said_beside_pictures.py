@@ -33,7 +33,7 @@ def test_of_a_drawing_what_is_seen_is_read(tmp_path: Path) -> None:
         ("<p>Open 9 to 5.</p><noscript>Switch on JavaScript.</noscript>", "Open 9 to 5."),
     ],
 )
-def test_of_a_page_the_fields_are_read_and_what_it_says_without_programs(body: str, text: str, tmp_path: Path) -> None:
+def test_page_form_fields_and_no_script_text_are_read(body: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(f"<html><body>{body}</body></html>")
     assert read(tmp_path / "a.html") == text
 

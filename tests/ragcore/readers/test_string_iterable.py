@@ -16,7 +16,7 @@ def test_each_text_is_a_document_with_an_id_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("package", [ragcore.readers, ragcore.node_parser])
-def test_every_public_name_is_there_and_a_wrong_one_is_said_to_be_missing(package: object) -> None:
+def test_every_name_exists_and_a_wrong_one_is_reported(package: object) -> None:
     for name in package.__all__:  # type: ignore[attr-defined]
         assert getattr(package, name).__name__ == {"SimpleNodeParser": "SentenceSplitter"}.get(name, name)
     with pytest.raises(AttributeError, match="NoSuchReader"):

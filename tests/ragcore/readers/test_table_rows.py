@@ -123,7 +123,7 @@ FORM = [["Project", "Harbour wall"], ["Client", "City of Linby"], ["Start", "202
 def test_the_first_row_of_a_form_is_a_fact_like_the_others(rows: list[list[str]], names_first: bool) -> None:
     facts = [f"{label.rstrip(':')}: {value}" for label, value in rows]
     assert list(table_rows.lines(rows, names_first=names_first)) == facts
-    assert list(table_rows.lines([["The form", table_rows.LEFT], *rows], names_first=names_first)) == ["The form", *facts]
+    assert list(table_rows.lines([["The form", table_rows.MERGED], *rows], names_first=names_first)) == ["The form", *facts]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_another_table_below_an_empty_row_has_names_of_its_own() -> None:
         (("Ada | ada@x.org", "Bo | bo@y.org"), "Bo | bo@y.org"),
     ],
 )  # fmt: skip
-def test_tables_of_a_sheet_below_each_other_have_names_of_their_own(rows: tuple[str, ...], last: str) -> None:
+def test_consecutive_tables_of_a_sheet_have_their_own_columns(rows: tuple[str, ...], last: str) -> None:
     assert list(table_rows.lines(([cell.strip() for cell in row.split("|")] for row in rows), names_first=True))[-1] == last
 
 
@@ -274,7 +274,7 @@ def test_every_line_of_a_wide_row_begins_with_its_first_cell() -> None:
     names = ["Country", *(f"Indicator number {n}" for n in range(80))]
     (*_,) = found = list(table_rows.lines([names, ["Chad", *(str(n) for n in range(80))]]))[1:]
     assert len(found) > 2
-    assert all(line.startswith("Country: Chad; Indicator number ") and len(line) <= table_rows.LONGEST_LINE for line in found)
+    assert all(line.startswith("Country: Chad; Indicator number ") and len(line) <= table_rows.MAX_LINE for line in found)
     assert "Indicator number 79: 79" in found[-1]
 
 
@@ -300,7 +300,7 @@ def test_merged_cells_and_marked_rows_of_word(tmp_path: Path) -> None:
     ]
 
 
-def test_a_table_that_only_places_text_is_read_as_text_with_the_table_in_it(tmp_path: Path) -> None:
+def test_layout_table_is_read_as_text_with_its_inner_table(tmp_path: Path) -> None:
     import docx
 
     document = docx.Document()
@@ -369,11 +369,11 @@ def make_merged(path: Path) -> Path:
     return path
 
 
-def test_merged_cells_of_a_sheet_hold_for_all_their_rows_and_columns(tmp_path: Path) -> None:
+def test_merged_sheet_cells_hold_for_all_their_rows_and_columns(tmp_path: Path) -> None:
     assert read(make_merged(tmp_path / "a.xlsx")).split("\n")[2:] == REGIONS
 
 
-def test_no_merged_cell_of_a_large_sheet_is_lost_where_one_piece_of_it_ends(tmp_path: Path) -> None:
+def test_merged_cells_survive_the_edges_of_sheet_pieces(tmp_path: Path) -> None:
     part = "xl/worksheets/sheet1.xml"
     with zipfile.ZipFile(make_merged(tmp_path / "a.xlsx")) as whole, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as wider:
         for name in whole.namelist():
@@ -387,7 +387,7 @@ def test_no_merged_cell_of_a_large_sheet_is_lost_where_one_piece_of_it_ends(tmp_
     assert read(tmp_path / "b.xlsx").split("\n")[2:] == REGIONS
 
 
-def test_tables_of_web_pages_keep_their_spans_captions_and_row_heads() -> None:
+def test_web_tables_retain_spans_captions_and_row_heads() -> None:
     html = """<table><caption>Fares</caption><thead><tr><th rowspan=2>Ticket<th colspan=2>Peak<th>Other</tr>
       <tr><th>up<th>down<th>any</tr></thead>
       <tr><th>Adult<td rowspan=2>2.50<td>2<td>1</tr><tr><th>Child<td>1<td>0</tr></table>"""
@@ -433,9 +433,9 @@ def test_a_page_of_many_short_entries_loses_none_of_them() -> None:
 
 @pytest.mark.skipif(not ARTICLES.exists(), reason="the pages do not lie beside the checkout")
 def test_articles_are_told_from_the_frames_of_their_pages() -> None:
-    from benchmarks.html import measured, pages
+    from benchmarks.html import measure, pages
 
-    _, recall, f1, _ = measured(pages(), page_text)
+    _, recall, f1, _ = measure(pages(), page_text)
     assert f1 > 0.95
     assert recall > 0.98
 
@@ -458,13 +458,13 @@ def test_columns_of_annual_reports_are_found() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "word " * 2_000], ids=["short", "long"])
-def test_cells_that_span_thousands_of_others_cost_no_more_than_the_words_of_their_table(text: str) -> None:
+def test_cells_with_huge_spans_cost_only_the_words_of_the_table(text: str) -> None:
     rows = [[(text, 100, 100), ("b", 1, 1)] for _ in range(400)]
     found = list(table_rows.grid(rows))
     assert [row.count("b") for row in found] == [1] * 400
     assert sum(len(cell) for row in found for cell in row) < 30 * 400 * len(text) + 50_000
 
 
-def test_words_beside_long_columns_of_names_are_repeated_in_each_row() -> None:
+def test_long_row_spans_repeat_their_words_in_each_row() -> None:
     rows = [[("North", 1, 5_000), ("Oslo", 1, 5_000), ("1", 1, 1)], *[[(str(number), 1, 1)] for number in range(2, 5_001)]]
     assert list(table_rows.grid(rows)) == [["North", "Oslo", str(number)] for number in range(1, 5_001)]

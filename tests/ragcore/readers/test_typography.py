@@ -21,7 +21,7 @@ def read(path: Path) -> str:
 
 def losses(path: Path) -> list[str]:
     found: list[str] = []
-    read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error))))
+    read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error))))
     return found
 
 
@@ -154,7 +154,7 @@ def test_typography_means_the_same_in_every_format(make: Callable[[Path], Path],
     assert "Hidden text in" in " ".join(losses(path))
 
 
-def test_letters_within_a_cell_of_a_workbook_are_raised_and_struck(tmp_path: Path) -> None:
+def test_workbook_letters_are_read_as_raised_and_struck(tmp_path: Path) -> None:
     import openpyxl
     from openpyxl.cell.rich_text import CellRichText, TextBlock
     from openpyxl.cell.text import InlineFont

@@ -82,14 +82,12 @@ def test_the_names_of_members_are_read_as_they_were_written(raw: bytes, name: st
         ("cp437", ["½ ▓.txt"]),  # in no language
     ],
 )
-def test_names_in_the_code_page_of_a_windows_are_told_from_all_of_them_together(
-    page: str, names: list[str], tmp_path: Path
-) -> None:
+def test_windows_code_page_is_inferred_from_all_names_together(page: str, names: list[str], tmp_path: Path) -> None:
     path = zip_of_names(tmp_path, *(name.encode(page) for name in names))
     assert [member.name for member in unpacked(path)] == names
 
 
-def test_a_name_that_stands_beside_the_name_in_unicode_is_that_one(tmp_path: Path) -> None:
+def test_unicode_name_field_of_a_member_has_priority(tmp_path: Path) -> None:
     """As WinZip and WinRAR write it (APPNOTE.TXT, 4.6.9), unless it stands for another name."""
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
         for number, of in enumerate((b"0.txt", b"other.txt")):
@@ -125,7 +123,7 @@ def test_equal_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../x.txt", "/etc/x.txt", "a/../../x.txt", "C:\\x.txt", "C:x.txt", "..\\x.txt", "\\x.txt"])
-def test_a_path_out_of_the_archive_is_refused_and_nothing_is_left(name: str, tmp_path: Path) -> None:
+def test_path_outside_the_archive_is_refused_without_a_trace(name: str, tmp_path: Path) -> None:
     path = make_zip(tmp_path / "bad.zip", {"fine.txt": b"fine", name: b"evil"})
     with pytest.raises(UnsafeArchiveError, match=r"bad\.zip"):
         unpacked(path)
@@ -190,7 +188,7 @@ def test_what_cannot_be_read_is_reported_beside_what_can(tmp_path: Path) -> None
     assert broken.what == "broken.zip could not be opened: it is damaged, or not a zip archive."
 
 
-def test_a_damaged_member_is_reported_and_the_others_are_unpacked(tmp_path: Path) -> None:
+def test_damaged_member_is_reported_and_others_are_unpacked(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
         made.writestr("bad.txt", "the broken words")
         made.writestr("good.txt", "the good words")
@@ -229,7 +227,7 @@ _LOCKED = bytes.fromhex(
 )
 
 
-def test_a_locked_archive_asks_for_its_password_and_opens_with_it(tmp_path: Path) -> None:
+def test_locked_archive_asks_for_its_password_and_opens(tmp_path: Path) -> None:
     path = tmp_path / "locked.zip"
     path.write_bytes(_LOCKED)
     with pytest.raises(EncryptedFileError, match="protected with a password"):

@@ -80,7 +80,7 @@ def test_what_no_passage_says_is_known_and_cites_nothing(check: SentenceCheck) -
 
 @settings(max_examples=60)
 @given(st.text(alphabet="ab .!?\n[1]9#*|塔高。:-(passage 2)", max_size=80))
-def test_an_answer_keeps_its_words_and_its_sentences_stand_where_they_are_said_to(written: str) -> None:
+def test_answer_is_unchanged_and_its_sentences_have_offsets(written: str) -> None:
     answer = attribute(written, PASSAGES, SentenceCheck(HashEmbedding()))
     again = attribute(answer.text, PASSAGES, SentenceCheck(HashEmbedding()))
     assert answer.text == again.text
@@ -90,7 +90,7 @@ def test_an_answer_keeps_its_words_and_its_sentences_stand_where_they_are_said_t
         end = sentence.end
 
 
-def test_a_written_answer_is_kept_with_its_sources_and_the_marks_of_its_sentences(tmp_path: Path) -> None:
+def test_written_answer_is_stored_with_sources_and_marks(tmp_path: Path) -> None:
     llm = ScriptedLLM(["Ada Penrose built the tower in 1871. Portuguese sailors painted it green [1]."])
     library = Library(tmp_path / "library", embedder=HashEmbedding(), llm=llm)
     take_in(library, TOWER, "tower.txt")
@@ -113,13 +113,13 @@ class FailingBehindTheModel(HashEmbedding):
         super().__init__()
         self._llm = llm
 
-    def _embed(self, texts: Sequence[str], step: Span, *, asking: bool) -> Vectors:
+    def _embed(self, texts: Sequence[str], step: Span, *, is_query: bool) -> Vectors:
         if self._llm.calls:
             raise EmbeddingError("The embedder is gone.", hint="Start it again.")
-        return super()._embed(texts, step, asking=asking)
+        return super()._embed(texts, step, is_query=is_query)
 
 
-def test_an_answer_whose_citations_cannot_be_checked_stays_as_it_was_written(tmp_path: Path) -> None:
+def test_answer_with_uncheckable_citations_stays_as_written(tmp_path: Path) -> None:
     llm = ScriptedLLM(["Ada Penrose built the tower in 1871 [1]."])
     library = Library(tmp_path / "library", embedder=FailingBehindTheModel(llm), llm=llm)
     take_in(library, TOWER, "tower.txt")

@@ -107,7 +107,7 @@ def test_six_passages_in_a_large_window(mode: str, calls: int) -> None:
     assert len(ask(mode, 8192, passages(6)).calls) == calls
 
 
-def test_six_passages_of_150_words_are_summed_up_in_three_calls_of_700_tokens() -> None:
+def test_six_passages_of_150_words_take_three_700_token_calls() -> None:
     assert log(ask("tree_summarize", 700, passages(6, 150))) == [
         ("tree_summarize", [1, 2, 3, 4]),
         ("tree_summarize", [5, 6]),
@@ -128,7 +128,7 @@ SMALL = 36 + 2 + MESSAGE_TOKENS + OUTPUT
         ("compact_accumulate", [("text_qa", [1, 2, 3]), ("text_qa", [4]), ("text_qa", [4])]),
     ],
 )
-def test_a_passage_too_large_for_a_call_is_parted_and_the_others_are_not(mode: str, calls: list[tuple[str, list[int]]]) -> None:
+def test_only_a_passage_too_large_for_a_call_is_split(mode: str, calls: list[tuple[str, list[int]]]) -> None:
     words = [f"w{number}" for number in range(40)]
     llm = ask(mode, SMALL, [*passages(3, 10), NodeWithScore(TextNode(" ".join(words)))])
     assert log(llm) == calls

@@ -74,14 +74,14 @@ def test_the_calls_of_compact_are_as_few_as_the_window_allows(window: int) -> No
     assert [number for call in llm.calls for number in shown(call.call)] == list(range(1, 61))
 
 
-def test_refine_improves_the_answer_before_with_each_passage_in_reading_order() -> None:
+def test_refine_improves_the_answer_by_passage_in_reading_order() -> None:
     llm = word_llm(counting())
     assert ask(ResponseMode.REFINE, llm) == "A6"
     assert [shown(call.call) for call in llm.calls] == [[1], [2], [3], [4], [5], [6]]
     assert [call.variables.get("existing_answer") for call in llm.calls] == [None, "A1", "A2", "A3", "A4", "A5"]
 
 
-def test_refine_takes_the_parts_of_a_long_passage_one_after_the_other() -> None:
+def test_refine_reads_the_parts_of_a_long_passage_in_turn() -> None:
     words = [f"w{n}" for n in range(500)]
     llm = word_llm(counting(), window=300)
     ask(ResponseMode.REFINE, llm, nodes(" ".join(words), "the end"))
@@ -97,7 +97,7 @@ def test_an_empty_reply_does_not_wipe_out_the_answer_before_it() -> None:
     assert llm.calls[3].variables["existing_answer"] == "about passage2"
 
 
-def test_tree_summarize_sums_up_its_summaries_and_keeps_the_question_in_every_call() -> None:
+def test_tree_summarize_merges_summaries_with_the_question() -> None:
     llm = word_llm(by_content, window=300)
     assert ask(ResponseMode.TREE_SUMMARIZE, llm) == "about about about about"
     *first, last = llm.calls
@@ -110,7 +110,7 @@ def test_tree_summarize_sums_up_its_summaries_and_keeps_the_question_in_every_ca
     assert all("What?" in call.messages[-1].content for call in llm.calls)
 
 
-def test_tree_summarize_ends_even_when_every_summary_is_as_long_as_what_it_sums_up() -> None:
+def test_tree_summarize_ends_although_summaries_do_not_shrink() -> None:
     llm = word_llm(lambda call: "blah " * 200, window=300)
     ask(ResponseMode.TREE_SUMMARIZE, llm, nodes(*["word " * 90 for _ in range(8)]))
     assert len(llm.calls) <= 8 + 8 + 4 + 2 + 1
@@ -144,7 +144,7 @@ def test_the_streamed_answer_is_the_unstreamed_one(mode: ResponseMode, window: i
     assert stream.source_nodes == whole.source_nodes == tuple(SIX)
 
 
-def test_only_the_last_call_of_refine_is_streamed_and_the_others_give_signs_of_life() -> None:
+def test_only_the_last_refine_call_streams_and_others_send_empty() -> None:
     llm = word_llm(lambda call: f"three words {shown(call)[0]}")
     pieces = list(Synthesizer(llm, ResponseMode.REFINE).stream("What?", SIX))
     assert pieces[:15] == [""] * 15
@@ -171,18 +171,18 @@ def test_the_trace_holds_the_calls_in_order_and_their_sum() -> None:
     llm = word_llm(by_content, window=300)
     trace = Synthesizer(llm, ResponseMode.ACCUMULATE).synthesize("What?", SIX).trace
     assert trace is not None
-    calls = trace.named("llm")
+    calls = trace.spans("llm")
     assert [call.facts["reply"] for call in calls] == [f"about passage{n}" for n in range(1, 7)]
     assert trace.name == "synthesize"
     expected = {"mode": "accumulate", "passages": 6, "calls": 6, "completion_tokens": 12}
     expected["prompt_tokens"] = sum(sum(len(m.content.split()) for m in call.messages) for call in llm.calls)
     assert trace.facts == expected
-    assert [[step.name for step in part.children] for part in trace.named("part")] == [["llm"]] * 6
+    assert [[step.name for step in part.children] for part in trace.spans("part")] == [["llm"]] * 6
     assert all(step.seconds >= 0 for step in trace.walk())
 
 
 @pytest.mark.parametrize("mode", [ResponseMode.ACCUMULATE, ResponseMode.TREE_SUMMARIZE])
-def test_independent_calls_run_at_the_same_time_and_no_more_of_them_than_allowed(mode: ResponseMode) -> None:
+def test_independent_calls_run_in_parallel_up_to_the_limit(mode: ResponseMode) -> None:
     lock = threading.Lock()
     running = most = 0
 
@@ -242,7 +242,7 @@ def test_closing_an_accumulated_answer_begins_no_further_call() -> None:
     assert stream.text == "Response 1: word "
 
 
-def test_closing_an_accumulated_answer_ends_the_requests_that_are_running() -> None:
+def test_closing_an_accumulated_answer_ends_its_requests() -> None:
     llm = word_llm(lambda call: "word " * 200_000)
     stream = Synthesizer(llm, ResponseMode.ACCUMULATE, workers=2).stream("What?", nodes("one", "two", "three"))
     pieces = iter(stream)
@@ -253,7 +253,7 @@ def test_closing_an_accumulated_answer_ends_the_requests_that_are_running() -> N
 
 
 @pytest.mark.parametrize("mode", [ResponseMode.COMPACT, ResponseMode.SIMPLE_SUMMARIZE, ResponseMode.GENERATION])
-def test_closing_a_stream_ends_the_request_and_keeps_what_was_said(mode: ResponseMode) -> None:
+def test_closing_a_stream_ends_the_request_and_retains_the_text(mode: ResponseMode) -> None:
     llm = word_llm(lambda call: "one two three four")
     stream = Synthesizer(llm, mode).stream("What?", SIX)
     pieces = iter(stream)
@@ -262,10 +262,10 @@ def test_closing_a_stream_ends_the_request_and_keeps_what_was_said(mode: Respons
     assert (stream.text, llm.closed_streams) == ("one two", 1)
     assert stream.trace is not None
     assert stream.trace.facts["calls"] == 1
-    assert stream.trace.named("llm")[0].facts["reply"] == "one two"
+    assert stream.trace.spans("llm")[0].facts["reply"] == "one two"
 
 
-def test_a_stream_can_be_closed_before_the_last_call_of_refine_began() -> None:
+def test_stream_can_be_closed_before_the_last_refine_call() -> None:
     llm = word_llm(lambda call: "one two three")
     stream = Synthesizer(llm, ResponseMode.REFINE).stream("What?", SIX)
     pieces = iter(stream)
@@ -274,7 +274,7 @@ def test_a_stream_can_be_closed_before_the_last_call_of_refine_began() -> None:
     assert (stream.text, len(llm.calls), llm.closed_streams) == ("", 1, 1)
 
 
-def test_a_stream_can_be_closed_from_another_thread_that_waits_for_nothing() -> None:
+def test_stream_can_be_closed_from_another_thread_at_once() -> None:
     waiting, go_on = threading.Event(), threading.Event()
 
     def rule(call: LLMCall) -> str:
@@ -292,7 +292,7 @@ def test_a_stream_can_be_closed_from_another_thread_that_waits_for_nothing() -> 
     assert stream.text == "one "
 
 
-def test_a_call_that_fails_ends_the_answer_while_an_earlier_one_is_still_silent() -> None:
+def test_failing_call_ends_the_answer_while_another_is_silent() -> None:
     let_go = threading.Event()
 
     def rule(call: LLMCall) -> str:
@@ -310,7 +310,7 @@ def test_a_call_that_fails_ends_the_answer_while_an_earlier_one_is_still_silent(
 
 
 @pytest.mark.parametrize("mode", [mode for mode in ALL_MODES if mode is not ResponseMode.NO_TEXT])
-def test_a_failing_call_fails_the_answer_and_the_trace_says_with_what(mode: ResponseMode) -> None:
+def test_failing_call_fails_the_answer_and_is_in_the_trace(mode: ResponseMode) -> None:
     def rule(call: LLMCall) -> str:
         if shown(call) in ([], [5], [5, 6], [1, 2, 3, 4, 5, 6]):
             raise LLMServerError("The server gave up.")
@@ -345,7 +345,7 @@ def test_passages_say_where_they_are_from() -> None:
     ]
 
 
-def test_a_passage_knows_its_share_of_the_best_score_also_where_it_is_read_alone() -> None:
+def test_passage_records_its_share_of_the_best_score() -> None:
     def relevance(*scores: float | None) -> list[float]:
         return [passage.relevance for passage in passages_from([NodeWithScore(TextNode("text"), score) for score in scores])]
 
@@ -377,7 +377,7 @@ def test_own_wording_takes_the_place_of_the_default() -> None:
     ],
 )
 @pytest.mark.parametrize("last", [True, False])
-def test_a_remark_about_the_task_does_not_take_the_place_of_an_answer(reply: str, answer: str, last: bool) -> None:
+def test_remark_about_the_task_does_not_replace_the_answer(reply: str, answer: str, last: bool) -> None:
     later = [] if last else ["The answer stays."]
     llm = ScriptedLLM(["The limit is 45 miles per hour.", reply, *later])
     found = nodes("The wind limit is 45 miles per hour.", "It is 40 miles per hour.", *(["Trains run."] * len(later)))

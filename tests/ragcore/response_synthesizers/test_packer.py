@@ -38,7 +38,7 @@ def turns(*contents: str) -> list[ChatMessage]:
 
 @given(WINDOWS, st.lists(WORDS, max_size=12), WORDS, st.lists(WORDS, max_size=6))
 @settings(max_examples=150, deadline=None)
-def test_no_call_exceeds_the_window_and_no_passage_loses_a_word_its_place_or_its_number(
+def test_no_call_exceeds_the_window_or_loses_words_or_numbers(
     window: int, texts: list[str], answer: str, past: list[str]
 ) -> None:
     llm = word_llm([], window, num_output=64)
@@ -52,7 +52,7 @@ def test_no_call_exceeds_the_window_and_no_passage_loses_a_word_its_place_or_its
     assert words_of(given_back) == words_of(passages)
 
 
-def test_what_is_left_of_a_long_passage_fills_the_next_call_however_little_room_that_has() -> None:
+def test_rest_of_a_long_passage_fills_the_next_call() -> None:
     llm = word_llm([], 400, num_output=64)
     first = Packer(llm).take(TEXT_QA, {"query_str": "Why?"}, (Passage("word " * 900, 1),))
     later = Packer(llm).pack(REFINE, {"query_str": "Why?", "existing_answer": "said " * 50}, first.waiting)
@@ -72,7 +72,7 @@ def test_the_window_holds_with_word_pieces_too(window: int, texts: list[str]) ->
 
 @given(WINDOWS, st.lists(WORDS, min_size=1, max_size=30))
 @settings(max_examples=60, deadline=None)
-def test_one_call_for_all_holds_the_window_and_each_passage_is_a_beginning_of_itself(window: int, texts: list[str]) -> None:
+def test_squeezed_call_fits_the_window_with_passage_beginnings(window: int, texts: list[str]) -> None:
     llm = word_llm([], window, num_output=64)
     passages = tuple(Passage(text, number) for number, text in enumerate(texts, 1))
     call = Packer(llm).squeeze(TEXT_QA, {"query_str": "?"}, passages)
@@ -82,7 +82,7 @@ def test_one_call_for_all_holds_the_window_and_each_passage_is_a_beginning_of_it
         assert whole.text.strip().startswith(kept.text.strip())
 
 
-def test_one_call_for_all_uses_the_whole_window_and_cuts_only_what_is_long() -> None:
+def test_squeezed_call_fills_the_window_and_cuts_only_the_long() -> None:
     llm = word_llm([], window=500)
     passages = (Passage("a b c", 1), Passage("w " * 300, 2), Passage("w " * 50, 3), Passage("w " * 400, 4))
     call = Packer(llm).squeeze(TEXT_QA, {"query_str": "?"}, passages)
@@ -93,7 +93,7 @@ def test_one_call_for_all_uses_the_whole_window_and_cuts_only_what_is_long() -> 
     assert 460 - 2 < tokens_sent(llm, call) <= 460
 
 
-def test_passages_that_fit_are_kept_whole_and_fill_the_call_to_the_last_token() -> None:
+def test_fitting_passages_stay_whole_and_fill_to_the_last_token() -> None:
     passages = tuple(Passage("w " * 9, number) for number in range(1, 8))  # 10 tokens each with its number
     llm = word_llm([])
     fixed = tokens_sent(llm, Packer(llm).take(TEXT_QA, {"query_str": "?"}, ()).calls[0])
@@ -107,7 +107,7 @@ def test_passages_that_fit_are_kept_whole_and_fill_the_call_to_the_last_token() 
     assert [len(pack) for pack in packs(Packer(one_less).pack(TEXT_QA, {"query_str": "?"}, passages))] == [2, 2, 2, 1]
 
 
-def test_parts_of_a_passage_are_whole_sentences_with_its_number_and_source() -> None:
+def test_passage_parts_are_whole_sentences_with_their_source() -> None:
     sentence = "This sentence has exactly seven words here. "
     llm = word_llm([], window=300)
     packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, (Passage(sentence * 60, 4, "a.pdf, page 2"),))
@@ -117,7 +117,7 @@ def test_parts_of_a_passage_are_whole_sentences_with_its_number_and_source() -> 
         assert re.fullmatch(r"(This sentence has exactly seven words here\.\s?)+", part.text)
 
 
-def test_the_text_counted_grows_with_the_text_sent_and_not_faster() -> None:
+def test_token_counting_grows_linearly_with_the_text_sent() -> None:
     for passages in (100, 400):
         llm = CharacterCounting()
         texts = tuple(Passage(f"p{n} " + "w " * 100, n) for n in range(passages))
@@ -147,7 +147,7 @@ class Superadditive(ScriptedLLM):
 
 @given(st.sampled_from([300, 500, 1000]), st.lists(WORDS, min_size=1, max_size=30))
 @settings(max_examples=40, deadline=None)
-def test_the_window_holds_where_joined_texts_cost_more_than_their_parts(window: int, texts: list[str]) -> None:
+def test_window_holds_if_joined_texts_cost_more_than_parts(window: int, texts: list[str]) -> None:
     llm = Superadditive(context_window=window, num_output=40)
     passages = tuple(Passage(text, number) for number, text in enumerate(texts, 1))
     packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, passages)
@@ -156,14 +156,14 @@ def test_the_window_holds_where_joined_texts_cost_more_than_their_parts(window: 
     assert words_of([p for pack in packs(packed) for p in pack]) == words_of(passages)
 
 
-def test_many_small_passages_keep_to_the_window_where_joined_texts_cost_more_than_their_parts() -> None:
+def test_many_small_passages_fit_if_joined_texts_cost_more() -> None:
     llm = Superadditive(context_window=500, num_output=40)
     packed = Packer(llm).pack(TEXT_QA, {"query_str": "?"}, tuple(Passage("w w w", number) for number in range(200)))
     assert all(tokens_sent(llm, call) <= 460 for call in packed.calls)
     assert [number for call in packed.calls for number in shown(call)] == list(range(200))
 
 
-def test_the_oldest_of_the_history_gives_way_to_the_passages_and_the_trace_says_how_much() -> None:
+def test_oldest_history_yields_to_passages_and_is_traced() -> None:
     llm = word_llm([], window=400, num_output=40)
     history = turns(*[f"message{n} " + "w " * 19 for n in range(20)])
     passages = tuple(Passage("w " * 39, number) for number in (1, 2, 3))
@@ -176,7 +176,7 @@ def test_the_oldest_of_the_history_gives_way_to_the_passages_and_the_trace_says_
     assert root.children[0].facts["messages_left_out"] == 20 - len(call.history) > 0
 
 
-def test_a_conversation_to_condense_is_shortened_from_its_oldest_end() -> None:
+def test_conversation_to_condense_loses_its_oldest_part() -> None:
     llm = word_llm([], window=200, num_output=40)
     talk = tuple(turns(*[f"message{n} " + "w " * 19 for n in range(20)]))
     call = Packer(llm).take(CONDENSE_QUESTION, {"chat_history": talk, "question": "and?"}, ()).calls[0]
@@ -187,7 +187,7 @@ def test_a_conversation_to_condense_is_shortened_from_its_oldest_end() -> None:
 
 
 @pytest.mark.parametrize("window", [300, 400, 1000])
-def test_an_existing_answer_of_any_length_never_raises_and_keeps_its_beginning(window: int) -> None:
+def test_existing_answer_of_any_length_fits_by_its_beginning(window: int) -> None:
     llm = word_llm([], window=window, num_output=64)
     long = " ".join(f"said{n}" for n in range(5000))
     with span("test") as root:

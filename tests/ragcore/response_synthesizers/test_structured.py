@@ -21,7 +21,7 @@ from ragcore.tools import QueryEngineTool
 from tests.ragcore.response_synthesizers.doubles import ListRetriever, nodes, prompts, shown, word_llm
 
 
-def found_in(*satisfied: int | None) -> ScriptedLLM:
+def make_finder(*satisfied: int | None) -> ScriptedLLM:
     """A model that finds the answer in these passages alone."""
 
     def rule(call: LLMCall) -> str:
@@ -36,7 +36,7 @@ def filtered(llm: ScriptedLLM, mode: str = "refine") -> Synthesizer:
 
 
 def test_a_call_that_finds_nothing_leaves_the_answer_as_it_was() -> None:
-    llm = found_in(2, 4)
+    llm = make_finder(2, 4)
     assert filtered(llm).synthesize("What?", nodes("a", "b", "c", "d", "e")).response == "from [4]"
     # Until there is an answer there is nothing to refine.
     assert prompts(llm) == ["structured_text_qa"] * 2 + ["structured_refine"] * 3
@@ -45,15 +45,15 @@ def test_a_call_that_finds_nothing_leaves_the_answer_as_it_was() -> None:
 
 @pytest.mark.parametrize("mode", ["refine", "compact"])
 def test_when_no_call_finds_it_that_is_said(mode: str) -> None:
-    llm = found_in()
+    llm = make_finder()
     response = filtered(llm, mode).synthesize("What?", nodes("a", "b"))
     assert response.response == NOTHING_FOUND
     assert len(response.source_nodes) == 2
     assert len(llm.calls) == (2 if mode == "refine" else 1)
 
 
-def test_a_filtered_answer_is_streamed_as_the_words_of_the_answer() -> None:
-    stream = filtered(found_in(1, 2)).stream("What?", nodes("a", "b"))
+def test_filtered_answer_streams_as_the_words_of_the_answer() -> None:
+    stream = filtered(make_finder(1, 2)).stream("What?", nodes("a", "b"))
     assert "".join(stream) == stream.text == "from [2]"
 
 
@@ -106,7 +106,7 @@ def test_an_answer_can_have_the_form_of_a_model(mode: str) -> None:
     assert all('"born"' in call.messages[-1].content for call in llm.calls)
 
 
-def test_an_engine_s_answer_has_the_form_too_also_behind_a_router_and_in_a_stream() -> None:
+def test_engine_answer_has_the_form_behind_a_router_and_streamed() -> None:
     def engine() -> RetrieverQueryEngine:
         synthesizer = get_response_synthesizer(word_llm(lambda call: 'Here: {"name": "Ann"}'), output_cls=Person)
         return RetrieverQueryEngine(ListRetriever(nodes("a")), synthesizer)
@@ -122,7 +122,7 @@ def test_an_engine_s_answer_has_the_form_too_also_behind_a_router_and_in_a_strea
 
 
 @pytest.mark.parametrize(("reply", "says"), [("It was Ann.", "no JSON"), ('{"born": 1815}', "name: Field required")])
-def test_an_answer_of_another_form_is_an_error_that_says_what_is_wrong(reply: str, says: str) -> None:
+def test_answer_of_another_form_is_an_error_that_says_why(reply: str, says: str) -> None:
     synthesizer = get_response_synthesizer(word_llm([reply]), output_cls=Person)
     with pytest.raises(LLMProtocolError, match=f"Person.*{says}") as caught:
         synthesizer.synthesize("Who?", nodes("a"))

@@ -40,7 +40,7 @@ def test_each_mode_names_the_prompts_that_it_uses() -> None:
 
 
 @pytest.mark.parametrize("prompt", [TEXT_QA, REFINE, TREE_SUMMARIZE], ids=lambda prompt: str(prompt.name))
-def test_what_answers_from_passages_is_told_to_answer_from_them_alone(prompt: Prompt) -> None:
+def test_model_is_instructed_to_answer_from_passages_alone(prompt: Prompt) -> None:
     first = prompt.messages[0]
     assert first.role is MessageRole.SYSTEM
     assert "Use only the passages you are given" in first.content
@@ -57,7 +57,7 @@ def test_updated_prompts_are_used_from_then_on() -> None:
     assert synthesizer.get_prompts()["refine_template"] is REFINE
 
 
-def test_an_unknown_prompt_is_refused_and_the_known_ones_are_named() -> None:
+def test_unknown_prompt_is_refused_and_known_ones_are_named() -> None:
     synthesizer = Synthesizer(word_llm([]), "refine")
     with pytest.raises(ValueError, match=r"summary_template.*refine_template.*text_qa_template"):
         synthesizer.update_prompts({"summary_template": PromptTemplate("x"), "text_qa_template": PromptTemplate("y")})
@@ -106,7 +106,7 @@ def test_each_template_given_is_used_in_its_place(mode: str, slots: list[str]) -
         assert [call.messages[-1].content for call in llm.calls] == slots
 
 
-def test_a_function_of_a_template_may_change_how_passages_are_shown() -> None:
+def test_template_function_may_change_how_passages_are_displayed() -> None:
     def shout(**values: str) -> str:
         return values["context_str"].upper()
 
@@ -118,7 +118,7 @@ def test_a_function_of_a_template_may_change_how_passages_are_shown() -> None:
     assert len(llm.calls) > 1
 
 
-def test_the_reader_without_a_model_answers_in_own_words_of_any_prompt() -> None:
+def test_quoting_reader_answers_with_any_prompt() -> None:
     own = PromptTemplate("Bitte: {context_str} {query_str}")
     synthesizer = get_response_synthesizer(ExtractiveLLM(HashEmbedding()), text_qa_template=own)
     answer = synthesizer.synthesize("Who was elected chair?", nodes("Maria Silva was elected chair."))
@@ -160,17 +160,17 @@ def test_a_verbose_synthesizer_logs_each_trace(caplog: pytest.LogCaptureFixture)
     assert [message.split()[0].rstrip(":") for message in caplog.messages] == ["synthesize", "synthesize"]
 
 
-async def _asked(synthesizer: Synthesizer) -> str:
+async def _synthesize(synthesizer: Synthesizer) -> str:
     return (await synthesizer.asynthesize("What?", [])).response
 
 
 def test_an_answer_can_be_awaited() -> None:
     import asyncio
 
-    assert asyncio.run(_asked(get_response_synthesizer(word_llm([])))) == NOTHING_FOUND
+    assert asyncio.run(_synthesize(get_response_synthesizer(word_llm([])))) == NOTHING_FOUND
 
 
-def test_a_model_sees_the_metadata_that_is_not_of_the_file_in_the_nodes_own_template() -> None:
+def test_model_sees_non_file_metadata_in_the_node_s_template() -> None:
     metadata = {"file_name": "a.pdf", "page_label": "3", "title": "A", "year": "1871", "secret": "x"}
     plain = TextNode("text", metadata=metadata, excluded_llm_metadata_keys=("secret",))
     own = TextNode("text", metadata={"year": "{content}"}, template=Template("<{metadata_str}> {content}", "{key}={value}"))

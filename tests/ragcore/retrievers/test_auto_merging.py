@@ -79,7 +79,7 @@ def test_it_gives_what_the_rule_gives_by_hand(words: int, seed: int, ratio: floa
     assert [hit.score for hit in result] == pytest.approx([score for _, score in expected])
 
 
-def test_more_than_the_share_of_the_children_give_way_to_their_parent_and_just_the_share_does_not() -> None:
+def test_parent_replaces_more_than_the_share_of_its_children() -> None:
     nodes = tree(8, (8, 2))
     root, *leaves = nodes
     assert len(root.child_ids) == 4
@@ -96,13 +96,13 @@ def test_parents_merge_on_into_their_own_parent() -> None:
     assert pairs(merged(nodes, [(leaf, 0.5) for leaf in leaves])) == [(nodes[0].id_, 0.5)]
 
 
-def test_nothing_found_stays_nothing_and_a_passage_without_parent_is_left_alone() -> None:
+def test_empty_result_and_passage_without_parent_stay_as_is() -> None:
     lone = TextNode("alone", "lone")
     assert merged([], []) == []
     assert pairs(merged([], [(lone, None)])) == [("lone", None)]
 
 
-def test_a_passage_that_is_found_already_is_not_filled_in_again_and_a_parent_not_twice() -> None:
+def test_retrieved_passage_or_parent_is_not_filled_in_twice() -> None:
     nodes = tree(8, (8, 2))
     root, first, second, third, _ = nodes
     found = [(first, 0.9), (third, 0.8), (second, 0.1), (root, 0.05)]
@@ -115,14 +115,14 @@ def test_the_trace_tells_what_was_found_filled_in_and_merged() -> None:
     root, first, second, third, _ = nodes
     with span("root") as top:
         merged(nodes, [(first, 0.9), (third, 0.1)])
-    facts = top.named("retrieve")[0].facts
+    facts = top.spans("retrieve")[0].facts
     assert [leaf["id"] for leaf in facts["leaves"]] == [first.id_, third.id_]
     assert facts["filled_in"] == [second.id_]
     assert facts["merged"] == {root.id_: [first.id_, second.id_, third.id_]}
     assert facts["found"] == [{"id": root.id_, "score": pytest.approx(0.5)}]
 
 
-def test_a_parent_that_is_nowhere_is_said_and_a_missing_passage_between_stays_away() -> None:
+def test_missing_parent_is_an_error_and_a_missing_gap_stays() -> None:
     nodes = tree(8, (8, 2))
     root, first, second, third, _ = nodes
     with pytest.raises(StoreError, match="is not in the document store") as told:
@@ -133,7 +133,7 @@ def test_a_parent_that_is_nowhere_is_said_and_a_missing_passage_between_stays_aw
     assert pairs(merged(without, [(first, 0.9), (third, 0.8)], 0.4)) == [(root.id_, pytest.approx(0.85))]
 
 
-def test_a_passage_between_that_is_the_only_child_of_its_parent_is_filled_in_once_and_merged() -> None:
+def test_gap_that_is_an_only_child_is_filled_once_and_merged() -> None:
     """Filled in and merged away again and again, it would go on for ever."""
     first = TextNode("a", "a", next_id="b")
     between = TextNode("b", "b", prev_id="a", next_id="c", parent_id="over b")
@@ -141,7 +141,7 @@ def test_a_passage_between_that_is_the_only_child_of_its_parent_is_filled_in_onc
     nodes = [first, between, last, TextNode("B", "over b", child_ids=("b",))]
     with span("root") as top:
         assert pairs(merged(nodes, [(first, 0.9), (last, 0.5)])) == [("a", 0.9), ("over b", 0.7), ("c", 0.5)]
-    facts = top.named("retrieve")[0].facts
+    facts = top.spans("retrieve")[0].facts
     assert (facts["filled_in"], facts["merged"]) == (["b"], {"over b": ["b"]})
 
 
@@ -173,7 +173,7 @@ def test_a_verbose_one_logs_the_trace(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("reloaded", [False, True])
-def test_an_index_of_a_hierarchy_has_all_it_needs_also_after_a_reload(tmp_path: Path, reloaded: bool) -> None:
+def test_hierarchy_index_can_merge_even_after_a_reload(tmp_path: Path, reloaded: bool) -> None:
     from ragcore.indices.loading import load_index_from_storage
 
     text = "apple banana cherry date elder fig grape hazel iris jasmine kale lemon mango nut olive pear"

@@ -13,7 +13,7 @@ from tests.ragcore.retrievers.doubles import Answering, Finding, pairs
 A, B, C = (TextNode(f"text of {id_}", id_) for id_ in "abc")
 
 
-def test_a_node_that_stands_for_another_gives_way_to_it_with_its_score() -> None:
+def test_index_node_is_replaced_by_its_object_with_its_score() -> None:
     assert pairs(Finding((IndexNode("to a", "i", obj=A), 0.7), (B, 0.6)).retrieve("?")) == [("a", 0.7), ("b", 0.6)]
 
 
@@ -23,19 +23,19 @@ def test_a_score_of_zero_stays_zero_and_only_no_score_is_one() -> None:
     assert pairs(Finding((IndexNode("to a", "i", obj=NodeWithScore(A, 0.25)), 0.9)).retrieve("?")) == [("a", 0.25)]
 
 
-def test_a_retriever_is_asked_the_same_question_and_its_results_keep_their_scores() -> None:
+def test_retriever_object_gets_the_question_and_its_scores_stay() -> None:
     inner = Finding((A, 0.1), (B, None))
     found = Finding((C, 0.9), (IndexNode("more", "i", obj=inner), 0.5)).retrieve("What?")
     assert pairs(found) == [("c", 0.9), ("a", 0.1), ("b", None)]
     assert inner.asked == ["What?"]
 
 
-def test_a_query_engine_answers_and_its_answer_is_a_passage_in_the_place_of_the_node() -> None:
+def test_query_engine_object_answers_in_place_of_its_node() -> None:
     found = Finding((IndexNode("about x", "i", {"k": "v"}, obj=Answering("An answer")), 0.0)).retrieve("What?")
     assert [(hit.text, hit.score, hit.node_id, hit.metadata) for hit in found] == [("An answer to What?", 0.0, "i", {"k": "v"})]
 
 
-def test_nodes_that_lead_to_nodes_are_followed_to_the_end_and_circles_end() -> None:
+def test_chained_index_nodes_are_followed_and_circles_end() -> None:
     far = IndexNode("far", "far", obj=IndexNode("near", "near", obj=A))
     assert pairs(Finding((far, 0.5)).retrieve("?")) == [("a", 0.5)]
     circle = IndexNode("circle", "circle")
@@ -43,7 +43,7 @@ def test_nodes_that_lead_to_nodes_are_followed_to_the_end_and_circles_end() -> N
     assert pairs(Finding((circle, 0.5)).retrieve("?")) == [("circle", 0.5)]
 
 
-def test_retrievers_and_engines_that_lead_back_to_themselves_end_at_the_node() -> None:
+def test_self_referring_retrievers_and_engines_end_at_the_node() -> None:
     class Engine(Answering):
         def query(self, query: str | QueryBundle) -> Response:
             return Response(" + ".join(hit.text for hit in own.retrieve(query)))
@@ -64,7 +64,7 @@ def test_retrievers_and_engines_that_lead_back_to_themselves_end_at_the_node() -
     assert pairs(own.retrieve("?")) == [("i", 0.7), ("a", 0.6)]
 
 
-def test_a_retriever_that_two_nodes_lead_to_is_followed_from_both() -> None:
+def test_retriever_of_two_nodes_is_followed_from_both() -> None:
     inner = Finding((A, 0.5))
     both = Finding((IndexNode("one", "1", obj=inner), 0.9), (IndexNode("other", "2", obj=inner), 0.8))
     assert pairs(both.retrieve("?")) == [("a", 0.5)]
@@ -76,7 +76,7 @@ def test_a_vector_is_a_question_without_words() -> None:
     assert pairs(Finding((A, 0.5)).retrieve(bundle)) == [("a", 0.5)]
 
 
-def test_what_is_found_on_several_ways_comes_once_as_it_came_first() -> None:
+def test_node_reached_in_several_ways_comes_once_by_the_first() -> None:
     twin = TextNode(A.text, "twin")
     found = Finding((A, 0.9), (IndexNode("to a", "i", obj=A), 0.8), (twin, 0.7), (A, 0.6)).retrieve("?")
     assert pairs(found) == [("a", 0.9), ("twin", 0.7)]  # equal text under another id is another passage
@@ -99,7 +99,7 @@ def test_the_trace_tells_what_was_found_and_what_it_led_to() -> None:
     with span("root") as root:
         Finding((IndexNode("to a", "i", obj=A), 0.7)).retrieve("?")
         Finding((B, 0.7)).retrieve("?")
-    first, second = (step.facts for step in root.named("retrieve"))
+    first, second = (step.facts for step in root.spans("retrieve"))
     assert (first["found"], first["followed"]) == ([{"id": "i", "score": 0.7}], [{"id": "a", "score": 0.7}])
     assert "followed" not in second
 
@@ -108,7 +108,7 @@ def test_an_event_loop_may_ask() -> None:
     assert pairs(asyncio.run(Finding((A, 0.5)).aretrieve("?"))) == [("a", 0.5)]
 
 
-def test_a_retriever_of_ones_own_may_take_the_question_alone_and_needs_no_name() -> None:
+def test_custom_retriever_needs_only_the_question_and_no_name() -> None:
     class Own(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:  # type: ignore[override]
             return [NodeWithScore(TextNode(query_bundle.query_str, "n"), 0.5)]
@@ -121,7 +121,7 @@ def test_a_retriever_of_ones_own_may_take_the_question_alone_and_needs_no_name()
 
     with span("root") as root:
         assert [hit.text for hit in (*Own().retrieve("What?"), *Named().retrieve("And?"))] == ["What?", "And?"]
-    assert [step.facts["retriever"] for step in root.named("retrieve")] == ["custom", "named"]
+    assert [step.facts["retriever"] for step in root.spans("retrieve")] == ["custom", "named"]
 
 
 def test_a_verbose_retriever_logs_the_trace_of_each_question(caplog: pytest.LogCaptureFixture) -> None:

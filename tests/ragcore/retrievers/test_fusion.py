@@ -121,32 +121,32 @@ ONE = ByQuestion({"q": {"a": 0.9, "b": 0.5}, "q1": {"b": 0.8, "c": 0.2}, "q2": {
 OTHER = ByQuestion({"q": {"c": 4.0}, "q1": {"a": 3.0, "d": 1.0}, "q2": {}})
 
 
-def found_by(llm: ScriptedLLM, mode: FusionMode, num_queries: int = 3) -> dict[str, float]:
+def fuse_scores(llm: ScriptedLLM, mode: FusionMode, num_queries: int = 3) -> dict[str, float]:
     retriever = QueryFusionRetriever([ONE, OTHER], llm, mode=mode, similarity_top_k=9, num_queries=num_queries)
     return {hit.node.id_: hit.get_score() for hit in retriever.retrieve("q")}
 
 
-def test_every_retriever_is_asked_the_question_and_those_that_the_model_writes() -> None:
+def test_every_retriever_gets_the_question_and_generated_ones() -> None:
     ranks = {"a": [0, 0], "b": [1, 0], "c": [0, 1, 0], "d": [1]}
     expected = {id_: sum(1 / (60 + rank) for rank in found) for id_, found in ranks.items()}
     llm = ScriptedLLM(["q1\nq2"])
-    assert found_by(llm, "reciprocal_rerank") == pytest.approx(expected)
+    assert fuse_scores(llm, "reciprocal_rerank") == pytest.approx(expected)
     assert llm.calls[0].variables == {"num_queries": "2", "query_str": "q"}
 
 
-def test_relative_scores_are_shared_between_retrievers_and_questions() -> None:
+def test_relative_scores_are_shared_by_retrievers_and_questions() -> None:
     # six lists: a 1, b 0 | c 1 | b 1, c 0 | a 1, d 0 | c 1 | nothing; each counts a sixth
-    assert found_by(ScriptedLLM(["q1\nq2"]), "relative_score") == pytest.approx({"a": 2 / 6, "b": 1 / 6, "c": 2 / 6, "d": 0})
+    assert fuse_scores(ScriptedLLM(["q1\nq2"]), "relative_score") == pytest.approx({"a": 2 / 6, "b": 1 / 6, "c": 2 / 6, "d": 0})
 
 
-def test_scores_by_distance_from_the_mean_are_shared_between_questions_too() -> None:
+def test_distance_based_scores_are_shared_by_questions_too() -> None:
     # a list of two stands at the mean and one deviation to each side of it: 4/6 and 2/6; one alone counts 1
     expected = {"a": 4 / 6 + 4 / 6, "b": 2 / 6 + 4 / 6, "c": 1 + 2 / 6 + 1, "d": 2 / 6}
-    found = found_by(ScriptedLLM(["q1\nq2"]), "dist_based_score")
+    found = fuse_scores(ScriptedLLM(["q1\nq2"]), "dist_based_score")
     assert found == pytest.approx({id_: score / 6 for id_, score in expected.items()})
 
 
-def test_the_other_questions_are_asked_for_in_ones_own_words_and_a_verbose_one_logs_the_trace(
+def test_custom_query_prompt_is_used_and_verbose_logs_the_trace(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "ragcore.retrievers")
@@ -159,7 +159,7 @@ def test_the_other_questions_are_asked_for_in_ones_own_words_and_a_verbose_one_l
 
 
 def test_simple_takes_the_highest_score_of_all_questions() -> None:
-    assert found_by(ScriptedLLM(["q1\nq2"]), "simple") == {"a": 3.0, "b": 0.8, "c": 4.0, "d": 1.0}
+    assert fuse_scores(ScriptedLLM(["q1\nq2"]), "simple") == {"a": 3.0, "b": 0.8, "c": 4.0, "d": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -171,23 +171,23 @@ def test_simple_takes_the_highest_score_of_all_questions() -> None:
         ("", ["q"]),
     ],
 )
-def test_written_questions_lose_their_marks_and_repetitions_and_are_as_many_as_wanted(reply: str, questions: list[str]) -> None:
+def test_generated_questions_are_clean_unique_and_limited(reply: str, questions: list[str]) -> None:
     fixed = Fixed(R1)
     with span("root") as root:
         QueryFusionRetriever([fixed], ScriptedLLM([reply])).retrieve("q")
     assert sorted(asked.query_str for asked in fixed.asked) == sorted(questions)
     assert root.children[0].facts["questions"] == questions
-    asked = [step.facts["question"] for step in root.named("retrieve")[1:]]
+    asked = [step.facts["question"] for step in root.spans("retrieve")[1:]]
     assert asked == questions, "the trace is in order, however the threads ran"
 
 
 def test_one_query_is_asked_without_a_model() -> None:
     llm = ScriptedLLM()
-    assert found_by(llm, "simple", num_queries=1) == {"a": 0.9, "b": 0.5, "c": 4.0}
+    assert fuse_scores(llm, "simple", num_queries=1) == {"a": 0.9, "b": 0.5, "c": 4.0}
     assert llm.calls == []
 
 
-def test_retrievers_are_asked_at_the_same_time_and_one_after_the_other_on_request() -> None:
+def test_retrievers_run_in_parallel_or_in_turn_on_request() -> None:
     together = threading.Barrier(3, timeout=5)
 
     class Waiting(Fixed):

@@ -39,7 +39,7 @@ class Constant:
 def filled(passages: dict[str, tuple[str, tuple[float, float]]], store: MemoryStore | None = None) -> MemoryStore:
     store = MemoryStore() if store is None else store
     for id_, (text, vector) in passages.items():
-        store.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))])
+        store.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=np.array(vector, np.float32))])
     return store
 
 
@@ -78,7 +78,7 @@ QUESTION = "invoice E-4711"
         ("E码", (COSINE_SHARE + FOREIGN_SHARE) / 2),
     ],
 )
-def test_words_count_more_in_scripts_that_the_bundled_embedder_does_not_know(question: str, share: float) -> None:
+def test_words_weigh_more_in_scripts_unknown_to_the_embedder(question: str, share: float) -> None:
     assert usual_share(question, f"{bundled_model.NAME}@0123") == pytest.approx(share)
     assert usual_share(question, "intfloat/multilingual-e5-small") == COSINE_SHARE
 
@@ -97,7 +97,7 @@ def test_what_both_find_comes_before_what_either_finds() -> None:
     assert {hit.node.id_ for hit in found} == {"both", "near", "word"}
 
 
-def test_the_score_is_the_cosine_and_the_share_of_the_best_bm25_in_their_proportion() -> None:
+def test_score_mixes_cosine_and_relative_bm25_in_proportion() -> None:
     store = filled(PASSAGES)
     bm25 = {hit.node.id_: hit.get_score() for hit in store.keyword_search(QUESTION, 9)}
     expected = {
@@ -114,11 +114,11 @@ def test_a_share_outside_of_0_to_1_is_refused(share: float) -> None:
         HybridRetriever(MemoryStore(), Constant(), 5, cosine_share=share)
 
 
-def test_the_trace_tells_cosine_and_bm25_of_what_was_found_and_what_just_missed() -> None:
+def test_trace_has_cosine_and_bm25_of_hits_and_near_misses() -> None:
     store = filled(PASSAGES)
     with span("query") as root:
         found = HybridRetriever(store, Constant(), 2).retrieve(QUESTION)
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     told = step.facts["found"] + step.facts["next_best"]
     assert [fact["id"] for fact in step.facts["found"]] == [hit.node.id_ for hit in found]
     assert len(told) == 4
@@ -128,17 +128,17 @@ def test_the_trace_tells_cosine_and_bm25_of_what_was_found_and_what_just_missed(
         assert fact["bm25"] == bm25.get(fact["id"], 0.0)
 
 
-def test_what_only_the_words_found_has_its_cosine_and_what_is_below_the_pool_is_unknown() -> None:
+def test_keyword_hit_has_its_cosine_and_bm25_below_pool_is_none() -> None:
     """With a pool of 2, "word" and "near" are among one side's best two only."""
     passages = {**PASSAGES, "word": ("invoice E-4711 invoice E-4711", (-0.6, 0.8)), "third": ("E-4711", (-0.8, 0.6))}
     with span("query") as root:
         HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=0.0).retrieve(QUESTION)
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     told = {fact["id"]: fact for fact in step.facts["found"] + step.facts["next_best"]}
     assert told["word"]["cosine"] == pytest.approx(-0.6)
     with span("query") as root:
         HybridRetriever(filled(passages), Constant(), 1, pool=2, cosine_share=1.0).retrieve(QUESTION)
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     assert {fact["id"]: fact["bm25"] for fact in step.facts["found"]} == {"near": None}
 
 
@@ -150,7 +150,7 @@ def plans(passages: int) -> MemoryStore:
             TextNode(f"{text} year {at}", f"{name} {at}", {"file_name": name}, name, embedding=np.array(vector, np.float32))
             for at in range(passages)
         ]
-        store.put(Document(text, id_=name), nodes)
+        store.upsert(Document(text, id_=name), nodes)
     return store
 
 
@@ -163,7 +163,7 @@ def plans(passages: int) -> MemoryStore:
         (MANY - 1, "the deductible due in Acme Standard", "Acme_Plus_Details.pdf"),
     ],
 )
-def test_a_long_document_whose_name_the_question_says_goes_before_others(passages: int, question: str, first: str) -> None:
+def test_long_document_named_in_the_question_goes_first(passages: int, question: str, first: str) -> None:
     store = plans(passages)
     found = HybridRetriever(store, Constant(), 3, cosine_share=0.9).retrieve(question)
     assert found[0].node.metadata["file_name"] == first
@@ -172,7 +172,7 @@ def test_a_long_document_whose_name_the_question_says_goes_before_others(passage
         assert max(hit.get_score() for hit in every if hit.node.ref_doc_id != first) <= OTHERS
 
 
-def test_what_is_asked_of_the_author_is_looked_up_as_the_author_would_ask_it() -> None:
+def test_question_about_the_author_is_embedded_in_first_person() -> None:
     asked: list[str] = []
 
     class Listening(Constant):
@@ -197,7 +197,7 @@ WEAKER = {
 }
 
 
-def test_what_is_far_weaker_than_the_best_in_score_and_in_meaning_is_left_out_where_that_is_wanted() -> None:
+def test_passages_weaker_in_score_and_cosine_drop_on_request() -> None:
     store = filled(WEAKER)
     with span("query") as root:
         every = HybridRetriever(store, Constant(), 5).retrieve(QUESTION)
@@ -205,7 +205,7 @@ def test_what_is_far_weaker_than_the_best_in_score_and_in_meaning_is_left_out_wh
     score = {hit.node.id_: hit.get_score() for hit in every}
     assert score["words"] > LEAST_SCORE * score["best"] > score["near"] > score["far"]
     assert {hit.node.id_: hit.score for hit in kept} == {id_: score[id_] for id_ in ("best", "words", "near")}
-    told = root.named("retrieve")[1].facts
+    told = root.spans("retrieve")[1].facts
     assert [fact["id"] for fact in told["found"]] == [hit.node.id_ for hit in kept]
     assert {fact["id"] for fact in told["next_best"]} == {"far", "none"}
 
@@ -222,7 +222,7 @@ def around(count: int) -> dict[str, tuple[str, tuple[float, float]]]:
     return {f"n{at}": ("the weather is fine", (float(np.cos(each)), float(np.sin(each)))) for at, each in enumerate(angles)}
 
 
-def test_with_feedback_what_is_like_the_best_tenth_goes_before_what_is_as_near_to_the_question_alone() -> None:
+def test_feedback_prefers_passages_like_the_best_tenth() -> None:
     count, feedback, share = 10 * LIKED, 0.5, 0.6
     passages = around(count)
     vectors = np.array([vector for _, vector in passages.values()])
@@ -239,7 +239,7 @@ def test_with_feedback_what_is_like_the_best_tenth_goes_before_what_is_as_near_t
 @pytest.mark.parametrize(
     "store", [filled(around(9)), filled({**around(30), "word": (QUESTION, (1.0, 0.0))}, Damaged())], ids=["few", "damaged"]
 )
-def test_among_few_passages_or_damaged_vectors_there_is_no_feedback(store: MemoryStore) -> None:
+def test_few_passages_or_damaged_vectors_disable_feedback(store: MemoryStore) -> None:
     plain, fed = (
         [(hit.node.id_, hit.score) for hit in HybridRetriever(store, Constant(), 9, feedback=each).retrieve(QUESTION)]
         for each in (0.0, 1.0)
@@ -277,10 +277,10 @@ def test_the_callers_question_is_left_as_it_is() -> None:
     assert bundle.embedding is None
 
 
-def test_a_misspelt_question_keeps_the_texts_and_the_vector_that_are_looked_up_for_it() -> None:
+def test_misspelt_question_retains_its_texts_and_vector() -> None:
     embedder, store = HuggingFaceEmbedding(), MemoryStore()
     for id_, text in (("painted", "Ada Penrose painted the lighthouse."), ("barrels", "The cellar holds barrels of cider.")):
-        store.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=embedder.embed_passages([text])[0])])
+        store.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=embedder.embed_passages([text])[0])])
     retriever = HybridRetriever(store, embedder, 2, weaker=True)
 
     def scores(question: str, *texts: str, vector: Any = None) -> dict[str, float | None]:

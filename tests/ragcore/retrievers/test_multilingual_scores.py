@@ -39,11 +39,11 @@ def store() -> MemoryStore:
     found = MemoryStore()
     for id_, (text, cosine) in PASSAGES.items():
         vector = np.array([cosine, (1 - cosine**2) ** 0.5], np.float32)
-        found.put(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=vector)])
+        found.upsert(Document(text, id_=f"of {id_}"), [TextNode(text, id_, embedding=vector)])
     return found
 
 
-def test_scores_are_of_scaled_cosines_and_words_count_less_in_another_language(store: MemoryStore) -> None:
+def test_scaled_cosines_weigh_more_than_words_across_languages(store: MemoryStore) -> None:
     bm25 = {hit.node.id_: hit.get_score() for hit in store.keyword_search(QUESTION, 9)}
     words = {id_: bm25.get(id_, 0.0) / max(bm25.values()) for id_ in PASSAGES}
     share = {"same": COSINE_SHARE, "other": OTHER_LANGUAGE_SHARE, "third": OTHER_LANGUAGE_SHARE}

@@ -17,7 +17,7 @@ def to(index_id: str) -> IndexNode:
     return IndexNode(f"about {index_id}", f"to {index_id}", index_id=index_id)
 
 
-def test_nodes_retrievers_and_engines_are_followed_in_the_order_of_the_results() -> None:
+def test_nodes_retrievers_and_engines_are_followed_in_order() -> None:
     root = Finding((to("inner"), 0.9), (to("engine"), 0.8), (to("node"), 0.0), (B, 0.6))
     inner = Finding((A, 0.3))
     found = RecursiveRetriever("root", {"root": root, "inner": inner}, {"engine": Answering("Yes")}, {"node": B}).retrieve("Q?")
@@ -32,7 +32,7 @@ def test_circles_end_and_everything_on_the_way_is_found_once() -> None:
         found = RecursiveRetriever("first", {"first": first, "second": second}).retrieve("?")
     assert pairs(found) == [("a", 0.5), ("b", 0.2)]
     assert (len(first.asked), len(second.asked)) == (1, 1)
-    assert root.named("retrieve")[0].facts["visited"] == ["first", "second"]
+    assert root.spans("retrieve")[0].facts["visited"] == ["first", "second"]
 
 
 def test_a_node_that_names_another_is_followed_on() -> None:
@@ -51,7 +51,7 @@ def test_ids_that_lead_nowhere_or_to_two_things_are_said() -> None:
         RecursiveRetriever("r", {"r": Finding()}, node_dict={"r": A})
 
 
-def test_small_passages_of_two_sizes_lead_to_the_large_ones_even_where_both_sizes_are_the_same_passage() -> None:
+def test_small_passages_of_two_sizes_lead_to_their_large_one() -> None:
     documents = [Document("One boat is red. Two boats are green. " * 9, id_="long"), Document("A gull.", id_="short")]
     large = SentenceSplitter(200, 0).get_nodes_from_documents(documents)
     small = [

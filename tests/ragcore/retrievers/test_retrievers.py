@@ -47,7 +47,7 @@ def store() -> MemoryStore:
     store = MemoryStore()
     for word in PLACES:
         vector = Compass().embed_query(word)
-        store.put(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", {"of": word}, embedding=vector)])
+        store.upsert(Document(word, id_=word), [TextNode(f"the {word} wind", f"{word}/0", {"of": word}, embedding=vector)])
     return store
 
 
@@ -55,14 +55,14 @@ def hits(found: Sequence[NodeWithScore]) -> list[tuple[str, float]]:
     return [(hit.node.id_, round(hit.get_score(), 4)) for hit in found]
 
 
-def test_the_vector_retriever_gives_the_nearest_with_their_cosines(store: MemoryStore) -> None:
+def test_vector_retriever_returns_the_nearest_with_cosines(store: MemoryStore) -> None:
     found = VectorIndexRetriever(store, Compass(), 3).retrieve("north")
     assert hits(found) == [("north/0", 1.0), ("north-east/0", 0.8), ("east/0", 0.0)]
     found = VectorIndexRetriever(store, Compass(), document_ids=["east", "south"]).retrieve("north")
     assert hits(found) == [("east/0", 0.0), ("south/0", -1.0)]
 
 
-def test_several_texts_are_embedded_together_and_their_mean_is_looked_for(store: MemoryStore) -> None:
+def test_several_texts_are_embedded_together_and_averaged(store: MemoryStore) -> None:
     embedder = Compass()
     bundle = QueryBundle("where?", custom_embedding_strs=("north", "east"))
     found = VectorIndexRetriever(store, embedder, 1).retrieve(bundle)
@@ -77,7 +77,7 @@ def test_a_bundles_own_vector_is_used_as_it_is(store: MemoryStore) -> None:
     assert embedder.calls == []
 
 
-def test_one_bundle_may_be_asked_of_retrievers_with_different_embedders(store: MemoryStore) -> None:
+def test_one_bundle_may_go_to_retrievers_of_several_embedders(store: MemoryStore) -> None:
     bundle = QueryBundle("north")
     assert hits(VectorIndexRetriever(store, Compass(), 1).retrieve(bundle)) == [("north/0", 1.0)]
     assert bundle.embedding is None
@@ -106,7 +106,7 @@ def test_no_question_is_an_error_that_says_so(store: MemoryStore, question: str 
 def test_the_trace_says_what_was_found(store: MemoryStore) -> None:
     with span("query") as root:
         VectorIndexRetriever(store, Compass(), 2).retrieve("north")
-    (step,) = root.named("retrieve")
+    (step,) = root.spans("retrieve")
     assert step.facts == {
         "retriever": "vector",
         "question": "north",
@@ -114,7 +114,7 @@ def test_the_trace_says_what_was_found(store: MemoryStore) -> None:
     }
 
 
-def test_bm25_searches_the_passages_of_an_index_a_list_or_a_document_store() -> None:
+def test_bm25_searches_an_index_a_list_or_a_document_store() -> None:
     nodes = [TextNode("the north wind", "n", {"side": 1}), TextNode("the south wind blows", "s"), TextNode("a boat", "b")]
     docstore = SimpleDocumentStore()
     docstore.add_documents([*nodes, Document("the north wind, whole", id_="d")])
@@ -136,7 +136,7 @@ def test_bm25_searches_the_passages_of_an_index_a_list_or_a_document_store() -> 
             BM25Retriever.from_defaults(**given)  # type: ignore[arg-type]
 
 
-def test_bm25_finds_the_passages_of_an_index_and_not_what_is_above_them() -> None:
+def test_bm25_searches_passages_of_an_index_but_not_parents() -> None:
     parser = HierarchicalNodeParser([8, 2], chunk_overlap=0, tokenizer=WordTokenizer())
     nodes = parser([Document("apple pie bread butter", "menu"), Document("plum jam", "jar")])
     leaves = [(node.id_, node.text) for node in nodes.leaves()]

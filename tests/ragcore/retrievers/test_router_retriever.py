@@ -31,25 +31,25 @@ TOOLS = [
 ]
 
 
-def found(hits: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
+def list_hits(hits: Sequence[NodeWithScore]) -> list[tuple[str, float | None]]:
     return [(hit.node.id_, hit.score) for hit in hits]
 
 
 def test_the_selected_retriever_is_asked() -> None:
     selector = LLMSingleSelector(ScriptedLLM(['[{"choice": 2, "reason": "r"}]']), embed_model=HashEmbedding())
-    assert found(RouterRetriever.from_defaults(TOOLS, selector=selector).retrieve("q")) == [("c", 0.8)]
+    assert list_hits(RouterRetriever.from_defaults(TOOLS, selector=selector).retrieve("q")) == [("c", 0.8)]
 
 
-def test_what_several_find_is_merged_by_id_in_the_order_of_selection() -> None:
+def test_results_of_several_merge_by_id_in_selection_order() -> None:
     selector = LLMMultiSelector(ScriptedLLM(["[3, 1]"]), embed_model=HashEmbedding())
     hits = RouterRetriever(selector, TOOLS).retrieve("q")
-    assert found(hits) == [("b", 0.7), ("d", 0.6), ("a", 0.9)]
+    assert list_hits(hits) == [("b", 0.7), ("d", 0.6), ("a", 0.9)]
 
 
 @pytest.mark.parametrize(("select_multi", "expected"), [(False, ["c"]), (True, ["c", "a", "b"])])
 def test_without_a_selector_the_model_selects_one_or_several(select_multi: bool, expected: list[str]) -> None:
     router = RouterRetriever.from_defaults(TOOLS, ScriptedLLM(["[2, 1]"]), select_multi=select_multi)
-    assert [id_ for id_, _ in found(router.retrieve("q"))] == expected
+    assert [id_ for id_, _ in list_hits(router.retrieve("q"))] == expected
 
 
 def test_a_router_without_tools_is_refused() -> None:

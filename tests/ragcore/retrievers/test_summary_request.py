@@ -34,16 +34,16 @@ def filled(store: MemoryStore) -> MemoryStore:
             TextNode(text, id_=f"{name}-{i}", ref_doc_id=name, embedding=vectors[i])
             for i, text in enumerate(texts)
         ]  # fmt: skip
-        store.put(Document("\n".join(texts), id_=name), nodes)
+        store.upsert(Document("\n".join(texts), id_=name), nodes)
     return store
 
 
 def overview(store: MemoryStore, top_k: int, document_ids: list[str] | None = None) -> OverviewRetriever:
-    otherwise = HybridRetriever(store, EMBEDDER, top_k, Scope(document_ids))
-    return OverviewRetriever(store, top_k, otherwise=otherwise, document_ids=document_ids)
+    fallback = HybridRetriever(store, EMBEDDER, top_k, Scope(document_ids))
+    return OverviewRetriever(store, top_k, fallback=fallback, document_ids=document_ids)
 
 
-def test_a_summary_of_everything_looks_at_a_central_passage_of_every_document(store: MemoryStore) -> None:
+def test_summary_of_everything_reads_a_central_passage_of_each(store: MemoryStore) -> None:
     found = [hit.node.id_ for hit in overview(store, 1).retrieve("Please summarise the documents")]
     assert len(found) == 2
     assert found[0] in ("rail-0", "rail-1")
@@ -72,7 +72,7 @@ def test_a_summary_about_something_is_looked_up_by_it(store: MemoryStore) -> Non
 
 
 def test_a_summary_of_a_document_by_its_name_looks_at_no_other(store: MemoryStore) -> None:
-    store.put(
+    store.upsert(
         Document("the oven is a stove", id_="named", metadata={"file_name": "cliff railway.txt"}),
         [TextNode("the oven is a stove", id_="named-0", ref_doc_id="named", embedding=EMBEDDER.embed_passages(["stove"])[0])],
     )
@@ -96,18 +96,18 @@ def test_a_document_deleted_meanwhile_is_left_out() -> None:
     assert {hit.node.ref_doc_id for hit in found} == {"oven"}
 
 
-def test_of_very_many_documents_no_more_are_looked_at_than_takes_a_moment() -> None:
+def test_number_of_documents_examined_has_a_limit() -> None:
     store = MemoryStore()
     vectors = EMBEDDER.embed_passages([f"word{i}" for i in range(2 * LOOKED_AT)])
     for i, vector in enumerate(vectors):
         node = TextNode(f"word{i}", f"{i}", ref_doc_id=f"d{i}", embedding=vector)
-        store.put(Document(f"word{i}", f"d{i}"), [node])
+        store.upsert(Document(f"word{i}", f"d{i}"), [node])
     with span("ask") as trace:
         assert overview(store, 3).retrieve("Please summarise the documents")
-    assert trace.named("retrieve")[0].facts["looked_at"] == LOOKED_AT
+    assert trace.spans("retrieve")[0].facts["looked_at"] == LOOKED_AT
 
 
-def test_of_thousands_of_documents_only_those_are_asked_whose_passages_are_looked_at() -> None:
+def test_only_documents_of_examined_passages_are_queried() -> None:
     asked: list[str] = []
     looked_at: list[str] = []
 
@@ -127,7 +127,7 @@ def test_of_thousands_of_documents_only_those_are_asked_whose_passages_are_looke
             TextNode(f"tower {number}.{place}", f"{number}-{place}", ref_doc_id=str(number), embedding=vector)
             for place in range(count)
         ]
-        store.put(Document(f"towers {number}", str(number)), nodes)
+        store.upsert(Document(f"towers {number}", str(number)), nodes)
     every = len(store) // LOOKED_AT
     ids = [id_ for document in store.documents() for id_ in super(Asked, store).passage_ids(document.id_)[::every]]
     overview(store, 5).retrieve("Please summarise the documents")
@@ -135,27 +135,27 @@ def test_of_thousands_of_documents_only_those_are_asked_whose_passages_are_looke
     assert len(asked) == len({id_.partition("-")[0] for id_ in looked_at}) < 2 * LOOKED_AT
 
 
-def test_a_passage_of_a_spreadsheet_comes_with_what_its_whole_table_holds(store: MemoryStore) -> None:
+def test_spreadsheet_passage_has_facts_of_its_whole_table(store: MemoryStore) -> None:
     rows = [f"Day: 2025-01-{day:02d}; Bread: {day * 2}" for day in range(1, 31)]
     parts = ["\n".join(rows[:15]), "\n".join(rows[15:])]
     nodes = [
         TextNode(part, f"sales-{at}", ref_doc_id="sales", embedding=EMBEDDER.embed_passages([part])[0])
         for at, part in enumerate(parts)
     ]
-    store.put(Document("\n".join(rows), id_="sales", metadata={"file_name": "sales.csv"}), nodes)
+    store.upsert(Document("\n".join(rows), id_="sales", metadata={"file_name": "sales.csv"}), nodes)
     notes = {hit.node.ref_doc_id: hit.node.metadata.get(TABLE) for hit in overview(store, 1).retrieve("Fasse alles zusammen")}
     table = "30 Zeilen; Spalten Day, Bread; Day 2025-01-01 bis 2025-01-30; Bread 2 bis 60."
     assert notes == {"rail": None, "oven": None, "sales": table}
 
 
-def test_more_than_40_documents_are_put_into_groups_that_name_each_of_them() -> None:
+def test_more_than_40_documents_form_groups_that_name_each() -> None:
     store = MemoryStore()
     for topic, text in (("rail", "the railway climbs the cliff"), ("oven", "the oven bakes bread at dawn")):
         for number in range(30):
             name = f"{topic} {number}.txt"
             vector = EMBEDDER.embed_passages([f"{text} {number}"])[0]
             document = Document(text, name, metadata={"file_name": name})
-            store.put(document, [TextNode(f"{text} {number}", f"{name}-0", ref_doc_id=name, embedding=vector)])
+            store.upsert(document, [TextNode(f"{text} {number}", f"{name}-0", ref_doc_id=name, embedding=vector)])
     found = overview(store, 3).retrieve("Summarise everything")
     groups = {str(hit.node.metadata[GROUP]): str(hit.node.metadata[DOCUMENTS_OF_GROUP]) for hit in found}
     named = sorted(name for listing in groups.values() for name in listing.split(", "))
@@ -165,11 +165,11 @@ def test_more_than_40_documents_are_put_into_groups_that_name_each_of_them() -> 
         assert hit.node.ref_doc_id in str(hit.node.metadata[DOCUMENTS_OF_GROUP]).split(", ")
 
 
-def test_what_several_documents_have_alike_stands_for_none_of_them() -> None:
+def test_text_common_to_documents_represents_none_of_them() -> None:
     store = MemoryStore()
     for name, texts in TEXTS.items():
         texts = ["no liability is accepted for this leaflet", *texts]
         vectors = EMBEDDER.embed_passages(texts)
         nodes = [TextNode(text, f"{name}-{at}", ref_doc_id=name, embedding=vectors[at]) for at, text in enumerate(texts)]
-        store.put(Document("\n".join(texts), id_=name), nodes)
+        store.upsert(Document("\n".join(texts), id_=name), nodes)
     assert not [hit for hit in overview(store, 1).retrieve("Summarise everything") if hit.node.id_.endswith("-0")]

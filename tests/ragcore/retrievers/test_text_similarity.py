@@ -21,7 +21,7 @@ class Counting(HashEmbedding):
         return super().embed_passages(texts)
 
 
-def test_the_nearest_are_those_of_brute_force_ties_in_their_order() -> None:
+def test_nearest_match_brute_force_with_ties_in_order() -> None:
     embedder = HashEmbedding(32)
     asked = embedder.embed_query("Do dogs bark?")
     cosines = [float(embedder.embed_query(text) @ asked) for text in TEXTS]

@@ -26,7 +26,7 @@ class Echo(BaseRetriever):
         return [NodeWithScore(TextNode(text)) for text in query.embedding_strs]
 
 
-def test_hyde_looks_up_an_imagined_passage_and_the_question_stays_what_is_asked() -> None:
+def test_hyde_searches_an_imagined_passage_for_the_same_question() -> None:
     bundle = QueryBundle("Why?", embedding=HashEmbedding().embed_query("Why?"))
     with span("root") as root:
         changed = HyDEQueryTransform(ScriptedLLM(["Because of rain."])).run(bundle)
@@ -34,20 +34,20 @@ def test_hyde_looks_up_an_imagined_passage_and_the_question_stays_what_is_asked(
     assert changed.embedding is None, "the old vector is not the imagined passage's"
     assert bundle.embedding is not None
     assert np.isclose(np.linalg.norm(bundle.embedding), 1)
-    (step,) = root.named("transform_query")
+    (step,) = root.spans("transform_query")
     assert step.facts["embedded"] == ["Because of rain.", "Why?"]
 
 
-def test_hyde_without_the_original_embeds_the_imagined_passage_alone() -> None:
+def test_hyde_without_the_original_embeds_only_the_imagined() -> None:
     assert HyDEQueryTransform(ScriptedLLM(["Rain."]), include_original=False)("Why?").embedding_strs == ("Rain.",)
 
 
-def test_hyde_of_a_model_that_imagines_nothing_looks_up_the_question() -> None:
+def test_hyde_with_an_empty_reply_searches_the_question() -> None:
     assert HyDEQueryTransform(ScriptedLLM(["  "]), include_original=False)("Why?").embedding_strs == ("Why?",)
 
 
 @pytest.mark.parametrize("kind", [DecomposeQueryTransform, StepDecomposeQueryTransform])
-def test_decomposing_asks_for_a_simpler_question_in_the_light_of_what_is_known(kind: type[DecomposeQueryTransform]) -> None:
+def test_decomposition_uses_the_index_summary(kind: type[DecomposeQueryTransform]) -> None:
     llm = ScriptedLLM([" Who lives in Rome? \n"])
     changed = kind(llm).run("Who lives in Rome and in Paris?", {"index_summary": "Rome", "prev_reasoning": "- a\n- b"})
     assert (changed.query_str, changed.embedding_strs) == ("Who lives in Rome?", ("Who lives in Rome?",))
@@ -67,7 +67,7 @@ def test_a_transform_retriever_looks_up_the_transformed_question() -> None:
     assert [hit.text for hit in retriever.retrieve("Why?")] == ["Rain.", "Why?"]
 
 
-def test_a_transform_retriever_hands_its_metadata_to_the_transform() -> None:
+def test_transform_retriever_passes_its_metadata_on() -> None:
     class Noting(BaseQueryTransform):
         def _run(self, query: QueryBundle, metadata: object) -> QueryBundle:
             return QueryBundle(f"{query.query_str} {metadata}")

@@ -31,7 +31,7 @@ def store_of(rows: Sequence[Sequence[float]]) -> MemoryStore:
     store = MemoryStore()
     for i, row in enumerate(rows):
         node = TextNode(f"text {i}", str(i), {"i": i}, embedding=np.array(row, np.float32))
-        store.put(Document(f"text {i}", id_=f"d{i}"), [node])
+        store.upsert(Document(f"text {i}", id_=f"d{i}"), [node])
     return store
 
 
@@ -73,7 +73,7 @@ def test_mmr_takes_the_near_and_then_the_near_and_new() -> None:
     assert places(ask(store_of(near_twins), [1.0, 0.0, 0.3], 2, vector_store_query_mode="mmr")) == [0, 2]
 
 
-def test_mmr_weighs_against_everything_taken_and_not_only_the_last() -> None:
+def test_mmr_compares_with_all_chosen_passages_not_only_the_last() -> None:
     # After 0 and 1, passage 3 is far from 1 alone: its likeness to 0, taken before, costs it the third place.
     rows = [[2.0, 1.0], [3.0, -4.0], [3.0, -4.0], [0.0, 2.0]]
     found = ask(store_of(rows), [5.0, 0.0], 4, vector_store_query_mode="mmr", mmr_threshold=0.5)
@@ -98,7 +98,7 @@ def test_mmr_is_what_a_plain_loop_gives(rows: list[list[float]], query: list[flo
         assert hit.score == pytest.approx(gains[place], abs=3e-6)
 
 
-def test_the_threshold_of_mmr_may_be_0_and_may_come_among_the_stores_options() -> None:
+def test_mmr_threshold_may_be_0_and_may_be_a_store_option() -> None:
     rows = np.random.default_rng(0).normal(size=(12, 8)).tolist()
     store, query = store_of(rows), rows[3]
     plain = places(ask(store, query, 12))
@@ -113,7 +113,7 @@ def test_the_threshold_of_mmr_may_be_0_and_may_come_among_the_stores_options() -
         ask(store, query, **mmr, vector_store_kwargs={"mmr_treshold": 0.5})
 
 
-def test_similarity_may_be_the_product_or_the_distance_of_vectors_as_they_were_put() -> None:
+def test_similarity_may_be_dot_product_or_distance_of_raw_rows() -> None:
     rows = [[1.0, 0.0], [3.0, 3.0], [0.0, 0.0], [-9.0, 1.0]]
     store = store_of(rows)
     assert [(hit.node.id_, hit.score) for hit in ask(store, [2.0, 0.0], 4, similarity="dot_product")] == [
@@ -148,9 +148,7 @@ def test_short_vectors_keep_their_order_beside_a_long_one() -> None:
 
 @pytest.mark.parametrize("similarity", ["dot_product", "euclidean"])
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
-def test_equal_products_and_distances_stand_in_order_of_insertion_beside_longer_and_shorter_ones(
-    similarity: str, size: float
-) -> None:
+def test_equal_products_and_distances_rank_by_insertion(similarity: str, size: float) -> None:
     numbers = np.random.default_rng(6).permutation([4.0, -2.0] * 32) * size  # at a whole distance from a row of ones
     others = [(numbers * share).tolist() for share in (1e4, 1e-4)]
     alike = [np.roll(numbers, turn).tolist() for turn in range(40)]  # one sum, in another order of its terms
@@ -228,7 +226,7 @@ def test_words_alone_words_and_vectors_and_their_shares() -> None:
     embedder = HashEmbedding(64)
     store = MemoryStore()
     for i, text in enumerate(["red fish swim", "blue boats", "red boats sail far", "a lake"]):
-        store.put(Document(text, id_=str(i)), [TextNode(text, f"n{i}", embedding=embedder.embed_query(text))])
+        store.upsert(Document(text, id_=str(i)), [TextNode(text, f"n{i}", embedding=embedder.embed_query(text))])
 
     def found(**options: Any) -> list[tuple[str, float | None]]:
         return [(hit.node.id_, hit.score) for hit in VectorIndexRetriever(store, embedder, 3, **options).retrieve("red boats")]
@@ -244,12 +242,12 @@ def test_words_alone_words_and_vectors_and_their_shares() -> None:
     assert [id_ for id_, _ in found(vector_store_query_mode="hybrid", alpha=1.0)] == nearest
 
 
-def test_sparse_top_k_says_how_many_candidates_each_side_of_a_hybrid_search_gives() -> None:
+def test_sparse_top_k_is_the_candidates_per_side_of_hybrid() -> None:
     passages = {"a": ("far", 1.0), "b": ("far", 0.99), "c": ("red fish and more", 0.9), "d": ("red", 0.0), "e": ("red", 0.0)}
     store = MemoryStore()
     for id_, (text, near) in passages.items():
         vector = np.array([near, math.sqrt(1 - near**2)], np.float32)
-        store.put(Document(text, id_=id_), [TextNode(text, id_, embedding=vector)])
+        store.upsert(Document(text, id_=id_), [TextNode(text, id_, embedding=vector)])
 
     def best(sparse_top_k: int | None) -> str:
         options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "sparse_top_k": sparse_top_k}
@@ -269,7 +267,7 @@ def test_an_index_may_stand_for_its_store_and_embedder() -> None:
     embedder = HashEmbedding(64)
     store = MemoryStore()
     for text in ("red fish", "blue boat"):
-        store.put(Document(text, id_=text), [TextNode(text, text, embedding=embedder.embed_query(text))])
+        store.upsert(Document(text, id_=text), [TextNode(text, text, embedding=embedder.embed_query(text))])
     index = Index(store, embedder)
     assert VectorIndexRetriever(index=index, similarity_top_k=1).retrieve("boat")[0].node.id_ == "blue boat"
     with pytest.raises(DimensionError):

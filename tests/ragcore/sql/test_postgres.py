@@ -84,7 +84,7 @@ def test_values_come_back_as_they_were_given(database: PostgresDatabase) -> None
     assert rows[0].keys() == ["name", "weight", "data"]
 
 
-def test_what_an_administrator_has_set_for_other_programs_changes_nothing() -> None:
+def test_settings_by_an_administrator_change_nothing() -> None:
     url = postgres.separate(
         "arranged",
         "SQL_ASCII",
@@ -111,7 +111,7 @@ def test_what_an_administrator_has_set_for_other_programs_changes_nothing() -> N
     other.close()
 
 
-def test_a_database_that_cannot_hold_a_character_says_how_to_make_one_that_can() -> None:
+def test_database_of_a_narrow_encoding_says_how_to_make_another() -> None:
     database = PostgresDatabase(postgres.separate("latin", "LATIN1"), SCHEMA)
     with database.transaction() as db:
         add(db, "Straße")
@@ -218,7 +218,7 @@ def test_nobody_else_writes_during_a_transaction(url: str) -> None:
         database.close()
 
 
-def test_what_is_made_ready_before_the_first_statement_keeps_nobody_waiting(url: str, database: PostgresDatabase) -> None:
+def test_transaction_before_its_first_statement_blocks_nobody(url: str, database: PostgresDatabase) -> None:
     other = PostgresDatabase(url, SCHEMA)
     with database.transaction() as db:
         with other.transaction() as writer:
@@ -262,7 +262,7 @@ def test_libraries_in_one_database_do_not_wait_for_each_other(database: Postgres
     other.close()
 
 
-def test_each_thread_has_its_connection_and_it_ends_with_the_thread(database: PostgresDatabase) -> None:
+def test_each_thread_has_its_connection_which_ends_with_it(database: PostgresDatabase) -> None:
     seen = [database.connection()]
     before = backends(database)
     for _ in range(3):
@@ -308,7 +308,7 @@ def test_a_connection_that_the_server_ended_is_opened_again(url: str, database: 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals")
 @pytest.mark.parametrize("begun", ["snapshot", "transaction", "connection"])
-def test_what_is_broken_off_in_the_middle_of_a_statement_answers_no_later_one(database: PostgresDatabase, begun: str) -> None:
+def test_interrupted_statement_answers_no_later_one(database: PostgresDatabase, begun: str) -> None:
     def break_off(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
@@ -382,7 +382,7 @@ def test_a_table_that_cannot_be_brought_up_to_date_is_said(url: str, database: P
     other.close()
 
 
-def test_two_that_make_the_same_tables_at_once_do_not_get_in_each_others_way(url: str) -> None:
+def test_parallel_creation_of_the_same_tables_succeeds(url: str) -> None:
     databases = [PostgresDatabase(url, SCHEMA) for _ in range(4)]
     failures: list[Exception] = []
 
@@ -423,7 +423,7 @@ def test_the_parts_of_an_address() -> None:
     address = address_of("postgresql://me:s%40crt@db.example:6543/my%20library?sslmode=require&options=-csearch_path%3Dx")
     assert (address.user, address.password, address.host, address.port) == ("me", "s@crt", "db.example", 6543)
     assert (address.database, address.options, address.encryption) == ("my library", "-csearch_path=x", True)
-    assert address.shown == "my library on db.example:6543"
+    assert address.without_password == "my library on db.example:6543"
     local = address_of("postgres://me@/notes?host=/run/postgresql")
     assert (local.host, local.port, local.database, local.password) == ("/run/postgresql", 5432, "notes", None)
 
@@ -439,7 +439,7 @@ def test_the_parts_of_an_address() -> None:
         "postgresql://me:pw@host/x?sslmode=verify-full&sslrootcert=/nowhere.pem",
     ],
 )
-def test_an_address_that_cannot_be_meant_is_refused_without_its_password(url: str) -> None:
+def test_impossible_address_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         address_of(url)
     assert "pw" not in caught.value.what + caught.value.hint
@@ -464,7 +464,7 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="what is sent cannot be timed on this system")
-def test_a_machine_that_is_gone_is_given_up_also_while_a_statement_is_on_its_way_to_it() -> None:
+def test_dead_server_is_abandoned_even_during_a_statement() -> None:
     with socket.create_server(("127.0.0.1", 0)) as there:
         wire = _socket_to(address_of(f"postgresql://me@127.0.0.1:{there.getsockname()[1]}/notes"))
         idle = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)

@@ -56,7 +56,7 @@ def test_a_transaction_inside_another_is_part_of_it(database: SQLiteDatabase) ->
     assert names(database) == []
 
 
-def test_work_before_the_commit_is_done_once_in_the_transaction_it_was_asked_in(database: SQLiteDatabase) -> None:
+def test_work_before_commit_runs_once_inside_the_transaction(database: SQLiteDatabase) -> None:
     done: list[int] = []
 
     def work() -> None:
@@ -77,7 +77,7 @@ def test_work_before_the_commit_is_done_once_in_the_transaction_it_was_asked_in(
     assert done == [1]
 
 
-def test_a_change_is_undone_when_the_work_before_the_commit_fails(database: SQLiteDatabase) -> None:
+def test_change_is_undone_if_work_before_the_commit_fails(database: SQLiteDatabase) -> None:
     def fails() -> None:
         raise ZeroDivisionError
 
@@ -102,7 +102,7 @@ def test_a_snapshot_sees_one_moment(database: SQLiteDatabase) -> None:
     other.close()
 
 
-def test_each_thread_has_its_connection_and_it_ends_with_the_thread(database: SQLiteDatabase) -> None:
+def test_each_thread_has_its_connection_which_ends_with_it(database: SQLiteDatabase) -> None:
     seen: list[sqlite3.Connection] = [database.connection()]
     for _ in range(3):
         thread = threading.Thread(target=lambda: seen.append(database.connection()))
@@ -293,7 +293,7 @@ def test_shrinking_while_another_writes_is_left_for_later(database: SQLiteDataba
     assert names(database) == ["b"]
 
 
-def test_a_file_of_an_earlier_version_is_given_the_columns_it_lacks(tmp_path: Path) -> None:
+def test_file_of_an_earlier_version_gets_its_missing_columns(tmp_path: Path) -> None:
     path = tmp_path / "library.db"
     earlier = SQLiteDatabase(path, SCHEMA)
     with earlier.transaction() as db:
@@ -305,9 +305,7 @@ def test_a_file_of_an_earlier_version_is_given_the_columns_it_lacks(tmp_path: Pa
     later.close()
 
 
-def test_what_a_file_of_an_earlier_version_lacks_is_empty_while_its_disk_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_tables_of_an_old_file_are_empty_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, earlier, new = (
         tmp_path / "library.db",
         "CREATE TABLE IF NOT EXISTS a (id TEXT)",
@@ -332,7 +330,7 @@ def test_what_a_file_of_an_earlier_version_lacks_is_empty_while_its_disk_is_full
     database.close()
 
 
-def test_a_file_that_lacks_what_cannot_be_added_says_which_version_opens_it(tmp_path: Path) -> None:
+def test_file_that_cannot_be_upgraded_names_the_right_version(tmp_path: Path) -> None:
     path = tmp_path / "library.db"
     earlier = SQLiteDatabase(path, SCHEMA)
     names(earlier)
@@ -343,7 +341,7 @@ def test_a_file_that_lacks_what_cannot_be_added_says_which_version_opens_it(tmp_
     assert "version that made it" in caught.value.hint
 
 
-def test_a_folder_that_is_gone_is_said_and_not_taken_for_a_full_disk(database: SQLiteDatabase) -> None:
+def test_missing_folder_is_reported_and_is_no_full_disk(database: SQLiteDatabase) -> None:
     with pytest.raises(StoreError, match="cannot be opened or written"), database._translate_errors():
         raise sqlite3.OperationalError("disk I/O error")  # what SQLite says when its folder is deleted under it
     assert not database.path.parent.exists()

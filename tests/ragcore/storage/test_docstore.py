@@ -43,7 +43,7 @@ def store(open_store: Opener) -> DocumentStore:
 TWO = [TextNode("one", "n1", {"k": 1}, ref_doc_id="d"), TextNode("two", "n2", ref_doc_id="d")]
 
 
-def test_what_is_added_is_found_by_its_id_and_in_the_order_asked_for(store: DocumentStore) -> None:
+def test_added_nodes_are_read_by_id_in_the_requested_order(store: DocumentStore) -> None:
     store.add_documents([*TWO, Document("whole", "d")])
     assert [node.text for node in store.get_nodes(["n2", "n1"])] == ["two", "one"]
     assert store.get_node("n1").metadata == {"k": 1}
@@ -80,7 +80,7 @@ def test_what_is_not_there_is_an_error_unless_that_is_declined(store: DocumentSt
     assert len(store) == 3
 
 
-def test_a_passage_that_is_added_again_keeps_its_place_in_its_document(store: DocumentStore) -> None:
+def test_node_added_again_keeps_its_place_in_its_document(store: DocumentStore) -> None:
     store.add_documents(TWO)
     store.add_documents([TextNode("uno", "n1", ref_doc_id="d")])
     assert store.get_ref_doc_info("d") == RefDocInfo(("n1", "n2"), {})
@@ -115,7 +115,7 @@ def test_deleting_a_document_removes_its_passages_and_hashes(store: DocumentStor
         store.delete_ref_doc("d")
 
 
-def test_with_the_last_passage_goes_what_is_known_of_a_document_that_is_not_stored(store: DocumentStore) -> None:
+def test_last_node_removes_the_record_of_an_unstored_document(store: DocumentStore) -> None:
     store.add_documents(TWO)
     store.set_document_hash("d", "hash of d")
     store.delete_document("n1")

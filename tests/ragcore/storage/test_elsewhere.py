@@ -35,7 +35,7 @@ def index_of(*texts: str) -> VectorStoreIndex:
     return VectorStoreIndex.from_documents([Document(text, text) for text in texts], embed_model=EMBEDDER)
 
 
-def found(context: StorageContext, index_id: str, question: str) -> list[tuple[str, float | None]]:
+def retrieve_texts(context: StorageContext, index_id: str, question: str) -> list[tuple[str, float | None]]:
     index = load_index_from_storage(context, index_id, embed_model=EMBEDDER)
     assert isinstance(index, VectorStoreIndex)
     return [(hit.text, hit.score) for hit in index.as_retriever(similarity_top_k=5).retrieve(question)]
@@ -46,21 +46,23 @@ def test_a_folder_of_another_file_system_is_written_and_opened(files: MemoryFile
     index.storage_context.persist("bucket/one", fs=files)
     assert sorted(name.split("/")[3] for name in files.find("bucket/one")) == ["storage.db", "vectors"]
     again = StorageContext.from_defaults(persist_dir="bucket/one", fs=files)
-    assert found(again, index.index_id, "Do dogs bark?") == found(index.storage_context, index.index_id, "Do dogs bark?")
+    assert retrieve_texts(again, index.index_id, "Do dogs bark?") == retrieve_texts(
+        index.storage_context, index.index_id, "Do dogs bark?"
+    )
 
 
-def test_what_is_changed_is_there_once_it_is_persisted_and_nothing_old_stays(files: MemoryFileSystem) -> None:
+def test_persisting_writes_changes_and_removes_the_old(files: MemoryFileSystem) -> None:
     index = index_of("cats purr", "dogs bark")
     index.storage_context.persist("one", fs=files)
     files.pipe("one/notes.txt", b"mine")
     context = StorageContext.from_defaults(persist_dir="one", fs=files)
     load_index_from_storage(context, embed_model=EMBEDDER).delete_ref_doc("cats purr")
     there = StorageContext.from_defaults(persist_dir="one", fs=files)
-    assert len(found(there, index.index_id, "cats")) == 2
+    assert len(retrieve_texts(there, index.index_id, "cats")) == 2
     before = len(files.find("one"))
     context.persist("one", fs=files)
     there = StorageContext.from_defaults(persist_dir="one", fs=files)
-    assert [text for text, _ in found(there, index.index_id, "cats")] == ["dogs bark"]
+    assert [text for text, _ in retrieve_texts(there, index.index_id, "cats")] == ["dogs bark"]
     assert len(files.find("one")) == before
     assert files.cat("one/notes.txt") == b"mine"
 
@@ -98,7 +100,9 @@ def test_plain_values_give_the_same_indexes_again() -> None:
     again = StorageContext.from_dict(json.loads(json.dumps(saved)))
     assert again.index_store.all() == context.index_store.all()
     assert [fields(each) for each in again.docstore.docs.values()] == [fields(each) for each in context.docstore.docs.values()]
-    assert found(again, made[0].index_id, "Do dogs bark?") == found(context, made[0].index_id, "Do dogs bark?")
+    assert retrieve_texts(again, made[0].index_id, "Do dogs bark?") == retrieve_texts(
+        context, made[0].index_id, "Do dogs bark?"
+    )
     for index in made[1:]:
         copied = load_index_from_storage(again, index.index_id, embed_model=EMBEDDER)
         assert [fields(each) for each in copied.docstore.docs.values()] == [
@@ -112,10 +116,10 @@ def test_plain_values_give_the_same_indexes_again() -> None:
     assert context.to_dict() == saved
 
 
-def test_vectors_of_a_store_in_memory_that_was_given_are_among_the_values() -> None:
+def test_values_include_vectors_of_a_memory_store_argument() -> None:
     context = StorageContext.from_defaults(vector_store=MemoryStore())
     index = VectorStoreIndex([TextNode("cats purr", "c")], storage_context=context, embed_model=EMBEDDER)
-    assert found(StorageContext.from_dict(context.to_dict()), index.index_id, "cats")[0][0] == "cats purr"
+    assert retrieve_texts(StorageContext.from_dict(context.to_dict()), index.index_id, "cats")[0][0] == "cats purr"
 
 
 def test_a_store_that_keeps_its_vectors_itself_is_named(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexStore
 def test_records_are_kept_whole_in_order_and_replaced_by_id(store: IndexStore) -> None:
     first = IndexRecord("vector_store", "a", "about cats", {"embedder": "hash", "sizes": [1, 2]}, "place", "ChromaVectorStore")
     second = IndexRecord("summary", "b")
-    store.put(first)
-    store.put(second)
+    store.upsert(first)
+    store.upsert(second)
     assert store.all() == [first, second]
     changed = IndexRecord("tree", "a", "about dogs")
-    store.put(changed)
+    store.upsert(changed)
     assert store.all() == [changed, second]
     assert (store.get("a"), store.get("c")) == (changed, None)
     store.delete("a")

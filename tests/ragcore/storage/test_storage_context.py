@@ -101,7 +101,7 @@ def test_an_opened_index_finds_the_same_with_the_same_scores(tmp_path: Path) -> 
         assert [hit.score for hit in reloaded] == pytest.approx([hit.score for hit in found])
 
 
-def test_changes_to_an_opened_index_are_there_when_it_is_opened_again(tmp_path: Path) -> None:
+def test_changes_to_a_reopened_index_persist(tmp_path: Path) -> None:
     index_of("cats purr", "dogs bark").storage_context.persist(tmp_path)
     index = loaded(tmp_path)
     index.insert(Document("birds sing", "2"))
@@ -145,7 +145,7 @@ def test_a_failed_persist_leaves_what_was_there(tmp_path: Path) -> None:
     assert [node.text for node in loaded(tmp_path).store.passages()] == ["cats purr"]
 
 
-def test_an_opened_context_is_copied_to_another_folder_and_left_alone_in_its_own(tmp_path: Path) -> None:
+def test_opened_context_can_be_copied_without_changing_its_own(tmp_path: Path) -> None:
     index_of("cats purr").storage_context.persist(tmp_path / "one")
     index = loaded(tmp_path / "one")
     written = list((tmp_path / "one" / "vectors").iterdir())
@@ -185,7 +185,7 @@ def test_indexes_of_one_context_have_stores_of_their_own(tmp_path: Path) -> None
     assert [node.text for node in again.as_retriever().retrieve("dogs")] == ["dogs bark"]
 
 
-def test_a_given_store_is_used_and_one_that_keeps_itself_must_be_given_again(tmp_path: Path) -> None:
+def test_store_argument_is_used_and_required_again_if_external(tmp_path: Path) -> None:
     database = SQLiteDatabase(tmp_path / "elsewhere.db", SCHEMA)
     kept = DiskStore(database, vectors=tmp_path / "elsewhere")  # as a server's store would, it outlives its context
     index = index_of("cats purr", context=StorageContext.from_defaults(vector_store=kept))
@@ -220,7 +220,7 @@ def test_a_given_store_in_memory_is_persisted_with_the_rest(tmp_path: Path) -> N
     assert [node.text for node in last.store.passages()] == ["cats purr"]
 
 
-def test_an_index_store_that_was_given_has_the_records_and_is_persisted_with_the_rest(tmp_path: Path) -> None:
+def test_index_store_argument_has_the_records_and_is_persisted(tmp_path: Path) -> None:
     index_store = SimpleIndexStore()
     context = StorageContext.from_defaults(index_store=index_store)
     index = index_of("cats purr", context=context)
@@ -255,7 +255,7 @@ def test_a_failed_transaction_in_a_folder_leaves_nothing_of_it(tmp_path: Path) -
     def change() -> None:
         with context.transaction():
             context.docstore.add_documents([TextNode("text", "n")])
-            context.index_store.put(IndexRecord("summary", "new"))
+            context.index_store.upsert(IndexRecord("summary", "new"))
             raise InterruptedError
 
     with pytest.raises(InterruptedError):

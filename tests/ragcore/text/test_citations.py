@@ -24,7 +24,7 @@ def test_every_number_is_shown_anew_where_it_was_cited() -> None:
     )
 
 
-def test_marks_are_those_that_stand_together_with_the_space_before_them() -> None:
+def test_marks_are_adjacent_citations_with_the_space_before() -> None:
     assert MARKS.sub("|", "It fell. [1] [2, 3][4] It rose [5].") == "It fell.| It rose|."
 
 
@@ -38,5 +38,5 @@ def test_marks_are_those_that_stand_together_with_the_space_before_them() -> Non
         ("A [1](https://example.org) link", "A [1](https://example.org) link"),
     ],
 )
-def test_every_form_of_citation_becomes_the_same_and_none_is_of_a_missing_passage(written: str, standard: str) -> None:
+def test_all_citation_forms_become_one_and_name_real_passages(written: str, standard: str) -> None:
     assert standard_citations(written, 2) == standard

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcore.text.csv_safety import FORMULA, as_csv, as_meant, harmless
+from ragcore.text.csv_safety import FORMULA, as_csv, escape_formula, unescape_formula
 
 
 @given(st.text() | st.text("'= +a"))
 def test_what_was_made_harmless_is_read_as_it_was_meant(cell: str) -> None:
-    assert as_meant(harmless(cell)) == cell
+    assert unescape_formula(escape_formula(cell)) == cell
 
 
 @given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")), min_size=1), min_size=1))
@@ -22,7 +22,7 @@ def test_a_table_comes_back_from_csv_as_it_was_written(rows: list[list[str]]) ->
     written = as_csv(rows)
     assert written.startswith(b"\xef\xbb\xbf")
     read = list(csv.reader(io.StringIO(written.decode("utf-8-sig"), newline="")))
-    assert read == [[harmless(cell) for cell in row] for row in rows]
+    assert read == [[escape_formula(cell) for cell in row] for row in rows]
     assert all(cell.removeprefix("'") == cell or cell[1:] == given for row, kept in zip(read, rows, strict=True)
                for cell, given in zip(row, kept, strict=True) if cell != given)  # fmt: skip
 

@@ -122,5 +122,5 @@ def test_long_nonsense_is_refused_at_once(text: str) -> None:
         ("none", []),
     ],
 )
-def test_all_values_of_a_reply_are_found_up_to_one_that_is_cut_short(text: str, values: list[Any]) -> None:
+def test_all_json_values_are_read_up_to_a_truncated_one(text: str, values: list[Any]) -> None:
     assert json_values(text) == values

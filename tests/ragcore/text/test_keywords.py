@@ -81,7 +81,7 @@ def test_may_is_a_month_unless_a_question_begins_with_it(text: str, kept: str) -
     assert "may" in words(text)
 
 
-def test_words_that_are_common_elsewhere_but_mean_something_in_english_are_kept() -> None:
+def test_stop_words_of_other_languages_stay_in_english() -> None:
     assert content_words("Did the son die in the car?") == ["son", "die", "car"]
 
 
@@ -92,7 +92,7 @@ def test_scripts_without_spaces_become_pairs_of_characters() -> None:
     assert set(words("ภาษา")) <= set(words("ภาษาไทย"))
 
 
-def test_scripts_of_single_sounds_become_threes_and_pairs_are_asked_for_only_alone() -> None:
+def test_unspaced_scripts_become_trigrams_or_a_single_bigram() -> None:
     assert words("ภาษา") == ["ภา", "าษ", "ษา", "ภาษ", "าษา"]
     assert content_words("ภาษา") == ["ภาษ", "าษา"]
     assert content_words("ยา") == words("ยา") == ["ยา"]

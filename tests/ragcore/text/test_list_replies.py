@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcore.text.list_replies import listed
+from ragcore.text.list_replies import parse_list
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from ragcore.text.list_replies import listed
     ],
 )
 def test_lines_lose_what_a_model_puts_around_them(reply: str, lines: list[str]) -> None:
-    assert listed(reply) == lines
+    assert parse_list(reply) == lines
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_lines_lose_what_a_model_puts_around_them(reply: str, lines: list[str]) 
     ],
 )
 def test_of_a_reply_that_is_a_list_only_its_items_are_taken(reply: str, items: list[str]) -> None:
-    assert listed(reply) == items
+    assert parse_list(reply) == items

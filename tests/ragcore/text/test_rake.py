@@ -3,7 +3,7 @@ import pytest
 from ragcore.text.rake import frequent_keywords, keywords_in, rake_keywords, terms_of
 
 
-def test_frequent_keywords_are_counted_without_stop_words_ties_in_reading_order() -> None:
+def test_frequent_keywords_exclude_stop_words_with_ties_in_order() -> None:
     assert frequent_keywords("The dog and the cat. Cats sleep, a dog barks, cats purr.", 3) == ["cat", "dog", "sleep"]
     assert frequent_keywords("The and of", 3) == []
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ragcore.text.rank_replies import ranked_in
+from ragcore.text.rank_replies import parse_ranking
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ from ragcore.text.rank_replies import ranked_in
     ],
 )
 def test_passages_are_read_out_of_replies_of_many_forms(reply: str, expected: list[tuple[int, float]]) -> None:
-    assert ranked_in(reply, 3) == expected
+    assert parse_ranking(reply, 3) == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcore.readers.table_rows import lines
-from ragcore.text.table_facts import WORDINGS, Range, describe, grids_in, listed, tables_in
+from ragcore.text.table_facts import WORDINGS, Range, describe, grids_in, list_names, tables_in
 
 
 def table(*rows: str) -> str:
@@ -39,7 +39,7 @@ def test_values_are_ordered_as_they_are_meant(values: list[str], low: str, high:
     assert found.ranges == (Range("Value", low, high),)
 
 
-def test_dates_that_may_be_of_either_order_and_words_have_no_range() -> None:
+def test_ambiguous_dates_and_words_have_no_range() -> None:
     (found,) = tables_in(table("Day|Who", "03/04/2025|Ann", "05/06/2025|Ben"))
     assert found.ranges == ()
 
@@ -56,7 +56,7 @@ def test_a_text_with_a_row_or_two_is_no_table() -> None:
     assert tables_in("The prices.\nChildren are free.\nOn Mondays all is closed.\nTicket: Adult; Price: £2.50") == []
 
 
-def test_there_are_words_in_each_language_and_what_is_not_named_is_counted() -> None:
+def test_table_facts_exist_in_each_language_and_count_the_rest() -> None:
     (found,) = tables_in(table("A|B", "x|1"))
     assert {language: describe(found, language) for language in WORDINGS} == {
         "en": "1 row; columns A, B.",
@@ -66,10 +66,10 @@ def test_there_are_words_in_each_language_and_what_is_not_named_is_counted() -> 
         "zh": "1 行；列包括A、B。",
     }
     assert describe(found, "") == "1 row; columns A, B."
-    assert listed(["a", "b", "c", "d"], 2, "en") == "a, b and 2 more"
+    assert list_names(["a", "b", "c", "d"], 2, "en") == "a, b and 2 more"
 
 
-def test_a_grid_has_the_cells_of_each_row_and_lacks_the_empty_ones() -> None:
+def test_grid_has_the_non_empty_cells_of_each_row() -> None:
     (found,) = grids_in(table("Day|Km|Note", "2025-05-01|12|", "2025-05-02||rain"))
     assert found.columns == ("Day", "Km", "Note")
     assert found.rows == ({"Day": "2025-05-01", "Km": "12"}, {"Day": "2025-05-02", "Note": "rain"})

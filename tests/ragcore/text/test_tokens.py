@@ -45,7 +45,7 @@ def all_tokenizers() -> list[Tokenizer]:
 
 @given(text=TEXTS | st.text(max_size=60))
 @settings(deadline=None)
-def test_positions_are_ascending_inside_the_text_and_as_many_as_are_counted(text: str) -> None:
+def test_positions_ascend_inside_the_text_one_per_token(text: str) -> None:
     for tokenizer in all_tokenizers():
         starts = list(tokenizer.starts(text))
         assert starts == sorted(starts)
@@ -93,7 +93,7 @@ def test_control_marks_in_a_text_are_text() -> None:
     )
 )
 @settings(deadline=None)
-def test_counting_word_by_word_is_counting_the_whole_whatever_the_white_space(text: str) -> None:
+def test_word_wise_counting_equals_whole_for_any_white_space(text: str) -> None:
     import tiktoken
 
     for name in ("cl100k_base", "o200k_base"):
@@ -101,7 +101,7 @@ def test_counting_word_by_word_is_counting_the_whole_whatever_the_white_space(te
     assert default_tokenizer().count(text) == len(default_tokenizer().starts(text))
 
 
-def test_words_that_were_counted_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_of_counted_words_is_cleared_when_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "KNOWN_WORDS", 10)
     tokenizer = WordPieceTokenizer(model_folder() / "tokenizer.json")
     text = " ".join(f"w{number}" for number in range(500))

@@ -21,7 +21,7 @@ def test_texts_that_do_not_differ_are_one_group() -> None:
     assert topic_groups(np.ones((5, 3), dtype=np.float32)) == [0] * 5
 
 
-def test_a_group_is_called_by_what_its_texts_say_and_the_others_do_not() -> None:
+def test_group_name_is_what_distinguishes_its_texts() -> None:
     texts = ["The ferry leaves the harbour.", "A ferry in the harbour.", "The oven bakes bread.", "Bread from the oven."]
     sea, kitchen = group_names(texts, [0, 0, 1, 1])
     assert set(sea.split(", ")[:2]) == {"ferry", "harbour"}

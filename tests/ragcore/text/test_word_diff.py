@@ -57,7 +57,7 @@ def test_a_word_stays_where_the_space_before_it_alone_is_another() -> None:
     ]
 
 
-def test_white_space_that_went_is_not_shown_where_nothing_else_went_with_it() -> None:
+def test_removed_white_space_alone_is_not_displayed() -> None:
     pieces = word_differences("It stands.\n\nAt the top of it.", "It stands. Then it fell. At the top of it.")
     assert Piece("removed", "\n\n") in pieces
     assert legible(pieces) == [piece for piece in pieces if piece != Piece("removed", "\n\n")]

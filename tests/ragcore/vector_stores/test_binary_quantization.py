@@ -60,7 +60,7 @@ def in_any_direction(count: int, width: int = WIDTH, seed: int = 0) -> Any:
 
 @pytest.mark.parametrize("share", [None, 0.3], ids=["all", "chosen"])
 @pytest.mark.parametrize("some_rows", [clustered, in_any_direction])
-def test_the_signs_lose_at_most_one_in_a_hundred_of_the_ten_nearest(some_rows: Any, share: float | None) -> None:
+def test_sign_search_loses_at_most_one_percent_of_the_top_ten(some_rows: Any, share: float | None) -> None:
     rows = some_rows(8 * CHUNK + 500, 96)
     signs = signs_of(rows)
     chosen = None if share is None else np.random.default_rng(4).random(len(rows)) < share
@@ -92,8 +92,8 @@ def node(document: str, number: int, row: Any) -> TextNode:
     return TextNode("x", f"{document}/{number}", ref_doc_id=document, embedding=row)
 
 
-def put(store: DiskStore, id_: str, rows: Any) -> None:
-    store.put(Document("x", id_=id_), [node(id_, number, row) for number, row in enumerate(rows)])
+def store_rows(store: DiskStore, id_: str, rows: Any) -> None:
+    store.upsert(Document("x", id_=id_), [node(id_, number, row) for number, row in enumerate(rows)])
 
 
 def turn_bits(path: Path) -> None:
@@ -101,7 +101,7 @@ def turn_bits(path: Path) -> None:
     path.write_bytes(data[:5000] + b"\x55" * 900 + data[5900:])
 
 
-def test_a_store_searches_by_signs_what_has_them_and_all_of_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_uses_signs_where_they_exist_and_searches_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (disk, disk_vectors):
         monkeypatch.setattr(module, "SIGNS_FROM", CHUNK)
     rows = clustered(CHUNK + 700)
@@ -119,10 +119,10 @@ def test_a_store_searches_by_signs_what_has_them_and_all_of_the_rest(tmp_path: P
     everything = np.ones(len(rows), bool)
     database = SQLiteDatabase(tmp_path / "library.db", SCHEMA)
     store = DiskStore(database, vectors=tmp_path / "vectors")
-    put(store, "large", rows[: CHUNK + 300])
+    store_rows(store, "large", rows[: CHUNK + 300])
     (signs,) = (tmp_path / "vectors").glob("*.signs")
     assert signs.stat().st_size == 4 * WIDTH + 8 * CHUNK
-    put(store, "small", rows[CHUNK + 300 :])
+    store_rows(store, "small", rows[CHUNK + 300 :])
     check(store, everything)
     check(store, np.arange(len(rows)) >= CHUNK + 300, Scope(document_ids=["small"]))
     sound = signs.read_bytes()

@@ -84,7 +84,7 @@ queries = st.lists(st.sampled_from([*WORDS, "absent"]), min_size=1, max_size=6, 
     k=st.integers(0, 8),
     among=st.none() | st.sets(st.integers(1, 40)),
 )
-def test_any_sequence_of_changes_gives_the_scores_of_a_plain_count(
+def test_any_sequence_of_changes_matches_a_plain_count(
     monkeypatch: pytest.MonkeyPatch,
     database: SQLiteDatabase,
     steps: list[tuple[str, Any]],
@@ -136,7 +136,7 @@ def test_among_many_passages_the_best_are_those_of_a_plain_count(database: SQLit
             agree(index.search(db, 1, query, 10), bm25(known, query, 10, None))
 
 
-def test_a_thousand_documents_one_by_one_are_written_a_few_times_each_and_leave_few_segments(database: SQLiteDatabase) -> None:
+def test_thousand_single_additions_leave_few_segments(database: SQLiteDatabase) -> None:
     index, written = Postings(), Counter[str]()
     database.connection().set_trace_callback(lambda statement: written.update([statement[:26]]))
     for number in range(1000):
@@ -217,13 +217,13 @@ def test_a_process_killed_in_a_transaction_leaves_what_was_there(tmp_path: Path)
 
 def stored(store: DiskStore, name: str, texts: Sequence[str]) -> None:
     vector = np.ones(2, np.float32)
-    store.put(
+    store.upsert(
         Document("\n".join(texts), id_=name),
         [TextNode(t, f"{name}/{i}", ref_doc_id=name, embedding=vector) for i, t in enumerate(texts)],
     )
 
 
-def test_a_library_with_words_in_fts5_is_made_anew_when_first_asked(tmp_path: Path) -> None:
+def test_library_with_fts5_keywords_is_reindexed_on_first_use(tmp_path: Path) -> None:
     with closing(SQLiteDatabase(tmp_path / "library.db", disk.SCHEMA)) as database:
         store = DiskStore(database, vectors=tmp_path)
         stored(store, "a", ["red fish", "blue boat"])
@@ -243,7 +243,7 @@ def test_a_library_with_words_in_fts5_is_made_anew_when_first_asked(tmp_path: Pa
         assert not [name for name in tables if name.startswith("keywords_")]
 
 
-def test_words_of_an_index_that_is_given_up_just_then_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keywords_of_an_index_dropped_meanwhile_match_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(SQLiteDatabase(tmp_path / "library.db", disk.SCHEMA)) as database:
         store, given_up = DiskStore(database, vectors=tmp_path), []
         stored(store, "a", ["red fish"])
@@ -260,7 +260,7 @@ def test_words_of_an_index_that_is_given_up_just_then_are_not_found(tmp_path: Pa
 
 
 @pytest.mark.parametrize("language", ["jpn", "cmn_hans", "cmn_hant", "kor", "tha", "lao", "khm", "mya"])
-def test_a_stretch_of_a_paragraph_finds_it_where_words_are_not_spaced(language: str, tmp_path: Path) -> None:
+def test_part_of_a_paragraph_matches_it_in_unspaced_scripts(language: str, tmp_path: Path) -> None:
     if not UDHR.exists():
         pytest.skip("the Declaration of Human Rights is not here")
     lines = (UDHR / f"{language}.txt").read_text(encoding="utf-8").splitlines()

@@ -73,7 +73,7 @@ def test_scores_are_cosines_whatever_the_space_of_the_collection(tmp_path: Path,
     collection = client(tmp_path).create_collection("a-collection", configuration={"hnsw": {"space": space}})
     store = ChromaVectorStore(chroma_collection=collection)
     rows = np.vstack([ROWS, np.zeros((3, 6), np.float32), ROWS[4:5] * 7])
-    store.put(Document("x", id_="d"), [TextNode(str(i), str(i), embedding=row) for i, row in enumerate(rows)])
+    store.upsert(Document("x", id_="d"), [TextNode(str(i), str(i), embedding=row) for i, row in enumerate(rows)])
     lengths = np.linalg.norm(rows, axis=1)
     for query in (ROWS[4], ROWS[9] * 3, -ROWS[1], ROWS[2] + ROWS[3]):
         cosines = rows @ query / np.maximum(lengths, 1e-9) / np.linalg.norm(query)
@@ -84,13 +84,13 @@ def test_scores_are_cosines_whatever_the_space_of_the_collection(tmp_path: Path,
 
 
 @pytest.mark.parametrize("space", ["l2", "ip", "cosine"])
-def test_more_is_asked_for_until_nothing_left_out_could_be_nearer(tmp_path: Path, space: str) -> None:
+def test_search_widens_until_nothing_nearer_can_be_missing(tmp_path: Path, space: str) -> None:
     # Chroma's own search, which is approximate, must not pass over one of so many equals.
     exact = {"hnsw": {"space": space, "ef_construction": 400, "ef_search": 400, "max_neighbors": 64}}
     collection = client(tmp_path).create_collection("a-collection", configuration=exact)
     store = ChromaVectorStore(collection)
     rows = np.tile(np.array([[1, 3**0.5]], np.float32) / 2, (300, 1))  # all at 60 degrees
-    store.put(Document("x", id_="d"), [TextNode("x", str(i), {"i": i}, embedding=row) for i, row in enumerate(rows)])
+    store.upsert(Document("x", id_="d"), [TextNode("x", str(i), {"i": i}, embedding=row) for i, row in enumerate(rows)])
     found = store.search(np.array([1, 0], np.float32), 3)
     assert [(hit.node.id_, hit.score) for hit in found] == [(str(i), 0.5) for i in range(3)]
     late = MetadataFilters([MetadataFilter("i", [298, 299], "in")], "or")  # type: ignore[arg-type]
@@ -98,9 +98,9 @@ def test_more_is_asked_for_until_nothing_left_out_could_be_nearer(tmp_path: Path
     assert [hit.node.id_ for hit in store.search(np.array([1, 0], np.float32), 3, Scope(filters=hidden))] == ["298", "299"]
 
 
-def test_of_few_passages_none_is_missed_whatever_the_index_proposes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_collection_search_misses_no_passage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
-    store.put(*item("a"))
+    store.upsert(*item("a"))
     store._passages = _Forgetful(store._passages)
     assert store.search(ROWS[0], 9) == []
     monkeypatch.undo()
@@ -129,18 +129,18 @@ def test_a_change_in_the_middle_of_a_search_is_noticed(
     monkeypatch.setattr(chroma, "EXACT", looked_at)
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
-    writer.put(*item("a", "old"))
+    writer.upsert(*item("a", "old"))
     assert len(reader) == 3
-    reader._passages = _Meanwhile(reader._passages, lambda: writer.put(*item("a", "new", first=6)), when=when)
+    reader._passages = _Meanwhile(reader._passages, lambda: writer.upsert(*item("a", "new", first=6)), when=when)
     assert sorted(hit.node.text for hit in reader.search(ROWS[0], 9)) == [f"a part{i} new" for i in range(3)]
 
 
 def test_a_change_in_the_middle_of_a_search_for_words_is_noticed(tmp_path: Path) -> None:
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
-    writer.put(*item("a", "old"))
+    writer.upsert(*item("a", "old"))
     assert len(reader.keyword_search("part1", 9)) == 1
-    reader._passages = _Meanwhile(reader._passages, lambda: writer.put(*item("a", "new", first=6)), when="get")
+    reader._passages = _Meanwhile(reader._passages, lambda: writer.upsert(*item("a", "new", first=6)), when="get")
     assert [hit.node.text for hit in reader.keyword_search("part1", 9)] == ["a part1 new"]
 
 
@@ -161,8 +161,8 @@ class _Meanwhile:
 )
 def test_what_may_not_be_found_is_not_even_read(tmp_path: Path, scope: Scope) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
-    store.put(*item("a"))
-    store.put(*item("b", first=3))
+    store.upsert(*item("a"))
+    store.upsert(*item("b", first=3))
     store.keyword_search("part1", 9)  # which reads all words once
     store._passages = asked = _Asked(store._passages)
     for found in (store.search(ROWS[0], 9, scope), store.keyword_search("part1", 9, scope), store.candidates(scope).ids):
@@ -193,12 +193,12 @@ class _Asked:
         return noted
 
 
-def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tmp_path: Path) -> None:
+def test_quickstart_with_an_own_collection_answers_reopened(tmp_path: Path) -> None:
     embedder = HashEmbedding(64)
     collection = client(tmp_path).get_or_create_collection("quickstart")
     store = ChromaVectorStore(chroma_collection=collection)
     for id_, text in (("lake", "The lake is deep."), ("boats", "Boats are made of wood.")):
-        store.put(Document(text, id_=id_), [TextNode(text, embedding=embedder.embed_query(text))])
+        store.upsert(Document(text, id_=id_), [TextNode(text, embedding=embedder.embed_query(text))])
     again = ChromaVectorStore(chroma_collection=client(tmp_path).get_collection("quickstart"))
     found = VectorIndexRetriever(again, embedder, 1).retrieve("wood of boats")
     assert [hit.node.ref_doc_id for hit in found] == ["boats"]
@@ -207,7 +207,7 @@ def test_the_quickstart_with_a_collection_of_ones_own_answers_after_reopening(tm
     assert collection.count() == 1
 
 
-def test_an_index_over_a_collection_is_there_again_without_its_nodes(tmp_path: Path) -> None:
+def test_index_over_a_collection_reopens_without_its_nodes(tmp_path: Path) -> None:
     embedder = HashEmbedding(64)
     store = ChromaVectorStore(chroma_collection=client(tmp_path).get_or_create_collection("quickstart"))
     nodes = [TextNode("The lake is deep."), TextNode("Boats are made of wood.", metadata={"tags": ["a", None]})]
@@ -219,11 +219,11 @@ def test_an_index_over_a_collection_is_there_again_without_its_nodes(tmp_path: P
     assert (found.node.id_, found.text, found.metadata) == (nodes[1].id_, nodes[1].text, nodes[1].metadata)
 
 
-def test_another_store_on_the_collection_sees_every_change_at_once(tmp_path: Path) -> None:
+def test_another_store_on_the_collection_sees_changes_at_once(tmp_path: Path) -> None:
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     for number, change in enumerate((item("a"), item("b", first=3), item("a", "new", first=6, passages=2), item("c", first=9))):
-        writer.put(*change)
+        writer.upsert(*change)
         assert seen(reader) == seen(writer)
         assert len(seen(reader)) == min(number + 1, 2) + (number == 3)
     writer.delete("b")
@@ -235,14 +235,14 @@ def test_only_what_is_new_is_read_when_words_are_searched_again(tmp_path: Path) 
     writer = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     for number, name in enumerate("abcd"):
-        writer.put(*item(name, first=3 * number))
+        writer.upsert(*item(name, first=3 * number))
     assert len(store.keyword_search("part0 part1", 99)) == 8
     store._passages = asked = _Asked(store._passages)
     for change, new in [
         (lambda: writer.delete("b"), ""),
-        (lambda: writer.put(*item("a", "newer words", first=9)), "a"),
+        (lambda: writer.upsert(*item("a", "newer words", first=9)), "a"),
         (lambda: writer.delete("d"), ""),
-        (lambda: writer.put(*item("e", "newer", first=12)), "e"),
+        (lambda: writer.upsert(*item("e", "newer", first=12)), "e"),
     ]:
         change()
         asked.answers.clear()
@@ -257,10 +257,10 @@ def hits(store: ChromaVectorStore, question: str) -> list[tuple[str, float | Non
     return [(hit.node.id_, hit.score) for hit in store.keyword_search(question, 99)]
 
 
-def test_records_that_others_put_into_the_collection_are_not_seen(tmp_path: Path) -> None:
+def test_foreign_records_of_the_collection_are_invisible(tmp_path: Path) -> None:
     collection = client(tmp_path).create_collection("shared")
     store = ChromaVectorStore(collection)
-    store.put(*item("a"))
+    store.upsert(*item("a"))
     collection.add(ids=["foreign"], embeddings=[ROWS[0].tolist()], documents=["part0"], metadatas=[{"i": 0}])
     collection.add(ids=["bare"], embeddings=[ROWS[1].tolist()])
     assert seen(store) == {"a": ["a part0 ", "a part1 ", "a part2 "]}
@@ -291,23 +291,23 @@ class _Breaks:
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("writes", range(3))
-def test_a_write_that_breaks_off_leaves_the_old_or_the_new_document(tmp_path: Path, writes: int, before: bool) -> None:
+def test_interrupted_write_leaves_the_old_or_the_new_document(tmp_path: Path, writes: int, before: bool) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     reader = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
-    store.put(*item("a", "old"))
-    store.put(*item("b", first=3))
+    store.upsert(*item("a", "old"))
+    store.upsert(*item("b", first=3))
     old = seen(reader)
     left = [writes]
     store._passages = _Breaks(store._passages, left, before=before)
     store._documents = _Breaks(store._documents, left, before=before)
     with pytest.raises(KeyboardInterrupt):
-        store.put(*item("a", "new", first=6))
+        store.upsert(*item("a", "new", first=6))
     new = {**old, "a": [text.replace("old", "new") for text in old["a"]]}
     committed = writes > 1 or (writes == 1 and not before)
     reopened = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     assert seen(reopened) == (new if committed else old)
     assert seen(reader) == seen(reopened)
-    reopened.put(*item("a", "newest", first=9))
+    reopened.upsert(*item("a", "newest", first=9))
     assert seen(reader) == {**old, "a": [text.replace("old", "newest") for text in old["a"]]}
     reopened.delete("a")
     assert seen(reader) == {"b": old["b"]}
@@ -316,10 +316,10 @@ def test_a_write_that_breaks_off_leaves_the_old_or_the_new_document(tmp_path: Pa
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("writes", range(3))
-def test_a_deletion_that_breaks_off_leaves_the_document_or_nothing_of_it(tmp_path: Path, writes: int, before: bool) -> None:
+def test_interrupted_deletion_leaves_the_document_or_nothing(tmp_path: Path, writes: int, before: bool) -> None:
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
-    store.put(*item("a"))
-    store.put(*item("b", first=3))
+    store.upsert(*item("a"))
+    store.upsert(*item("b", first=3))
     whole, left = seen(store), [writes]
     store._passages = _Breaks(store._passages, left, before=before)
     store._documents = _Breaks(store._documents, left, before=before)
@@ -331,7 +331,7 @@ def test_a_deletion_that_breaks_off_leaves_the_document_or_nothing_of_it(tmp_pat
     if gone:
         with pytest.raises(UnknownDocumentError):
             reopened.document("a")
-    reopened.put(*item("a", "again", first=6))
+    reopened.upsert(*item("a", "again", first=6))
     assert seen(reopened)["a"] == ["a part0 again", "a part1 again", "a part2 again"]
 
 
@@ -348,7 +348,7 @@ def test_many_passages_are_written_and_read_in_batches(tmp_path: Path) -> None:
     rows = np.random.default_rng(2).normal(size=(2300, 4)).astype(np.float32)
     store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path))
     nodes = [TextNode(f"part{i}", str(i), embedding=row) for i, row in enumerate(rows)]
-    assert store.put(Document("x", id_="d"), nodes) == 2300
+    assert store.upsert(Document("x", id_="d"), nodes) == 2300
     assert store.candidates().ids == [str(i) for i in range(2300)]
     cosines = (rows / np.linalg.norm(rows, axis=1, keepdims=True)) @ rows[5] / np.linalg.norm(rows[5])
     assert [int(hit.node.id_) for hit in store.search(rows[5], 10)] == np.argsort(-cosines)[:10].tolist()
@@ -392,8 +392,8 @@ def server(tmp_path: Path, unused_port: int) -> Iterator[tuple[int, subprocess.P
 def test_a_server_holds_the_same_store_for_several_clients(server: tuple[int, subprocess.Popen[str]]) -> None:
     port, process = server
     writer = ChromaVectorStore.from_params("passages", host="127.0.0.1", port=port)
-    writer.put(*item("a"))
-    writer.put(*item("b", "\ud83d lone", first=3))
+    writer.upsert(*item("a"))
+    writer.upsert(*item("b", "\ud83d lone", first=3))
     reader = ChromaVectorStore.from_params("passages", host="127.0.0.1", port=port)
     assert seen(reader) == {
         "a": [f"a part{i} " for i in range(3)],
@@ -408,7 +408,7 @@ def test_a_server_holds_the_same_store_for_several_clients(server: tuple[int, su
         reader.documents()
 
 
-def test_a_server_that_is_not_there_is_said_when_the_store_is_opened(unused_port: int) -> None:
+def test_missing_server_is_reported_when_the_store_is_opened(unused_port: int) -> None:
     with pytest.raises(StoreError, match=f"No Chroma server answers at 127.0.0.1:{unused_port}") as caught:
         ChromaVectorStore.from_params("passages", host="127.0.0.1", port=unused_port)
     assert "chroma run" in caught.value.hint
@@ -429,19 +429,19 @@ def test_something_else_at_the_servers_address_is_said(unused_port: int) -> None
         other.shutdown()
 
 
-def test_passages_that_are_too_large_for_one_request_to_a_server_go_in_several() -> None:
+def test_passages_too_large_for_one_request_go_in_several() -> None:
     store = ChromaVectorStore.from_params("long-passages", host="127.0.0.1", port=chroma_server())
     texts = [f"{name} " * 5_000_000 for name in ("a", "bc", "def")]  # 45 MB, and a server takes 40
     nodes = [TextNode(text, str(i), embedding=ROWS[i]) for i, text in enumerate(texts)]
-    assert store.put(Document("x", id_="long"), nodes) == 3
+    assert store.upsert(Document("x", id_="long"), nodes) == 3
     assert [node.text == text for node, text in zip(store.passages("long"), texts, strict=True)] == [True] * 3
     assert store.delete("long") == 3
 
 
-def test_a_passage_that_is_too_large_for_a_server_is_refused_in_words() -> None:
+def test_passage_too_large_for_a_server_is_refused_in_words() -> None:
     store = ChromaVectorStore.from_params("long-passages", host="127.0.0.1", port=chroma_server())
     with pytest.raises(StoreError, match="Chroma refuses: Payload too large"):
-        store.put(Document("x", id_="longer"), [TextNode("x" * 45_000_000, "0", embedding=ROWS[0])])
+        store.upsert(Document("x", id_="longer"), [TextNode("x" * 45_000_000, "0", embedding=ROWS[0])])
     assert store.documents() == []
 
 
@@ -453,7 +453,7 @@ def test_closing_a_store_closes_the_client_it_opened(tmp_path: Path) -> None:
     counts = []
     for number in range(4):
         store = ChromaVectorStore.from_params("passages", persist_dir=str(tmp_path / str(number)))
-        store.put(*item("a"))
+        store.upsert(*item("a"))
         store.close()
         counts.append(open_files())
     assert counts[3] - counts[0] < 9  # an open one has more than ten

@@ -78,7 +78,7 @@ def test_filters_are_joined_by_and_or_not_as_deep_as_one_likes() -> None:
         assert MetadataFilters([], condition).match({})
 
 
-def test_operators_and_conditions_may_be_given_as_text_and_wrong_ones_are_said() -> None:
+def test_filter_operators_may_be_text_and_wrong_ones_are_named() -> None:
     assert MetadataFilter("weight", 1, ">").operator is FilterOperator.GT  # type: ignore[arg-type]
     assert MetadataFilters([], "or").condition is FilterCondition.OR  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'=~' is not a valid FilterOperator"):

@@ -46,17 +46,17 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "BATCH", 20)
 
 
-def put(store: PostgresStore, numbers: range, rows: Any = ROWS) -> None:
+def store_passages(store: PostgresStore, numbers: range, rows: Any = ROWS) -> None:
     """Ten passages to a document, each called by its number."""
     for first in range(numbers.start, numbers.stop, 10):
         nodes = [
             TextNode(f"passage {i}", str(i), {"tenth": i % 10}, embedding=rows[i])
             for i in range(first, min(first + 10, numbers.stop))
         ]
-        store.put(Document(f"document {first}", id_=f"d{first}"), nodes)
+        store.upsert(Document(f"document {first}", id_=f"d{first}"), nodes)
 
 
-def found(store: PostgresStore, query: Any, k: int = 10, scope: Scope | None = None) -> list[int]:
+def search_numbers(store: PostgresStore, query: Any, k: int = 10, scope: Scope | None = None) -> list[int]:
     return [int(hit.node.id_) for hit in store.search(query, k, scope or Scope())]
 
 
@@ -72,24 +72,22 @@ def waiting(database: PostgresDatabase) -> int:
 
 
 @pytest.mark.usefixtures("small")
-def test_many_passages_are_found_by_the_vector_index_and_new_ones_at_once(
-    database: PostgresDatabase, store: PostgresStore
-) -> None:
-    put(store, range(100))
+def test_vector_index_finds_many_passages_and_new_ones_at_once(database: PostgresDatabase, store: PostgresStore) -> None:
+    store_passages(store, range(100))
     assert waiting(database) == 100
-    put(store, range(100, 200))
+    store_passages(store, range(100, 200))
     assert waiting(database) == 0
     with database.transaction():
-        put(store, range(200, 230))
+        store_passages(store, range(200, 230))
         assert waiting(database) == 30
     assert waiting(database) == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store_module, "HNSW_STEPS", 0)
-        put(store, range(230, 540))
+        store_passages(store, range(230, 540))
     assert waiting(database) == 310
-    right = [len({*found(store, query)} & {*nearest(query, 10, range(540))}) for query in UNIT[540:]]
+    right = [len({*search_numbers(store, query)} & {*nearest(query, 10, range(540))}) for query in UNIT[540:]]
     assert sum(right) / len(right) >= 9.9
-    assert found(store, ROWS[539])[0] == 539
+    assert search_numbers(store, ROWS[539])[0] == 539
     cosines = {hit.node.id_: hit.score for hit in store.search(ROWS[7], 5)}
     assert cosines == {id_: pytest.approx(float(UNIT[int(id_)] @ UNIT[7]), abs=1e-5) for id_ in cosines}
     store.compact()
@@ -97,63 +95,63 @@ def test_many_passages_are_found_by_the_vector_index_and_new_ones_at_once(
 
 
 @pytest.mark.usefixtures("small")
-def test_the_vector_index_finds_as_many_as_are_asked_for_under_a_filter(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vector_index_returns_top_k_under_a_filter(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "HNSW_CANDIDATES", 40)  # of which a fifth is in the first of these scopes
-    put(store, range(600))
+    store_passages(store, range(600))
     store.compact()
     for scope, among in [
         (Scope(filters=MetadataFilters([MetadataFilter("tenth", [3, 7], "in")])), [i for i in range(600) if i % 10 in (3, 7)]),
         (Scope(document_ids=[f"d{i}" for i in range(0, 600, 20)]), [i for i in range(600) if i // 10 % 2 == 0]),
         (Scope(node_ids=["3", "4", "5"]), [3, 4, 5]),
     ]:
-        assert [found(store, query, 10, scope) for query in UNIT[:20]] == [nearest(query, 10, among) for query in UNIT[:20]]
+        assert [search_numbers(store, query, 10, scope) for query in UNIT[:20]] == [
+            nearest(query, 10, among) for query in UNIT[:20]
+        ]
 
 
 @pytest.mark.usefixtures("small")
-def test_what_was_deleted_or_replaced_is_not_found_by_the_vector_index(store: PostgresStore) -> None:
-    put(store, range(400))
+def test_vector_index_omits_deleted_and_replaced_passages(store: PostgresStore) -> None:
+    store_passages(store, range(400))
     store.compact()
     for i in range(0, 400, 20):
         store.delete(f"d{i}")
-    store.put(Document("new", id_="d10"), [TextNode("new", "555", embedding=ROWS[555])])
+    store.upsert(Document("new", id_="d10"), [TextNode("new", "555", embedding=ROWS[555])])
     alive = [*(i for i in range(400) if i // 10 % 2 and not 10 <= i < 20), 555]
-    right = [len({*found(store, query)} & {*nearest(query, 10, alive)}) for query in UNIT[:100]]
+    right = [len({*search_numbers(store, query)} & {*nearest(query, 10, alive)}) for query in UNIT[:100]]
     assert sum(right) / len(right) >= 9.9
-    assert all(len(found(store, query)) == 10 for query in UNIT[:100])
-    assert found(store, ROWS[555])[0] == 555
-    assert found(store, ROWS[10]) != [10]
+    assert all(len(search_numbers(store, query)) == 10 for query in UNIT[:100])
+    assert search_numbers(store, ROWS[555])[0] == 555
+    assert search_numbers(store, ROWS[10]) != [10]
 
 
 @pytest.mark.parametrize("width", [1, 1901, 4001])
 def test_vectors_of_any_width_are_compared(store: PostgresStore, width: int) -> None:
     rows = np.random.default_rng(1).normal(size=(30, width)).astype(np.float32)
-    put(store, range(30), rows)
+    store_passages(store, range(30), rows)
     units = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float64)
     expected = sorted(range(30), key=lambda i: (-round(float(units[i] @ units[4]), 6), i))
-    assert found(store, rows[4], 30) == expected
+    assert search_numbers(store, rows[4], 30) == expected
     assert np.allclose(np.stack([node.embedding for node in store.nodes(["4", "5"])]), rows[4:6], rtol=1e-5)  # type: ignore[arg-type]
 
 
 def test_of_very_many_equal_vectors_the_first_are_found(database: PostgresDatabase, store: PostgresStore) -> None:
     rows = np.tile(ROWS[:2], (200, 1))  # a, b, a, b, ...
-    put(store, range(400), rows)
+    store_passages(store, range(400), rows)
     store.delete("d0")
-    put(store, range(10), rows)  # now the last
+    store_passages(store, range(10), rows)  # now the last
     with database.transaction() as db:
         (table,) = db.execute("SELECT vectors FROM indexes").fetchall()[0]
         db.execute(f"UPDATE {table} SET indexed = false WHERE row < 100")  # which the server now keeps at the table's end
-    assert found(store, rows[0], 30) == list(range(10, 70, 2))
-    assert found(store, np.zeros(24, np.float32), 3) == [10, 11, 12]
+    assert search_numbers(store, rows[0], 30) == list(range(10, 70, 2))
+    assert search_numbers(store, np.zeros(24, np.float32), 3) == [10, 11, 12]
 
 
 def test_what_is_undone_around_the_store_is_undone_in_it(database: PostgresDatabase, store: PostgresStore) -> None:
-    put(store, range(10))
+    store_passages(store, range(10))
 
     def broken_off() -> None:
         with database.transaction():
-            put(store, range(10, 20))
+            store_passages(store, range(10, 20))
             store.delete("d0")
             assert len(store) == 10
             raise ZeroDivisionError
@@ -161,21 +159,21 @@ def test_what_is_undone_around_the_store_is_undone_in_it(database: PostgresDatab
     with pytest.raises(ZeroDivisionError):
         broken_off()
     assert [stored.id_ for stored in store.documents()] == ["d0"]
-    assert found(store, ROWS[12], 20) == nearest(UNIT[12], 20, range(10))
+    assert search_numbers(store, ROWS[12], 20) == nearest(UNIT[12], 20, range(10))
     assert [hit.node.id_ for hit in store.keyword_search("3", 5)] == ["3"]
 
 
 def test_an_index_is_dropped_without_the_others(database: PostgresDatabase, store: PostgresStore) -> None:
     other = PostgresStore(database, index="other")
-    put(store, range(20))
-    put(other, range(20), ROWS[:, :6])
+    store_passages(store, range(20))
+    store_passages(other, range(20), ROWS[:, :6])
     store.drop()
     store.drop()
-    assert (len(store), store.documents(), found(store, ROWS[0])) == (0, [], [])
+    assert (len(store), store.documents(), search_numbers(store, ROWS[0])) == (0, [], [])
     assert len(other) == 20
     assert [hit.node.id_ for hit in other.keyword_search("7", 5)] == ["7"]
-    put(store, range(5), ROWS[:, :3])
-    assert found(store, ROWS[2, :3], 1) == [2]
+    store_passages(store, range(5), ROWS[:, :3])
+    assert search_numbers(store, ROWS[2, :3], 1) == [2]
     assert tables_of_vectors(database) == 2
 
 
@@ -188,38 +186,38 @@ def tables_of_vectors(database: PostgresDatabase) -> int:
         return len(tables.fetchall())
 
 
-def test_what_is_still_read_is_given_up_without_waiting_and_goes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_in_use_is_dropped_at_once_and_cleared_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragcore.sql.postgres.SESSION", {"lock_timeout": "100ms"})
     address = postgres.fresh()
     database, other = PostgresDatabase(address, SCHEMA), PostgresDatabase(address, SCHEMA)
     store, reader = PostgresStore(database), PostgresStore(other)
-    put(store, range(10))
+    store_passages(store, range(10))
     with other.snapshot():  # as while a library is copied
         assert len(reader.candidates().ids) == 10
         store.delete("d0")
-        put(store, range(10, 20))
+        store_passages(store, range(10, 20))
         store.drop()
-        assert found(reader, ROWS[3], 1) == [3]
-    assert found(reader, ROWS[3], 1) == []
-    put(store, range(20, 30))
-    assert found(reader, ROWS[23], 1) == [23]
+        assert search_numbers(reader, ROWS[3], 1) == [3]
+    assert search_numbers(reader, ROWS[3], 1) == []
+    store_passages(store, range(20, 30))
+    assert search_numbers(reader, ROWS[23], 1) == [23]
     assert tables_of_vectors(database) == 1
     database.close()
     other.close()
 
 
-def test_vectors_that_are_too_wide_for_the_server_are_refused_in_words(store: PostgresStore) -> None:
+def test_vectors_too_wide_for_the_server_are_refused_in_words(store: PostgresStore) -> None:
     widest = np.ones((1, 16_000), np.float32)
     with pytest.raises(StoreError, match="has room for vectors of 16,000 numbers, but was given 16,001") as caught:
-        put(store, range(1), np.ones((1, 16_001), np.float32))
+        store_passages(store, range(1), np.ones((1, 16_001), np.float32))
     assert "folder" in caught.value.hint
-    put(store, range(1), widest)
-    assert found(store, widest[0]) == [0]
+    store_passages(store, range(1), widest)
+    assert search_numbers(store, widest[0]) == [0]
 
 
-def test_the_bytes_are_those_of_the_tables_and_go_when_the_index_does(store: PostgresStore) -> None:
+def test_bytes_on_disk_cover_the_tables_and_fall_with_a_drop(store: PostgresStore) -> None:
     before = store.bytes_on_disk()
-    put(store, range(600))
+    store_passages(store, range(600))
     full = store.bytes_on_disk()
     assert full - before > 600 * 24 * 4
     store.drop()
@@ -227,7 +225,7 @@ def test_the_bytes_are_those_of_the_tables_and_go_when_the_index_does(store: Pos
     assert full - store.bytes_on_disk() > 600 * 24 * 4
 
 
-def test_giving_room_back_leaves_vectors_in_an_hnsw_index_to_the_server(
+def test_reclaim_does_not_vacuum_vectors_in_an_hnsw_index(
     database: PostgresDatabase, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vacuumed = "SELECT vacuum_count FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ?"
@@ -236,7 +234,7 @@ def test_giving_room_back_leaves_vectors_in_an_hnsw_index_to_the_server(
         with database.snapshot() as db:
             return int(db.execute(vacuumed, (table,)).fetchall()[0][0])
 
-    put(store, range(100))
+    store_passages(store, range(100))
     with database.snapshot() as db:
         (table,) = db.execute("SELECT vectors FROM indexes").fetchall()[0]
     store.reclaim()
@@ -248,33 +246,33 @@ def test_giving_room_back_leaves_vectors_in_an_hnsw_index_to_the_server(
 
 
 def test_a_keyword_index_of_other_rules_is_made_anew(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(store, range(20))
+    store_passages(store, range(20))
     monkeypatch.setattr(store_module, "terms_version", lambda: "newer")
     monkeypatch.setattr(store_module, "passage_terms", lambda node: ["marker", *node.text.split()])
     assert len(store.keyword_search("marker", 50)) == 20
     assert [hit.node.id_ for hit in store.keyword_search("13", 5)] == ["13"]
 
 
-def test_others_write_while_a_keyword_index_of_other_rules_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_write_while_a_keyword_index_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragcore.sql.postgres.SESSION", {"lock_timeout": "100ms"})
     address = postgres.fresh()
     store, other, fresh = (PostgresStore(PostgresDatabase(each, SCHEMA)) for each in (address, address, postgres.fresh()))
-    put(store, range(40))
+    store_passages(store, range(40))
     written: list[bool] = []
 
     def meanwhile(node: TextNode) -> list[str]:
         if not written:
             written.append(True)
             other.delete("d30")  # whose rows the next takes
-            put(other, range(50, 60))
+            store_passages(other, range(50, 60))
             other.delete("d0")
-            put(other, range(10, 20), -ROWS)
+            store_passages(other, range(10, 20), -ROWS)
         return passage_terms(node)
 
     monkeypatch.setattr(store_module, "terms_version", lambda: "newer")
     monkeypatch.setattr(store_module, "passage_terms", meanwhile)
     for numbers in (range(20, 30), range(50, 60), range(10, 20)):
-        put(fresh, numbers)
+        store_passages(fresh, numbers)
     for question in ("passage", "5", "13", "35", "55"):
         found, expected = (each.keyword_search(question, 99) for each in (store, fresh))
         assert [(hit.node.id_, hit.score) for hit in found] == [(hit.node.id_, hit.score) for hit in expected]
@@ -283,7 +281,7 @@ def test_others_write_while_a_keyword_index_of_other_rules_is_made_anew(monkeypa
         each._database.close()
 
 
-def test_machines_of_which_each_has_other_rules_do_not_undo_each_others_words_for_ever(
+def test_machines_with_different_rules_do_not_reindex_forever(
     database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked(store: PostgresStore, rules: str) -> str:
@@ -293,14 +291,12 @@ def test_machines_of_which_each_has_other_rules_do_not_undo_each_others_words_fo
             return str(db.execute("SELECT terms FROM indexes").fetchall()[0][0])
 
     one, other = PostgresStore(database), PostgresStore(database)
-    put(one, range(20))
+    store_passages(one, range(20))
     assert [asked(each, rules) for each, rules in 3 * [(one, "these"), (other, "those")]] == ["these"] + 5 * ["those"]
 
 
-def test_words_of_an_index_that_is_given_up_just_then_are_not_found(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(store, range(10))
+def test_keywords_of_an_index_dropped_meanwhile_match_nothing(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_passages(store, range(10))
     given_up: list[bool] = []
 
     def newer() -> str:
@@ -338,8 +334,8 @@ def test_a_store_that_was_opened_by_parts_closes_its_connection() -> None:
     postgres.admin(postgres.server(), "CREATE DATABASE opened OWNER opener")
     postgres.admin(postgres.server().replace("/postgres?", "/opened?"), "CREATE EXTENSION vector")
     store = PGVectorStore.from_params(user="opener", password="its own", database="opened", host=folder, table_name="notes")
-    put(store, range(10))
-    assert found(store, ROWS[3], 1) == [3]
+    store_passages(store, range(10))
+    assert search_numbers(store, ROWS[3], 1) == [3]
     connection = store._database.connection()
     store.close()
     with pytest.raises(StoreError):

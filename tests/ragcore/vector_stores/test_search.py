@@ -38,7 +38,7 @@ def test_the_nearest_of_several_blocks_are_those_of_brute_force(
     np.testing.assert_allclose(scores, cosines[expected], atol=2e-6)
 
 
-def test_the_words_that_are_looked_for_are_those_that_a_passage_may_hold() -> None:
+def test_query_terms_are_the_content_words_or_all_if_none() -> None:
     assert query_terms("Who built the tower? Who?") == ["build", "tower"]
     assert query_terms("Who is the author?") == ["author"]
     assert query_terms("who is it") == ["who", "is", "it"]  # it has no others

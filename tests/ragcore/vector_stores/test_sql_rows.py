@@ -62,7 +62,7 @@ def test_any_stretch_of_a_text_is_read_wherever_its_blocks_end(
     span = st.tuples(st.integers(0, length), st.integers(0, length)).map(lambda ends: (min(ends), max(ends)))
     spans = data.draw(st.lists(span, max_size=8))
     store = store_at(tmp_path)
-    store.put(Document(text, "d"), cut(text, spans))
+    store.upsert(Document(text, "d"), cut(text, spans))
     if kept == "first version":
         as_the_first_version(store, text)
     assert store.document("d").text == text
@@ -75,8 +75,8 @@ def test_a_copied_store_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     for number in range(2 * COPIED + 3):
         vectors = rng.normal(size=(number % 3, 8)).astype(np.float32) * rng.choice([1, 7])
         nodes = [TextNode(f"passage {i}", f"{number}/{i}", embedding=vector) for i, vector in enumerate(vectors)]
-        source.put(Document(f"text {number}", str(number), {"file_name": f"{number}.txt"}), nodes)
-    source.put(Document("again", "7"), [TextNode("again", "7/0", embedding=np.ones(8, np.float32))])
+        source.upsert(Document(f"text {number}", str(number), {"file_name": f"{number}.txt"}), nodes)
+    source.upsert(Document("again", "7"), [TextNode("again", "7/0", embedding=np.ones(8, np.float32))])
     target = store_at(tmp_path)
     target.copy(source)
     expected, found = source.candidates(), target.candidates()
@@ -92,11 +92,11 @@ def test_a_copied_store_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     target._database.close()
 
 
-def test_copying_replaces_documents_that_are_there_and_keeps_the_others(tmp_path: Path) -> None:
+def test_copying_replaces_existing_documents_and_keeps_others(tmp_path: Path) -> None:
     source, target = MemoryStore(), store_at(tmp_path)
-    target.put(Document("old", "d"), cut("old", [(0, 3)]))
-    target.put(Document("other", "e"), [TextNode("other", "q", embedding=np.ones(4, np.float32))])
-    source.put(Document("new one", "d"), cut("new one", [(0, 3), (4, 7)]))
+    target.upsert(Document("old", "d"), cut("old", [(0, 3)]))
+    target.upsert(Document("other", "e"), [TextNode("other", "q", embedding=np.ones(4, np.float32))])
+    source.upsert(Document("new one", "d"), cut("new one", [(0, 3), (4, 7)]))
     target.copy(source)
     assert [(node.ref_doc_id, node.text) for node in target.passages()] == [("e", "other"), ("d", "new"), ("d", "one")]
     target._database.close()

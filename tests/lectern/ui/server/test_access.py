@@ -96,7 +96,7 @@ def test_whether_the_server_is_up_may_be_asked_by_all(door: ASGIApp) -> None:
     assert ask(door, "/_stcore/health")[0] == 200
 
 
-def test_the_token_is_exchanged_for_a_cookie_and_the_address_is_opened_without_it(door: ASGIApp) -> None:
+def test_token_becomes_a_cookie_and_leaves_the_address(door: ASGIApp) -> None:
     status, headers, body = ask(door, f"/query?c=a%26b&token={TOKEN}&empty=")
     assert status == 200
     assert headers["cache-control"] == "no-store"
@@ -111,7 +111,7 @@ def test_the_token_is_exchanged_for_a_cookie_and_the_address_is_opened_without_i
     assert ask(door, cookie=headers["set-cookie"].partition(";")[0])[0] == 200
 
 
-def test_the_cookie_is_named_by_the_port_that_the_browser_sees_and_is_secure_where_the_page_is(door: ASGIApp) -> None:
+def test_cookie_is_named_by_the_public_port_and_secure_on_https(door: ASGIApp) -> None:
     _status, headers, _body = ask(door, f"/?token={TOKEN}", scheme="https", host="docs.example")
     assert headers["set-cookie"].startswith("lectern_443=")
     assert "Secure" in headers["set-cookie"]
@@ -155,7 +155,7 @@ def test_a_link_on_another_site_opens_the_page_with_the_cookie(door: ASGIApp) ->
     assert ask(door, "/query?c=1", sec_fetch_site="same-origin", sec_fetch_mode="navigate")[0] == 403
 
 
-def test_who_is_refused_reads_why_in_a_page_or_as_a_program_in_json(door: ASGIApp) -> None:
+def test_refusal_is_a_page_for_people_and_json_for_programs(door: ASGIApp) -> None:
     assert "Open the address that Lectern printed" in ask(door)[2]
     status, headers, body = ask(door, "/api/upload", method="PUT", accept="*/*")
     assert (status, headers["content-type"]) == (403, "application/json")
@@ -203,9 +203,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("origin", OTHERS)
 @pytest.mark.parametrize(("kind", "method"), [("websocket", "GET"), ("http", "PUT"), ("http", "POST"), ("http", "GET")])
-def test_a_page_of_another_address_may_neither_open_the_websocket_nor_send_a_request(
-    own_pages: ASGIApp, kind: str, method: str, origin: str
-) -> None:
+def test_page_of_another_origin_may_not_connect_or_send(own_pages: ASGIApp, kind: str, method: str, origin: str) -> None:
     assert ask(own_pages, kind=kind, method=method, origin=origin)[0] == 403
 
 
@@ -226,7 +224,7 @@ def test_its_own_pages_may(own_pages: ASGIApp, host: str, origin: str, scheme: s
     assert ask(own_pages, method="PUT", scheme=scheme, host=host, origin=origin)[0] == 200
 
 
-def test_without_an_origin_what_the_browser_says_of_the_page_decides(own_pages: ASGIApp) -> None:
+def test_without_an_origin_the_fetch_site_header_decides(own_pages: ASGIApp) -> None:
     assert ask(own_pages, method="PUT")[0] == 200  # a program
     assert ask(own_pages, kind="websocket")[0] == 101
     for site in ("cross-site", "same-site"):
@@ -242,7 +240,7 @@ def test_what_a_request_says_of_a_proxy_is_not_believed(own_pages: ASGIApp) -> N
     assert ask(own_pages, kind="websocket", origin="https://localhost:8501", **forwarded)[0] == 403
 
 
-def test_the_application_checks_every_request_before_it_answers_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_application_checks_every_request_before_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LECTERN_HOME", str(tmp_path))
     monkeypatch.delenv("LECTERN_TOKEN", raising=False)
     app: ASGIApp = screen

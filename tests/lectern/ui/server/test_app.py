@@ -38,11 +38,11 @@ def connect(*received: Message, closed: bool) -> list[str]:
     return sent
 
 
-def test_a_tab_that_is_closed_while_its_screen_is_sent_is_no_failure() -> None:
+def test_tab_closed_while_its_screen_is_sent_is_no_failure() -> None:
     assert connect({"type": "websocket.connect"}, closed=True) == ["websocket.accept"]
 
 
-def test_what_else_fails_between_a_tab_and_the_server_is_not_hidden() -> None:
+def test_other_failures_between_tab_and_server_are_not_hidden() -> None:
     whole = ["websocket.accept", "websocket.send", "websocket.close"]
     assert connect({"type": "websocket.connect"}, {"type": "websocket.receive", "bytes": b"more"}, closed=False) == whole
     with pytest.raises(RuntimeError, match=r"websocket\.receive"):

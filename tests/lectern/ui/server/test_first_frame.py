@@ -61,7 +61,7 @@ def get(path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], str]:
     return start["status"], told, b"".join(message["body"] for message in rest).decode()
 
 
-def test_the_page_has_the_style_behind_all_other_and_all_that_streamlits_has() -> None:
+def test_page_has_our_style_last_and_all_of_streamlit_s() -> None:
     own = (Path(streamlit.__file__).parent / "static" / "index.html").read_text("utf-8")
     ours = page()
     scripts = re.findall(r"<script.*?</script>", own, re.DOTALL)
@@ -78,7 +78,7 @@ def test_the_page_fetches_the_fonts_that_are_there_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("path", ["/chat", "/no-such-page"])
-def test_it_is_sent_in_place_of_streamlits_to_who_has_an_old_copy_too(path: str) -> None:
+def test_our_page_replaces_streamlit_s_even_for_cached_copies(path: str) -> None:
     for headers in (BROWSER, {**BROWSER, "if-none-match": "streamlit"}):
         status, told, body = get(path, headers)
         assert (status, body) == (200, page())
@@ -94,5 +94,5 @@ def test_all_else_is_sent_as_it_is(path: str, said: str) -> None:
     assert get(path, BROWSER)[2] == said
 
 
-def test_what_is_asked_for_as_no_page_may_stay_the_copy_that_is_kept() -> None:
+def test_conditional_request_for_other_files_may_use_the_cache() -> None:
     assert get("/chat", {"accept": "*/*", "if-none-match": "streamlit"})[0] == 304

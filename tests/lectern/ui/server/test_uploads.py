@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lectern.ui.server.uploads import NAME_CHARS, safe_name
+from lectern.ui.server.uploads import MAX_NAME_CHARS, safe_name
 
 
 @given(st.text())
 def test_a_name_is_one_part_of_a_path_that_can_be_shown(name: str) -> None:
     made = safe_name(name)
     assert made
-    assert len(made) <= NAME_CHARS
+    assert len(made) <= MAX_NAME_CHARS
     assert made.isprintable()
     assert not set(made) & {"/", "\\"}
     assert not made.startswith(".")

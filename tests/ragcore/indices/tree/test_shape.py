@@ -36,7 +36,7 @@ def built(count: int, most: int) -> Branches:
     ("count", "most", "levels"),
     [(0, 10, []), (10, 10, []), (11, 10, [2]), (100, 10, [10]), (101, 10, [11, 2]), (9, 2, [5, 3, 2])],
 )
-def test_it_is_built_from_below_in_groups_until_there_are_few_enough_roots(count: int, most: int, levels: list[int]) -> None:
+def test_tree_builds_bottom_up_in_groups_until_few_roots(count: int, most: int, levels: list[int]) -> None:
     tree = built(count, most)
     assert [len(level) for level in tree.levels()] == levels
     assert over(tree, tree.roots) == [f"p{number}" for number in range(count)]
@@ -47,9 +47,7 @@ def test_it_is_built_from_below_in_groups_until_there_are_few_enough_roots(count
 
 
 @given(st.data(), st.integers(0, 40), st.integers(2, 5))
-def test_after_any_changes_it_is_a_tree_of_one_depth_and_every_summary_over_a_change_is_stale(
-    data: st.DataObject, count: int, most: int
-) -> None:
+def test_changed_tree_has_one_depth_and_stale_changed_summaries(data: st.DataObject, count: int, most: int) -> None:
     tree = written(built(count, most))
     passages = over(tree, tree.roots)
     gone = data.draw(st.lists(st.sampled_from(passages), unique=True)) if passages else []
@@ -92,7 +90,7 @@ def test_taking_out_what_is_not_there_is_a_mistake() -> None:
         built(3, 3).remove("p9")
 
 
-def test_a_new_branch_does_not_take_the_place_of_one_that_was_made_of_the_same_children_once() -> None:
+def test_new_branch_keeps_an_older_one_with_equal_children() -> None:
     once = next(iter(built(3, 2).branches))  # made of p0 and p1
     tree = Branches(2, ["p0", "p1", "p2"], {once: Branch(("elsewhere",))})
     tree.add([])

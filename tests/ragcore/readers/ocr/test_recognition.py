@@ -65,13 +65,13 @@ class Double:
         return RecognisedPage([Line(words)] if words else [], picture.width, picture.height)
 
 
-def test_the_first_engine_that_is_sure_is_the_only_one_that_reads() -> None:
+def test_first_confident_engine_is_the_only_one_to_read() -> None:
     first, second = Double("the tower of the town"), Double("something else")
     assert recognition.recognise(marked(), "a.png", engines=[first, second]).text == "the tower of the town"
     assert (len(first.sizes), len(second.sizes)) == (1, 0)
 
 
-def test_the_second_engine_reads_what_the_first_is_not_sure_of_or_has_no_language_for() -> None:
+def test_second_engine_reads_unsure_or_unsupported_text() -> None:
     good = Double("der Turm ist in der Stadt und", languages=("de",))
     for first in (Double("tbe lower oI lbe lown", 0.5), Double("der Turrn ist in der Stadt und", 0.8), Double("")):
         assert recognition.recognise(marked(), "a.png", engines=[first, good]).text == good.text
@@ -94,7 +94,7 @@ def reports(page: RecognisedPage, picture: Image.Image, label: str = "3") -> lis
     return [error.what for error in report.errors()]
 
 
-def test_what_is_not_recognised_is_reported_and_an_empty_sheet_is_not() -> None:
+def test_unrecognised_text_is_reported_and_a_blank_sheet_is_not() -> None:
     unknown = recognition.recognise(marked(), "a.pdf", engines=[Double("KaHaTHad Jopora OTKpbiiacb BecHou", 0.31)])
     assert unknown.text == ""
     assert reports(unknown, marked()) == ["Text was not recognised on these pages of a.pdf: 3."]
@@ -106,7 +106,7 @@ def test_what_is_not_recognised_is_reported_and_an_empty_sheet_is_not() -> None:
     assert reports(recognition.recognise(marked(), "a.pdf", engines=[Double("the tower", 0.9)]), marked()) == []
 
 
-def test_specks_and_single_letters_are_not_like_text_and_words_and_unread_lines_are() -> None:
+def test_specks_and_letters_are_not_text_but_words_and_lines_are() -> None:
     def page(*lines: tuple[str, float]) -> RecognisedPage:
         return RecognisedPage(
             [Line(tuple(Word(word, 0, 0, 9, 9, sure) for word in text.split())) for text, sure in lines], 99, 99
@@ -130,7 +130,7 @@ def test_pages_with_the_same_loss_are_one_report() -> None:
     assert error.what == "No words were recognised on these pages of a.pdf: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …."
 
 
-def test_places_of_words_are_stored_in_few_bytes_and_found_by_a_quote_that_is_cut_at_the_end_of_a_line() -> None:
+def test_word_places_are_compact_and_match_a_hyphenated_quote() -> None:
     lines = [
         Line((Word("The", 10, 10, 50, 30, 0.9), Word("cliff", 60, 10, 110, 30, 0.9), Word("rail-", 120, 10, 170, 30, 0.9))),
         Line((Word("way", 10, 50, 50, 70, 0.9), Word("opened", 60, 50, 140, 70, 0.9))),
@@ -138,8 +138,8 @@ def test_places_of_words_are_stored_in_few_bytes_and_found_by_a_quote_that_is_cu
     words = PageWords.from_bytes(PageWords.of(RecognisedPage(lines, 200, 100, turn=90)).to_bytes())
     assert words.turn == 90
     first, second = words.highlight_boxes("cliff railway")
-    assert (first.left, first.top, first.width, first.height) == (30, 10, 55, 20)
-    assert (second.left, second.top, second.width, second.height) == (5, 50, 20, 20)
+    assert (first.x0, first.top, first.width, first.height) == (30, 10, 55, 20)
+    assert (second.x0, second.top, second.width, second.height) == (5, 50, 20, 20)
     assert words.highlight_boxes("The cliff railway opened", [(18, 24)]) == words.highlight_boxes("opened")
     assert words.highlight_boxes("nothing of this stands here") == []
     with pytest.raises(ValueError, match="turned by 45"):
@@ -148,7 +148,7 @@ def test_places_of_words_are_stored_in_few_bytes_and_found_by_a_quote_that_is_cu
 
 @each_engine
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
-def test_a_page_on_its_side_or_upside_down_is_read_and_drawn_upright(
+def test_sideways_or_upside_down_page_is_read_and_drawn_upright(
     engine: recognition.Engine, turn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recognition, "ENGINES", (engine,))
@@ -161,14 +161,14 @@ def test_a_page_on_its_side_or_upside_down_is_read_and_drawn_upright(
     with Image.open(tmp_path / "drawn.webp") as picture:
         assert picture.size == (2000, 1373)
         box = words[0].highlight_boxes("Ada Penrose built its tower.")[0]
-        assert box.left == pytest.approx(100 * 60 / 874, abs=2)
+        assert box.x0 == pytest.approx(100 * 60 / 874, abs=2)
         assert box.top == pytest.approx(100 * 205 / 600, abs=3)
         inside = picture.convert("L").crop((0, int(13.73 * box.top), 2000, int(13.73 * (box.top + box.height))))
         assert inside.getextrema()[0] < 60
 
 
 @with_tesseract
-def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_and_drawn_upright(tmp_path: Path) -> None:
+def test_sideways_pdf_page_is_read_and_drawn_upright(tmp_path: Path) -> None:
     pages = [recognition.turn_picture(drawn(*SENTENCES), turn).convert("RGB") for turn in (0, 180, 90)]
     pages[0].save(tmp_path / "scan.pdf", save_all=True, append_images=pages[1:], resolution=150)
     words: dict[int, PageWords] = {}
@@ -199,7 +199,7 @@ def cyrillic() -> Image.Image:
 
 
 @each_engine
-def test_letters_that_the_engine_does_not_know_are_reported_and_not_read_as_nonsense(
+def test_letters_unknown_to_the_engine_are_reported_not_guessed(
     engine: recognition.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if engine is tesseract and {"rus", "ukr", "bul"} & set(tesseract.languages()):
@@ -211,7 +211,7 @@ def test_letters_that_the_engine_does_not_know_are_reported_and_not_read_as_nons
     pages = [drawn(SENTENCES[0]), cyrillic()]
     pages[0].save(tmp_path / "mixed.pdf", save_all=True, append_images=pages[1:], resolution=150)
     left_out: list[RagError] = []
-    document = read_file(tmp_path / "mixed.pdf", ReadOptions("mixed.pdf", left_out=left_out.append))
+    document = read_file(tmp_path / "mixed.pdf", ReadOptions("mixed.pdf", on_loss=left_out.append))
     assert document.text == SENTENCES[0]
     assert [error.what for error in left_out] == ["Text was not recognised on these pages of mixed.pdf: 2."]
     assert "tesseract-ocr-rus" in left_out[0].hint
@@ -222,7 +222,7 @@ def test_a_page_that_is_a_photograph_without_words_is_reported(tmp_path: Path) -
     sun = Image.radial_gradient("L").resize((874, 600)).convert("RGB")
     drawn(SENTENCES[0]).save(tmp_path / "a.pdf", save_all=True, append_images=[sun, Image.new("RGB", (874, 600), "white")])
     left_out: list[RagError] = []
-    assert read_file(tmp_path / "a.pdf", ReadOptions("a.pdf", left_out=left_out.append)).text == SENTENCES[0]
+    assert read_file(tmp_path / "a.pdf", ReadOptions("a.pdf", on_loss=left_out.append)).text == SENTENCES[0]
     assert [error.what for error in left_out] == ["No words were recognised on these pages of a.pdf: 2."]
 
 
@@ -236,7 +236,7 @@ def test_rapidocr_reads_accents_and_columns_in_the_right_order() -> None:
 
 
 @with_rapidocr
-def test_without_tesseract_a_confined_process_reads_with_rapidocr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confined_process_uses_rapidocr_without_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = scanned(tmp_path / "scan.pdf", SENTENCES[0])
     monkeypatch.setenv("PATH", str(tmp_path))
     end_readers()
@@ -248,7 +248,7 @@ def test_without_tesseract_a_confined_process_reads_with_rapidocr(tmp_path: Path
 
 
 @with_tesseract
-def test_german_read_by_english_alone_is_reported_where_there_is_no_other_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_german_read_by_an_english_engine_alone_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     if "deu" in tesseract.languages():
         pytest.skip("tesseract has German")
     monkeypatch.setattr(recognition, "ENGINES", (tesseract,))

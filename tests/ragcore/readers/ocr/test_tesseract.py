@@ -64,7 +64,7 @@ def test_the_text_of_a_picture_is_read(suffix: str, tmp_path: Path) -> None:
 
 
 @with_tesseract
-def test_a_picture_is_known_by_its_bytes_and_read_the_way_it_is_held(tmp_path: Path) -> None:
+def test_picture_is_detected_by_its_bytes_and_read_as_rotated(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned clockwise to stand upright
     drawn(SENTENCES[0]).rotate(90, expand=True).save(tmp_path / "photo.jpg", exif=exif)
@@ -102,7 +102,7 @@ def test_only_the_pages_of_a_pdf_without_text_are_recognised(tmp_path: Path, mon
 
 @with_tesseract
 @pytest.mark.parametrize("inside", [False, True], ids=["on the page", "in a form"])
-def test_a_scan_with_a_stamp_on_it_is_recognised_and_keeps_the_stamp(inside: bool, tmp_path: Path) -> None:
+def test_scan_with_a_stamp_is_recognised_and_retains_the_stamp(inside: bool, tmp_path: Path) -> None:
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen.canvas import Canvas
 
@@ -125,7 +125,7 @@ def test_a_scan_with_a_stamp_on_it_is_recognised_and_keeps_the_stamp(inside: boo
 
 
 @with_tesseract
-def test_a_page_of_text_and_one_with_a_title_over_a_picture_stay_as_they_are(tmp_path: Path) -> None:
+def test_text_page_and_title_over_a_picture_are_not_recognised(tmp_path: Path) -> None:
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen.canvas import Canvas
 
@@ -150,7 +150,7 @@ def test_a_page_of_text_and_one_with_a_title_over_a_picture_stay_as_they_are(tmp
 
 
 @with_tesseract
-def test_a_picture_without_text_and_one_that_is_too_large_are_said_to_be(tmp_path: Path) -> None:
+def test_picture_without_text_or_too_large_is_reported(tmp_path: Path) -> None:
     Image.radial_gradient("L").resize((900, 900)).save(tmp_path / "sun.png")
     with pytest.raises(NoTextError, match=r"sun\.png is a picture, and no text"):
         read(tmp_path / "sun.png")
@@ -164,7 +164,7 @@ def test_a_picture_without_text_and_one_that_is_too_large_are_said_to_be(tmp_pat
 
 
 @only_tesseract
-def test_without_tesseract_a_scan_and_a_picture_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scan_and_picture_say_what_to_install_without_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(SENTENCES[0]).save(tmp_path / "photo.png")
     scanned(tmp_path / "scan.pdf", SENTENCES[0])
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -177,7 +177,7 @@ def test_without_tesseract_a_scan_and_a_picture_say_what_to_install(tmp_path: Pa
 
 @with_tesseract
 @only_tesseract
-def test_once_tesseract_is_installed_the_same_process_reads_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_process_uses_tesseract_once_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, folder = scanned(tmp_path / "scan.pdf", SENTENCES[0]), tmp_path / "bin"
     folder.mkdir()
     real = shutil.which("tesseract")

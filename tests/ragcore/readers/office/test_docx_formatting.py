@@ -29,12 +29,12 @@ def test_a_first_letter_as_tall_as_lines_joins_its_word(place: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("mark", ["<w:vanish/>", "<w:specVanish/>", '<w:del w:id="1"/>'])
-def test_a_paragraph_whose_mark_is_hidden_or_deleted_goes_on_in_the_next(mark: str, tmp_path: Path) -> None:
+def test_paragraph_with_a_hidden_mark_continues_in_the_next(mark: str, tmp_path: Path) -> None:
     body = paragraph("It was ", f"<w:rPr>{mark}</w:rPr>").replace("<w:t>", '<w:t xml:space="preserve">') + paragraph("sold.")
     assert read(make_docx(tmp_path / "a.docx", body)) == "It was sold."
 
 
-def test_a_paragraph_hidden_by_its_style_and_a_deleted_row_are_left_out(tmp_path: Path) -> None:
+def test_style_hidden_paragraph_and_deleted_row_are_skipped(tmp_path: Path) -> None:
     styles = '<w:style w:type="paragraph" w:styleId="Note"><w:rPr><w:vanish/></w:rPr></w:style>'
     row = "<w:tr>{}<w:tc>{}</w:tc><w:tc>{}</w:tc></w:tr>".format
     table = row("", paragraph("Kettle"), paragraph("31")) + row("<w:trPr><w:del/></w:trPr>", paragraph("Pan"), paragraph("7"))
@@ -90,7 +90,7 @@ def test_equations_are_latex(omml: str, latex: str, tmp_path: Path) -> None:
     assert read(path) == f"Here: {latex}"
 
 
-def test_charts_and_diagrams_are_read_in_their_place_and_pictures_and_objects_are_named(tmp_path: Path) -> None:
+def test_charts_are_read_in_place_and_pictures_are_named(tmp_path: Path) -> None:
     drawing = f'<w:p><w:r><w:drawing><c:chart xmlns:c="{_CHART}" r:id="c"/></w:drawing></w:r></w:p>'
     points = '<c:{0}><c:pt idx="0"><c:v>{1}</c:v></c:pt></c:{0}>'.format
     series = f"<c:ser>{points('tx', 'North')}{points('cat', 'Spring')}{points('val', '7')}</c:ser>"
@@ -104,12 +104,12 @@ def test_charts_and_diagrams_are_read_in_their_place_and_pictures_and_objects_ar
     }
     path = make_docx(tmp_path / "a.docx", paragraph("Before.") + drawing + paragraph("Behind."), more=more)
     found: list[str] = []
-    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    text = read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
     assert text == "Before.\n\nNorth\nSpring | North: 7\n\nBehind."
     assert [each[-9:] for each in found] == ["ures: 1).", "mber: 1)."]
 
 
-def test_styles_that_are_based_on_two_thousand_others_or_in_a_circle_are_read(tmp_path: Path) -> None:
+def test_long_and_circular_style_chains_are_read(tmp_path: Path) -> None:
     style = '<w:style w:type="paragraph" w:styleId="{}"><w:basedOn w:val="{}"/>{}</w:style>'.format
     styles = "".join(style(f"S{number}", f"S{number + 1}", "") for number in range(2000))
     styles += style("S2000", "", "<w:rPr><w:strike/></w:rPr>") + style("A", "B", "") + style("B", "A", "")

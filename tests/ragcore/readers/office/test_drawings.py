@@ -49,7 +49,7 @@ def test_an_equation_of_a_slide_is_latex_and_not_read_twice(tmp_path: Path) -> N
     assert read(make_pptx(tmp_path / "a.pptx", choice)) == r"Here: $t=\frac{a}{b}$"
 
 
-def test_old_and_new_comments_of_a_slide_and_its_diagram_are_read(tmp_path: Path) -> None:
+def test_slide_comments_old_and_new_and_its_diagram_are_read(tmp_path: Path) -> None:
     words = "<a:p><a:r><a:t>{}</a:t></a:r></a:p>".format
     answer = f"<p188:reply><p188:txBody>{words('Yes, on Monday.')}</p188:txBody></p188:reply>"
     question = f"<p188:txBody>{words('Is it paid?')}</p188:txBody>"
@@ -87,7 +87,7 @@ def test_a_thread_of_comments_in_a_workbook_is_read_once(tmp_path: Path) -> None
     assert text.split("\n")[-2:] == ["Comment on A2 (Kettle): Who pays?", "Comment on A2 (Kettle): Halvard."]
 
 
-def test_rows_of_names_in_two_lines_with_merged_cells_name_every_column(tmp_path: Path) -> None:
+def test_two_line_headers_with_merged_cells_name_every_column(tmp_path: Path) -> None:
     import openpyxl
 
     book = openpyxl.Workbook()
@@ -118,6 +118,6 @@ def test_a_run_of_ten_thousands_of_texts_is_read_in_seconds() -> None:
         ("A close-up of a sign. AI-generated content may be incorrect.", ""),
     ],
 )
-def test_a_picture_says_what_its_author_wrote_and_not_what_a_program_guessed(described: str, text: str) -> None:
+def test_picture_uses_its_author_s_text_not_a_generated_one(described: str, text: str) -> None:
     properties = etree.Element("docPr", descr=described)
     assert alternative_text(properties) == text

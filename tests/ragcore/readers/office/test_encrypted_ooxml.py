@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from ragcore.errors import DamagedFileError, EncryptedFileError
 from ragcore.readers.base import ReadOptions
-from ragcore.readers.office.encrypted_ooxml import unlocked
+from ragcore.readers.office.encrypted_ooxml import open_decrypted
 from ragcore.readers.registry import read_file
 from tests.making import make_docx, make_odt, make_pptx, make_xlsx
 
@@ -59,14 +59,12 @@ def test_nothing_unlocked_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there can a file without a name be opened again")
-def test_what_is_unlocked_has_no_name_on_the_disk_which_a_process_that_is_killed_would_leave(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unlocked_file_has_no_name_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = locked(tmp_path, ".docx")
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    with unlocked(path, path.name, "Überfahrt 7") as plain:
+    with open_decrypted(path, path.name, "Überfahrt 7") as plain:
         assert list(folder.iterdir()) == []
         with zipfile.ZipFile(plain) as first, zipfile.ZipFile(plain) as second:
             assert first.read("word/document.xml") == second.read("word/document.xml")
@@ -111,7 +109,7 @@ def locked_odt(folder: Path, password: str) -> Path:
     return path
 
 
-def test_a_locked_opendocument_text_asks_for_its_password_and_opens_with_it(tmp_path: Path) -> None:
+def test_locked_opendocument_text_opens_with_its_password(tmp_path: Path) -> None:
     path = locked_odt(tmp_path, "Überfahrt 7")
     with pytest.raises(EncryptedFileError, match=r"locked\.odt is protected with a password"):
         read_file(path, ReadOptions(path.name))

@@ -52,10 +52,10 @@ def ods(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", [xlsx, ods], ids=["xlsx", "ods"])
-def test_comments_are_read_and_what_is_hidden_is_left_out_and_named(make: object, tmp_path: Path) -> None:
+def test_comments_are_read_and_hidden_content_is_only_named(make: object, tmp_path: Path) -> None:
     path = (xlsx if make is xlsx else ods)(tmp_path / f"a.{'xlsx' if make is xlsx else 'ods'}")
     found: list[str] = []
-    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    text = read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
     assert text.split("\n") == [
         *("Prices", "Item | Price", "Item: Kettle; Price: 31", "Item: Ladle; Price: 2"),
         "Comment on B2 (Kettle | 31): Halvard pays the freight.",
@@ -94,7 +94,7 @@ def test_text_boxes_and_charts_of_a_sheet_are_read(tmp_path: Path) -> None:
     assert "Sold by season" in read_file(tmp_path / "a.xlsx", ReadOptions("a.xlsx")).text
 
 
-def test_tables_of_an_opendocument_sheet_are_parted_by_empty_rows_and_merged_cells_hold_for_all(tmp_path: Path) -> None:
+def test_ods_tables_split_at_empty_rows_and_merged_cells_fill(tmp_path: Path) -> None:
     cell = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>".format
     row = "<table:table-row>{}</table:table-row>".format
     empty = '<table:table-cell table:number-columns-repeated="1000"/>'
@@ -141,11 +141,11 @@ def far_xlsx(path: Path, rows: int) -> Path:
 
 
 @pytest.mark.parametrize("make", [far_xlsx, far_ods], ids=["xlsx", "ods"])
-def test_cells_beyond_the_last_column_that_is_read_are_said_and_cost_nothing(make: object, tmp_path: Path) -> None:
+def test_cells_beyond_the_last_column_are_reported_and_cheap(make: object, tmp_path: Path) -> None:
     path = (far_xlsx if make is far_xlsx else far_ods)(tmp_path / f"a.{'xlsx' if make is far_xlsx else 'ods'}", 20_000)
     found: list[str] = []
     began = time.process_time()
-    text = read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    text = read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
     assert time.process_time() - began < 5
     assert text.split("\n") == ["Sheet", *["near"] * 20_000]
     assert [each.partition(". ")[0] for each in found] == [
@@ -154,7 +154,7 @@ def test_cells_beyond_the_last_column_that_is_read_are_said_and_cost_nothing(mak
 
 
 @pytest.mark.parametrize("number", [1_048_576, 99_999_999_999])
-def test_rows_that_do_not_stand_in_the_file_cost_nothing_and_are_no_progress(number: int, tmp_path: Path) -> None:
+def test_rows_absent_from_the_file_cost_nothing(number: int, tmp_path: Path) -> None:
     cell = '<c t="str"><v>{}</v></c>'.format
     names, row = cell("Item") + cell("Price"), cell("Kettle") + cell("31")
     path = workbook(

@@ -19,7 +19,7 @@ from tests.ragcore.readers.packages import make_docx, pack, relations
 
 def _read(path: Path) -> tuple[str, list[str]]:
     left_out: list[str] = []
-    document = read_file(path, ReadOptions(name=path.name, left_out=lambda error: left_out.append(error.what)))
+    document = read_file(path, ReadOptions(name=path.name, on_loss=lambda error: left_out.append(error.what)))
     return document.text, left_out
 
 
@@ -62,9 +62,7 @@ def test_formulas_whose_result_is_an_empty_text_are_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("size", "is_said"), [((900, 600), True), ((90, 60), False)])
-def test_a_picture_of_few_bytes_is_said_where_it_is_large_enough_for_text(
-    tmp_path: Path, size: tuple[int, int], is_said: bool
-) -> None:
+def test_small_picture_is_reported_if_large_enough_for_text(tmp_path: Path, size: tuple[int, int], is_said: bool) -> None:
     picture = io.BytesIO()
     Image.new("1", size, 1).save(picture, "png")
     more = {
@@ -89,7 +87,7 @@ def test_notes_comments_and_margins_of_rich_text_are_read(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("defined", ["before", "behind"])
-def test_rows_of_a_rich_text_table_carry_the_names_of_their_columns(defined: str, tmp_path: Path) -> None:
+def test_rich_text_table_rows_have_their_column_names(defined: str, tmp_path: Path) -> None:
     def row(*cells: str) -> str:
         return r"\trowd\cellx2000\cellx4000\pard\intbl " + "".join(cell + r"\cell " for cell in cells) + r"{\trowd\row}"
 
@@ -131,7 +129,7 @@ def test_words_behind_the_last_cell_of_a_rich_text_row_are_kept(tmp_path: Path) 
     [r"{\f%d Arial;}", r"{\f%d\fcharset0 Arial}", r"\f%d\fcharset0 "],
     ids=["without an encoding", "without an end", "without braces"],
 )
-def test_rich_text_of_ten_thousands_of_fonts_is_read_in_seconds_and_in_their_encodings(font: str, tmp_path: Path) -> None:
+def test_rich_text_of_many_fonts_is_read_fast_in_its_encodings(font: str, tmp_path: Path) -> None:
     fonts = r"{\f1\fcharset204 Arial Cyr;}" + "".join(font % number for number in range(2, 30_000))
     path = tmp_path / "a.rtf"
     path.write_text(rf"{{\rtf1\ansi{{\fonttbl{fonts}}}{{\f1 \'cc\'e8\'f0}} and \'e9}}")
@@ -140,7 +138,7 @@ def test_rich_text_of_ten_thousands_of_fonts_is_read_in_seconds_and_in_their_enc
     assert time.process_time() - began < 10
 
 
-def test_rich_text_of_thousands_of_links_is_read_in_seconds_and_with_their_addresses(tmp_path: Path) -> None:
+def test_rich_text_of_many_links_is_read_fast_with_addresses(tmp_path: Path) -> None:
     link = r'{\field{\*\fldinst{HYPERLINK "https://example.org"}}{\fldrslt{\ul here}}}'
     path = tmp_path / "a.rtf"
     path.write_text(

@@ -17,7 +17,7 @@ from tests.ragcore.readers.pdf.drawing import turned_page
 def read(path: Path) -> tuple[str, list[str]]:
     """The text, and what was left out."""
     left_out: list[RagError] = []
-    document = read_file(path, ReadOptions(path.name, left_out=left_out.append))
+    document = read_file(path, ReadOptions(path.name, on_loss=left_out.append))
     assert document.pages[-1].end <= len(document.text)
     return document.text, [error.what for error in left_out]
 
@@ -35,7 +35,7 @@ def form(canvas: Any) -> None:
     fields.choice(name="station", value="Low Rock", options=["Cliff Top", "Low Rock"], x=60, y=420)
 
 
-def test_values_of_a_form_are_read_with_the_names_of_their_fields(tmp_path: Path) -> None:
+def test_form_values_are_read_with_their_field_names(tmp_path: Path) -> None:
     text, left_out = read(turned_page(tmp_path / "a.pdf", form))
     assert text.split("\n\n")[0] == "Application for a season ticket"
     assert text.split("\n\n")[1].split("\n") == [
@@ -93,7 +93,7 @@ def attached(path: Path, files: dict[str, bytes]) -> Path:
     return path
 
 
-def test_files_inside_are_read_and_those_that_cannot_be_are_named(tmp_path: Path) -> None:
+def test_attached_files_are_read_and_unreadable_ones_are_named(tmp_path: Path) -> None:
     files = {
         "fares.txt": b"A season ticket costs 41 pounds.",
         "song.mp3": b"ID3\4" + bytes(400),
@@ -148,9 +148,7 @@ def test_a_box_that_is_not_ticked_keeps_no_values_of_xfa_out(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is not None, reason="it recognises them")
-def test_pages_that_are_only_pictures_are_named_where_nothing_can_recognise_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_picture_only_pages_are_named_without_recognition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from PIL import Image, ImageDraw
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen.canvas import Canvas

@@ -33,7 +33,7 @@ def test_a_table_reads_alike_whichever_way_it_lies(turns: int, rotate: int, rule
     assert text == "\n\n".join(["Stations 2024", "\n".join(table_rows.lines(ROWS))])
 
 
-def test_the_landscape_page_of_a_report_reads_like_its_upright_sibling() -> None:
+def test_landscape_page_reads_like_its_upright_twin() -> None:
     if not CASE.exists():
         pytest.skip("the cases are not here")
     assert read(CASE / "landscape.pdf") == read(CASE / "same-table-unrotated.pdf")
@@ -60,8 +60,8 @@ def test_the_box_of_a_turned_row_encloses_its_ink(turns: int, rotate: int, tmp_p
     ink = image.point(lambda value: 255 if value < 128 else 0).getbbox()
     assert ink is not None
     boxes = highlight_boxes(path, 0, " ".join(ROWS[0]))
-    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
-    right, bottom = max(box.left + box.width for box in boxes), max(box.top + box.height for box in boxes)
+    left, top = min(box.x0 for box in boxes), min(box.top for box in boxes)
+    right, bottom = max(box.x0 + box.width for box in boxes), max(box.top + box.height for box in boxes)
     sides = [100 * side / image.size[place % 2] for place, side in enumerate(ink)]
     assert (left, top, right, bottom) == pytest.approx(sides, abs=1.2)
     assert len(boxes) == 1  # one line, not a box for each letter
@@ -94,7 +94,7 @@ def test_names_of_columns_may_be_turned(page_turns: int, turns: int, ruled: bool
 
 @ruled_or_bare
 @pytest.mark.parametrize("turns", [0, 1])
-def test_the_name_of_a_group_is_in_the_name_of_each_of_its_columns(turns: int, ruled: bool, tmp_path: Path) -> None:
+def test_group_name_is_part_of_each_of_its_columns(turns: int, ruled: bool, tmp_path: Path) -> None:
     names, rows = (
         ["Town", "Men", "Women", "Men", "Women"],
         [["Oslo", "12", "13", "22", "23"], ["Hamar", "16", "17", "26", "27"]],

@@ -59,7 +59,7 @@ BANDS = ("ROWBACKGROUNDS", (0, 0), (-1, -1), ["#dddddd", "#ffffff"])
 
 
 @pytest.mark.parametrize("style", [[GRID], [], BOOK, [BANDS]], ids=["grid", "bare", "rules above", "bands"])
-def test_each_row_of_a_table_is_a_line_with_the_names_of_its_columns(style: list[Any], tmp_path: Path) -> None:
+def test_each_table_row_is_a_line_with_its_column_names(style: list[Any], tmp_path: Path) -> None:
     text = read(drawn(tmp_path / "a.pdf", [paragraph(BEFORE), table(ROWS, *style), paragraph(AFTER)]))
     assert text == "\n\n".join([BEFORE, "\n".join(table_rows.lines(ROWS)), AFTER])
     assert "Station: Harbour; Opened: 1872; Height (m): 3" in text
@@ -93,7 +93,7 @@ def test_the_boxes_of_a_row_lie_on_that_row(tmp_path: Path) -> None:
     assert max(box.top for box in whole) > tops[-1]
 
 
-def test_a_passage_that_begins_in_a_table_and_ends_below_it_is_found(tmp_path: Path) -> None:
+def test_passage_from_a_table_to_the_text_below_is_located(tmp_path: Path) -> None:
     path = drawn(tmp_path / "a.pdf", [paragraph(BEFORE), table(ROWS, GRID), paragraph(AFTER)])
     text = read(path)
     quote = text[text.index("Station: Engine") :]
@@ -111,7 +111,7 @@ def test_no_word_of_a_table_is_lost_or_put_in_another_row(cells: list[list[str]]
     assert lines == list(table_rows.lines(cells))
 
 
-def test_columns_that_were_drawn_line_by_line_are_read_one_after_the_other(tmp_path: Path) -> None:
+def test_columns_drawn_line_by_line_are_read_one_after_another(tmp_path: Path) -> None:
     from textwrap import wrap
 
     from reportlab.pdfgen.canvas import Canvas
@@ -128,7 +128,7 @@ def test_columns_that_were_drawn_line_by_line_are_read_one_after_the_other(tmp_p
     assert " ".join(right[: len(left)]) in text
 
 
-def test_a_headline_as_long_as_a_line_is_not_glued_to_the_text_below(tmp_path: Path) -> None:
+def test_headline_as_long_as_a_line_stays_apart_from_the_text(tmp_path: Path) -> None:
     title = "The History of the Cliff Railway and of Everybody who Built it"
     for name, style in (("large", {"fontSize": 16, "leading": 20}), ("bold", {"fontName": "Helvetica-Bold"})):
         path = drawn(tmp_path / f"{name}.pdf", [paragraph(title, spaceAfter=0, **style), paragraph(PROSE, rightIndent=120)])
@@ -181,7 +181,7 @@ def typed(path: Path, pages: list[list[tuple[str, str]]]) -> Path:
     return path
 
 
-def test_a_headline_in_bold_is_none_of_the_paragraph_that_ends_above_it(tmp_path: Path) -> None:
+def test_bold_headline_is_not_joined_to_the_paragraph_above(tmp_path: Path) -> None:
     full = [
         "The carriages go up every ten minutes from March to the end",
         "of October, and in winter they go up when somebody asks so.",
@@ -196,7 +196,7 @@ def test_a_headline_in_bold_is_none_of_the_paragraph_that_ends_above_it(tmp_path
 
 
 @pytest.mark.parametrize(("inside", "word"), [(20, "cutting-edge"), (3, "cuttingedge")])
-def test_a_hyphen_at_a_lines_end_stays_where_lines_are_not_hyphenated(inside: int, word: str, tmp_path: Path) -> None:
+def test_line_end_hyphen_stays_in_an_unhyphenated_document(inside: int, word: str, tmp_path: Path) -> None:
     lines = [
         "The railway is well-known and its engine, which was cutting-",
         "edge when it was built, is well-kept by all of them.",

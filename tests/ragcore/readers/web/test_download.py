@@ -143,9 +143,7 @@ def test_what_a_server_names_that_is_no_encoding_is_not_believed(site: Site, tmp
     assert found.path.read_bytes() == PAGE.encode()
 
 
-def test_a_letter_that_a_server_sends_in_two_pieces_or_not_to_its_end_is_read(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_character_split_or_cut_by_a_server_is_read(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = httpx.Response.iter_bytes
     monkeypatch.setattr(httpx.Response, "iter_bytes", lambda response: whole(response, 33))  # the system would join them
     link = site.page("/", PAGE.encode("utf-16")[:-1], "text/html; charset=utf-16")
@@ -173,7 +171,7 @@ def test_a_page_is_called_by_the_title_at_its_head(site: Site, tmp_path: Path, p
     assert fetch(site.page("/page", page), tmp_path / "a", HERE).name == name
 
 
-def test_a_large_page_is_neither_parsed_nor_held_in_memory_where_it_is_fetched(
+def test_large_page_is_fetched_without_parsing_or_much_memory(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = PAGE.encode("iso-8859-1") + b"<p><b>\xfc</b>" * 2_000_000
@@ -243,7 +241,7 @@ def test_each_redirection_is_looked_at(site: Site, tmp_path: Path) -> None:
         fetch(site.link("/round"), tmp_path / "a", HERE)
 
 
-def test_a_link_that_gives_too_much_is_left_also_when_it_is_packed(site: Site, tmp_path: Path) -> None:
+def test_link_with_too_much_data_is_refused_even_if_compressed(site: Site, tmp_path: Path) -> None:
     small = Limits(max_bytes=1_000_000, allows=anywhere)
     site.page("/large", b"x" * 1_000_001, "text/plain")
     site.page("/packed", gzip.compress(b"x" * 50_000_000), "text/plain", **{"Content-Encoding": "gzip"})

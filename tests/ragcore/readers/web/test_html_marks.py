@@ -79,7 +79,7 @@ def test_hidden_text_of_a_page_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text("<p>The fee is 25.</p><p hidden>We take 15.</p><nav hidden>Menu</nav>")
     found: list[str] = []
-    assert "15" not in read_file(path, ReadOptions(path.name, left_out=lambda error: found.append(str(error)))).text
+    assert "15" not in read_file(path, ReadOptions(path.name, on_loss=lambda error: found.append(str(error)))).text
     assert found == ["Hidden text in a.html was left out (places: 1)."]
 
 

@@ -10,7 +10,7 @@ import pytest
 from ragcore.readers.base import ReadOptions
 from ragcore.readers.registry import read_file
 from ragcore.readers.web.html_text import html_text
-from ragcore.readers.web.nesting import DEEPEST, MOST_ATTRIBUTES, MOST_STYLES, flatten
+from ragcore.readers.web.nesting import MAX_ATTRIBUTES, MAX_DEPTH, MAX_STYLES, flatten
 
 COUNT = 200_000
 
@@ -39,34 +39,34 @@ def test_a_page_is_read_in_seconds_however_deeply_it_nests(page: str, tmp_path: 
     assert time.process_time() - began < 20
 
 
-def test_elements_below_the_deepest_lose_their_tags_and_nothing_else() -> None:
-    deep = "<div>" * (DEEPEST + 3) + "one" + "</div>" * 3 + "<p>two</p>" + "</div>" * DEEPEST + "<section>three</section>"
-    assert flatten(deep) == "<div>" * DEEPEST + "one<p>two</p>" + "</div>" * DEEPEST + "<section>three</section>"
+def test_elements_below_the_depth_limit_lose_only_their_tags() -> None:
+    deep = "<div>" * (MAX_DEPTH + 3) + "one" + "</div>" * 3 + "<p>two</p>" + "</div>" * MAX_DEPTH + "<section>three</section>"
+    assert flatten(deep) == "<div>" * MAX_DEPTH + "one<p>two</p>" + "</div>" * MAX_DEPTH + "<section>three</section>"
 
 
 def test_styles_end_sooner() -> None:
-    assert flatten("<b>" * 100 + "word") == "<b>" * MOST_STYLES + "word"
+    assert flatten("<b>" * 100 + "word") == "<b>" * MAX_STYLES + "word"
 
 
 @pytest.mark.parametrize("tag", ["p", "li", "td", "br", "option"])
 def test_elements_that_need_no_end_do_not_nest(tag: str) -> None:
-    page = "".join(f"<{tag}>word {number}" for number in range(3 * DEEPEST))
+    page = "".join(f"<{tag}>word {number}" for number in range(3 * MAX_DEPTH))
     assert flatten(page) is page
 
 
-def test_tags_in_comments_and_in_values_of_attributes_do_not_count() -> None:
-    page = "<!-- <div> -->" * (2 * DEEPEST) + "<i title='<div>'>a</i>" * (2 * DEEPEST) + "<h1>Lamps</h1><p>Lit.</p>"
+def test_tags_in_comments_and_attribute_values_do_not_count() -> None:
+    page = "<!-- <div> -->" * (2 * MAX_DEPTH) + "<i title='<div>'>a</i>" * (2 * MAX_DEPTH) + "<h1>Lamps</h1><p>Lit.</p>"
     assert flatten(page) == page
     assert html_text(page).endswith("Lamps\n\nLit.")
 
 
 def test_an_element_keeps_its_first_attributes() -> None:
-    names = [f' a{number}="<i>"' for number in range(MOST_ATTRIBUTES)]
+    names = [f' a{number}="<i>"' for number in range(MAX_ATTRIBUTES)]
     assert flatten(f"<p{''.join(names)} b=1 c='>'>word</p>") == f"<p{''.join(names)}>word</p>"
     assert flatten(f"<p{''.join(names)}>word</p>") == f"<p{''.join(names)}>word</p>"
 
 
-def test_a_list_of_ten_thousands_of_options_is_read_whole_in_seconds() -> None:
+def test_list_of_many_options_is_read_whole_and_fast() -> None:
     cities = [f"City {number}" for number in range(100_000)]
     began = time.process_time()
     text = html_text(f"<p>Where?<select>{''.join(f'<option>{city}</option>' for city in cities)}</select>Then on.")
@@ -79,7 +79,7 @@ def test_short_lists_of_options_stay_as_they_are() -> None:
     assert flatten(page) == page
 
 
-def test_a_page_of_ten_thousands_of_rules_and_elements_is_read_in_seconds() -> None:
+def test_page_of_many_rules_and_elements_is_read_fast() -> None:
     rules = "".join(f".c{number}{{display:none}}" for number in range(25_000))
     began = time.process_time()
     text = html_text(f"<style>.secret{{display:none}}{rules}</style><p class=secret>no</p>{'<p class=d>word</p>' * 100_000}")

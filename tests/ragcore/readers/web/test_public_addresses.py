@@ -28,7 +28,7 @@ NOT_GLOBAL = [
 
 
 @pytest.mark.parametrize("network", NOT_GLOBAL)
-def test_no_address_of_a_network_that_is_not_globally_reachable_is_public(network: str) -> None:
+def test_only_globally_reachable_addresses_are_public(network: str) -> None:
     whole = ipaddress.ip_network(network)
     for address in (whole[0], whole[whole.num_addresses // 2], whole[-1]):
         if address.version == 4 or address.ipv4_mapped is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lectern.ui import places
+from lectern.ui import navigation
 from lectern.ui.i18n import _
 
 
-def nothing_yet(text: str) -> None:
+def empty_state(text: str) -> None:
     st.caption(text)
-    st.page_link(places.HOME, label=_("Add documents"), icon=":material/upload_file:")
+    st.page_link(navigation.HOME, label=_("Add documents"), icon=":material/upload_file:")

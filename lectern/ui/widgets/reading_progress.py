@@ -9,41 +9,41 @@ import streamlit as st
 from lectern.jobs.file_rows import ACTIVE
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral
-from lectern.ui.live_fragments import be_still
+from lectern.ui.live_fragments import stop_auto_rerun
 from lectern.ui.state import session
 
 
 def reading_bar() -> None:
-    st.fragment(_bar, run_every=_pace())()
+    st.fragment(_bar, run_every=_interval())()
 
 
 def move_reading_bar() -> None:
-    """Updates the bar: it cannot update itself while the page draws an answer."""
-    bar, now = session().reading_bar, _now()
+    """Updates the bar while the page draws an answer, because its fragment does not run then."""
+    bar, progress = session().reading_bar, _progress()
     if bar is None:
         return
-    if now is None:
+    if progress is None:
         bar.empty()
     else:
-        bar.progress(*now)
+        bar.progress(*progress)
 
 
 def reading_line() -> None:
-    st.fragment(_line, run_every=_pace())()
+    st.fragment(_line, run_every=_interval())()
 
 
-def _pace() -> float | None:
+def _interval() -> float | None:
     return 1.0 if resources.library().files.all(*ACTIVE, limit=1) else None
 
 
 def _bar() -> None:
-    now = _now()
-    session().reading_bar = st.progress(*now) if now is not None else None
-    if now is None:
-        be_still()
+    progress = _progress()
+    session().reading_bar = st.progress(*progress) if progress is not None else None
+    if progress is None:
+        stop_auto_rerun()
 
 
-def _now() -> tuple[float, str] | None:
+def _progress() -> tuple[float, str] | None:
     """The finished share of the batch, 0 to 1, and its text; None if nothing is read."""
     batch = session().being_read
     active = {file.id: file.fraction for file in resources.library().files.all(*ACTIVE)}
@@ -63,7 +63,7 @@ def share_of(batch: set[str], active: Mapping[str, float]) -> float:
 def _line() -> None:
     active = len(resources.library().files.all(*ACTIVE))
     if not active:
-        be_still()
+        stop_auto_rerun()
         return
     text = ngettext(
         "{number} document is still being read. Answers use the ones that are ready.",

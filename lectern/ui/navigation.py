@@ -1,4 +1,4 @@
-"""The pages, and their addresses."""
+"""The pages of the application, and what their addresses say."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTINGS = PAGES / "settings.py"
 REPLAY = PAGES / "replay.py"
 DOCUMENT = PAGES / "document.py"
 
-UNDERWAY_SECONDS = 0.5  # a click may come from a browser without the newest address
+ADDRESS_DELAY_SECONDS = 0.5  # during which a click may come from a browser without the newest address
 
 
 def go_to_chat(conversation_id: str | None) -> NoReturn:
@@ -42,13 +42,13 @@ def go_to_settings(page: str = "") -> NoReturn:
     st.switch_page(SETTINGS, query_params={**_index(), **({"s": page} if page else {})})
 
 
-def go_onward() -> None:
-    """Goes to the page that a callback has chosen: a callback cannot switch pages itself."""
+def switch_to_next_page() -> None:
+    """Switches to the page that a callback has chosen. Streamlit does not let a callback switch pages itself."""
     state = session()
     targets = {"replay": (REPLAY, "r", state.replay.conversation), "document": (DOCUMENT, "d", state.documents.opened)}
-    page, letter, id_ = targets.get(state.address.onward, (None, "", ""))
+    page, letter, id_ = targets.get(state.address.next_page, (None, "", ""))
     if page is not None and id_:
-        state.address.onward, state.panel, state.problem = "", "", None
+        state.address.next_page, state.panel, state.problem = "", "", None
         state.address.changed_at = time.monotonic()
         st.switch_page(page, query_params={**_index(), letter: id_})
 
@@ -56,35 +56,38 @@ def go_onward() -> None:
 def open_document(file_id: str, start: int = 0, end: int = 0) -> None:
     """A callback that opens the page of a document at these characters of its text."""
     state = session()
-    state.documents.opened, state.documents.place, state.address.onward = file_id, (start, end), "document"
+    state.documents.opened, state.documents.place, state.address.next_page = file_id, (start, end), "document"
 
 
-def title_tab(name: str) -> None:
+def set_tab_title(name: str) -> None:
     st.set_page_config(page_title=f"{name} · Lectern")
 
 
-def settle_page(name: str) -> None:
-    """Records the page, before anything reads its address, to tell a first visit from the back button."""
+def record_page(name: str) -> None:
+    """Must run before `id_from_address`, which needs to know whether the page has just been opened."""
     state = session()
     if state.address.page != name:
         state.address.page, state.address.letter = name, ""
 
 
-def from_address(letter: str, current: str | None) -> str | None:
-    """The id that a page shows: the one in its address if that is new (reload, link, back button), or else `current`."""
+def id_from_address(letter: str, current: str | None) -> str | None:
+    """The id of what the page shows. `letter` is the name of its parameter in the address.
+
+    It is the id in the address if that is new (a reload, a link, the back button), or else `current`.
+    """
     state, named, panel = session(), st.query_params.get(letter), st.query_params.get("p", "")
     if named and (named != state.address.last.get(letter) or state.address.letter != letter):
         state.panel = panel
         return named
     if named and panel != state.address.last["p"] == state.panel:
         state.panel = panel
-    # Links between pages name nothing; they lead to what was open.
+    # A link between pages has no id. It keeps `current`, while the back button to such an address clears it.
     went_back = not named and state.address.letter == letter and current == state.address.last[letter]
-    return None if went_back and time.monotonic() - state.address.changed_at > UNDERWAY_SECONDS else current
+    return None if went_back and time.monotonic() - state.address.changed_at > ADDRESS_DELAY_SECONDS else current
 
 
-def to_address(letter: str, current: str | None, panel: str) -> None:
-    """Writes the page's state into its address, so that a reload shows the same."""
+def write_address(letter: str, current: str | None, panel: str) -> None:
+    """Writes the id and the side panel into the address, so that a reload shows the same."""
     state = session()
     state.address.letter = letter
     address = {**_index(), **{name: value for name, value in ((letter, current or ""), ("p", panel)) if value}}
@@ -95,9 +98,9 @@ def to_address(letter: str, current: str | None, panel: str) -> None:
     state.address.last |= {letter: current or "", "p": panel}
 
 
-def settle_index() -> None:
+def open_index_of_address() -> None:
     """Opens the index in the page's address if that is new (a reload, a link, the back button), and adds the open index to
-    the address if there are several. Must be the first step of a run."""
+    the address if there are several indexes. Must be the first step of a run."""
     state, named_id = session(), st.query_params.get("i")
     index_id = named_id if named_id and named_id != state.address.last.get("i") else state.index
     if index_id != MAIN and resources.all_indexes().get(index_id) is None:

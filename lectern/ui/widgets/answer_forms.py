@@ -10,9 +10,9 @@ import streamlit as st
 from lectern.runs.answer_runs import QUESTION_CHARS
 from lectern.schema import Ask, Message
 from lectern.ui import labels, resources
-from lectern.ui.asking import answer_again, ask_in_branch, why_not
+from lectern.ui.asking import answer_again, ask_in_branch, mode_problem
 from lectern.ui.i18n import _
-from lectern.ui.places import go_to_chat
+from lectern.ui.navigation import go_to_chat
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_widget, session, widget
 
@@ -29,7 +29,7 @@ def open_edit(message: Message) -> None:
         session().answers.form = f"edit.{message.id}"
 
 
-def open_ways(message: Message) -> None:
+def open_mode_form(message: Message) -> None:
     if message.ask is not None:
         fill_widget("other_chat_mode", message.ask.chat_mode)
         mode = message.ask.response_mode
@@ -37,17 +37,17 @@ def open_ways(message: Message) -> None:
         session().answers.form = f"ways.{message.id}"
 
 
-def opened_form(messages: list[Message]) -> None:
-    """The open form about one of these answers."""
+def draw_open_form(messages: list[Message]) -> None:
+    """The open form, if it is about one of these answers."""
     kind, _dot, message_id = session().answers.form.partition(".")
     message = next((each for each in messages if each.id == message_id), None)
     if message is None or message.ask is None or kind not in _TITLES:
         return
-    draw = _edit if kind == "edit" else _ways
+    draw = _edit_form if kind == "edit" else _mode_form
     st.dialog(_TITLES[kind](), on_dismiss=_close)(draw)(message, message.ask, message is messages[-1])
 
 
-def _edit(message: Message, ask: Ask, last: bool) -> None:
+def _edit_form(message: Message, ask: Ask, last: bool) -> None:
     with st.form("edit_question", border=False):
         st.text_area(_("Question"), key="edited_question", height=110, max_chars=QUESTION_CHARS, label_visibility="collapsed")
         st.caption(
@@ -62,7 +62,7 @@ def _ask_edited(message: Message, ask: Ask) -> None:
     ask_in_branch(message.id, replace(ask, question=str(widget("edited_question") or "").strip()))
 
 
-def _ways(message: Message, ask: Ask, last: bool) -> None:
+def _mode_form(message: Message, ask: Ask, last: bool) -> None:
     mode = str(
         st.selectbox(
             _("Chat mode"),
@@ -82,20 +82,20 @@ def _ways(message: Message, ask: Ask, last: bool) -> None:
             )
         )
         st.caption(labels.caption(response))
-    hindrance = why_not(mode)
-    if hindrance:
-        st.warning(label(hindrance))
+    problem = mode_problem(mode)
+    if problem:
+        st.warning(label(problem))
     with st.container(key="other_ways", horizontal=True, gap="small"):
         if last:
             here = _("Replace this answer")
-            if st.button(here, key="ways_here", type="primary", disabled=bool(hindrance), on_click=_again, args=(message, ask)):
+            if st.button(here, key="ways_here", type="primary", disabled=bool(problem), on_click=_again, args=(message, ask)):
                 st.rerun()
         there = _("Answer in a new conversation")
         if st.button(
             there,
             key="ways_there",
             type="secondary" if last else "primary",
-            disabled=bool(hindrance),
+            disabled=bool(problem),
             on_click=_ask_in_branch,
             args=(message, ask),
         ):
@@ -127,12 +127,12 @@ def branch_lines(conversation_id: str) -> None:
     """Links to the conversation that this one branched from, and to its own branches."""
     conversations = resources.library().conversations
     if (origin := conversations.origin(conversation_id)) is not None:
-        _way_to(_("A branch of “{title}”"), origin.title, origin.id)
+        _branch_link(_("A branch of “{title}”"), origin.title, origin.id)
     for branch in conversations.branches(conversation_id)[-3:]:
-        _way_to(_("Continued differently in “{title}”"), branch.title, branch.id)
+        _branch_link(_("Continued differently in “{title}”"), branch.title, branch.id)
 
 
-def _way_to(sentence: str, title: str, conversation_id: str) -> None:
+def _branch_link(sentence: str, title: str, conversation_id: str) -> None:
     text = sentence.format(title=label(title))
     if st.button(text, key=f"branch_{conversation_id}", type="tertiary", icon=":material/call_split:"):
         go_to_chat(conversation_id)

@@ -8,30 +8,30 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from lectern.indexes import Indexes
-from lectern.ui import places, resources
+from lectern.ui import navigation, resources
 
 
 def page() -> None:
     import streamlit as st
 
-    from lectern.ui.places import from_address, settle_page, to_address
+    from lectern.ui.navigation import id_from_address, record_page, write_address
 
-    settle_page("documents")
+    record_page("documents")
     if st.button("Open"):
         st.session_state.shown = "a"
-    st.session_state.shown = from_address("d", st.session_state.get("shown"))
-    to_address("d", st.session_state.shown, "")
+    st.session_state.shown = id_from_address("d", st.session_state.get("shown"))
+    write_address("d", st.session_state.shown, "")
 
 
 @pytest.fixture
 def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     indexes = Indexes(tmp_path)
     monkeypatch.setattr(resources, "all_indexes", lambda: indexes)
-    monkeypatch.setattr(places, "UNDERWAY_SECONDS", 60)  # however slow this machine is
+    monkeypatch.setattr(navigation, "ADDRESS_DELAY_SECONDS", 60)  # however slow this machine is
     return AppTest.from_function(page, default_timeout=60)
 
 
-def shown(browser: AppTest) -> str | None:
+def read_open_item(browser: AppTest) -> str | None:
     assert not browser.exception
     opened: str | None = browser.session_state["shown"]
     return opened
@@ -44,15 +44,15 @@ def go_back(browser: AppTest) -> None:
 
 def test_going_back_right_after_a_reload_is_followed(browser: AppTest) -> None:
     browser.query_params["d"] = "a"
-    assert shown(browser.run()) == "a"
+    assert read_open_item(browser.run()) == "a"
     go_back(browser)
-    assert shown(browser) is None
+    assert read_open_item(browser) is None
     assert "d" not in browser.query_params
 
 
-def test_a_press_from_a_browser_that_has_not_got_the_newest_address_closes_nothing(browser: AppTest) -> None:
+def test_click_from_an_outdated_address_closes_nothing(browser: AppTest) -> None:
     browser.run().button[0].click().run()
     assert browser.query_params["d"] == "a"
     go_back(browser)  # which looks the same
-    assert shown(browser) == "a"
+    assert read_open_item(browser) == "a"
     assert browser.query_params["d"] == "a"

@@ -13,23 +13,23 @@ from lectern.runs.cost_estimate import of_measuring
 from lectern.schema import Ask, Retrieval
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, day_and_time, ngettext, numeral
-from lectern.ui.pricing import agree_first
+from lectern.ui.pricing import run_with_consent
 from lectern.ui.safetext import label
 from lectern.ui.state import fill_new_widget, fill_widget, session, widget
-from lectern.ui.widgets.comparing import comparison, metric_names
-from lectern.ui.widgets.own_results import are_few, own_results
+from lectern.ui.widgets.own_results import is_small, own_results
 from lectern.ui.widgets.problem import problem
-from lectern.ui.widgets.question_sets import missing_documents, worth
-from lectern.ui.widgets.search_options import USUAL, weaker_help
+from lectern.ui.widgets.question_sets import generation_caveat, missing_documents
+from lectern.ui.widgets.run_comparison import comparison, metric_names
+from lectern.ui.widgets.search_options import DEFAULT_BALANCE, weaker_help
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.errors import Problem, RagError
 from ragcore.evaluation.question_sets import Question
 from ragcore.evaluation.significance import Mean, mean
 
-MOST_SHOWN = 6  # measurements in the table and the chart
-LOOK_SECONDS = 1.0
+MAX_RUNS = 6  # in the table and the chart
+POLL_SECONDS = 1.0
 ACTIVE = ("queued", "running")
-FIELD_NAMES = {  # added to the visible name, which is translated
+ENGLISH_NAMES = {  # in the field's literature; they follow the translated name
     metric: f" :small[:gray[{name}]]"
     for metric, name in {
         "hit_rate": "hit rate",
@@ -40,11 +40,11 @@ FIELD_NAMES = {  # added to the visible name, which is translated
         "relevancy": "relevancy",
     }.items()
 }
-USUAL_NAME = "As in Settings"  # as stored, in every language
+DEFAULT_NAME = "As in Settings"  # in the database, in every language
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRun:
+class NamedRun:
     """A measurement with a name that is unique on the screen."""
 
     run: EvalRun
@@ -63,16 +63,16 @@ def measurements(chosen: QuestionSet) -> None:
     runs = resources.library().evaluations.runs(chosen.id)
     if chosen.origin == "upload":
         missing_documents(chosen)
-    _start(chosen)
+    _start_form(chosen)
     _progress(runs)
     results = _runs_with_results(runs)
     if results:
         st.header(_("Results"), anchor=False)
         if chosen.origin == "documents":
-            st.caption(worth())
-        if are_few(chosen):
+            st.caption(generation_caveat())
+        if is_small(chosen):
             own_results(results[0].run)
-        is_open = not are_few(chosen) or len(results) > 1
+        is_open = not is_small(chosen) or len(results) > 1
         with st.container(key="more_figures"), st.expander(_("Figures"), type="compact", expanded=is_open):
             _table(results)
             _chart(results)
@@ -80,19 +80,19 @@ def measurements(chosen: QuestionSet) -> None:
     comparison([(one.run.id, one.name) for one in results], {one.run.id: one.scores for one in results})
 
 
-def _usual() -> Setting:
+def _default_setting() -> Setting:
     answers = resources.library().settings.answers
     how = Retrieval(weaker=answers.weaker)
-    return Setting(USUAL_NAME, Ask("", None, answers.response_mode, answers.top_k, retrieval=how))
+    return Setting(DEFAULT_NAME, Ask("", None, answers.response_mode, answers.top_k, retrieval=how))
 
 
 def _setting_name(name: str) -> str:
-    return _("As in Settings") if name == USUAL_NAME else name
+    return _("As in Settings") if name == DEFAULT_NAME else name
 
 
-def _start(chosen: QuestionSet) -> None:
+def _start_form(chosen: QuestionSet) -> None:
     library = resources.library()
-    settings = {one.name: one for one in (_usual(), *library.evaluations.settings())}
+    settings = {one.name: one for one in (_default_setting(), *library.evaluations.settings())}
     fill_new_widget("evaluate_with", [next(iter(settings))])
     fill_widget("evaluate_with", [name for name in widget("evaluate_with") if name in settings])
     fill_new_widget("evaluate_answering", True)
@@ -137,10 +137,10 @@ def _start(chosen: QuestionSet) -> None:
         help=_("Takes longer. Otherwise only the search is measured."),
     )
     if widget("evaluate_answering"):
-        st.caption(_judge(chosen, len(widget("evaluate_with"))))
+        st.caption(_judge_note(chosen, len(widget("evaluate_with"))))
 
 
-def _judge(chosen: QuestionSet, settings: int) -> str:
+def _judge_note(chosen: QuestionSet, settings: int) -> str:
     if resources.library().settings.llm.provider == "none":
         return _("No language model is set: answers are quotes, judged by simple rules that are rough but consistent.")
     calls = 3 * chosen.size * max(settings, 1)
@@ -154,10 +154,7 @@ def _judge(chosen: QuestionSet, settings: int) -> str:
 
 def describe_ask(ask: Ask) -> str:
     how = ask.retrieval
-    parts = [
-        labels.count(ask.top_k, "passage"),
-        labels.mode_label(ask.response_mode),
-    ]
+    parts = [labels.count(ask.top_k, "passage"), labels.mode_label(ask.response_mode)]
     if how.dense_share is not None:
         parts.append(_("{share}% by meaning").format(share=round(100 * how.dense_share)))
     if how.cutoff is not None:
@@ -174,7 +171,7 @@ def describe_ask(ask: Ask) -> str:
 def _new_setting() -> None:
     answers, state = resources.library().settings.answers, session()
     if state.evaluate.setting_from != answers:
-        _begin_setting()
+        _reset_setting_form()
     st.text_input(
         _("Name"), key="setting_name", max_chars=60, placeholder=_("For example: Ten passages"), persist_state="session"
     )
@@ -221,14 +218,14 @@ def _new_setting() -> None:
         st.button(_("Save the setting"), key="save_setting", type="primary", on_click=_save_setting)
 
 
-def _begin_setting() -> None:
+def _reset_setting_form() -> None:
     """Fills the form of a new setting with the current settings, without a name."""
     answers = session().evaluate.setting_from = resources.library().settings.answers
     fill_widget("setting_name", "")
     fill_widget("setting_top_k", answers.top_k)
     fill_widget("setting_mode", answers.response_mode)
     fill_widget("setting_balance", "usual")
-    fill_widget("setting_share", USUAL)
+    fill_widget("setting_share", DEFAULT_BALANCE)
     fill_widget("setting_weaker", answers.weaker)
     fill_widget("setting_diverse", False)
     fill_widget("setting_reranker", "")
@@ -247,27 +244,29 @@ def _save_setting() -> None:
     name = str(widget("setting_name") or "").strip() or describe_ask(ask)
     setting = resources.library().evaluations.keep_setting(Setting(name, ask))
     fill_widget("evaluate_with", [*(widget("evaluate_with") or [])[:1], setting.name])
-    _begin_setting()
+    _reset_setting_form()
     session().evaluate.new_settings += 1
 
 
 def _measure(set_id: str, settings: list[Setting]) -> None:
     answering = bool(widget("evaluate_answering"))
     questions = resources.library().evaluations.questions(set_id)
-    _begin(
+    _measure_with_consent(
         lambda: resources.current_index().measuring.start(set_id, settings, answering=answering),
         questions if answering else (),
         [setting.ask for setting in settings],
     )
 
 
-def _go_on(run: EvalRun) -> None:
+def _resume(run: EvalRun) -> None:
     evaluations = resources.library().evaluations
-    remaining = evaluations.questions(run.set_id) if _has_another_model(run) else evaluations.left(run.id)
-    _begin(lambda: resources.current_index().measuring.resume(run.id), remaining if run.answering else (), [run.ask])
+    remaining = evaluations.questions(run.set_id) if _has_another_model(run) else evaluations.unmeasured(run.id)
+    _measure_with_consent(
+        lambda: resources.current_index().measuring.resume(run.id), remaining if run.answering else (), [run.ask]
+    )
 
 
-def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Sequence[Ask]) -> None:
+def _measure_with_consent(measure: Callable[[], object], to_answer: Sequence[Question], asks: Sequence[Ask]) -> None:
     """Runs `measure` with the person's consent to the cost of answering these questions once per ask."""
     library = resources.library()
 
@@ -281,14 +280,14 @@ def _begin(measure: Callable[[], object], answered: Sequence[Question], asks: Se
             state.evaluate.problem, state.panel = None, ""
 
     try:
-        free = not answered or library.llm().metadata.is_extractive
-        price = None if free else of_measuring(library, [question.text for question in answered], asks)
+        free = not to_answer or library.llm().metadata.is_extractive
+        price = None if free else of_measuring(library, [question.text for question in to_answer], asks)
     except RagError:
         price = None  # starting reports the error
     if price is None:
         begin()
     else:
-        agree_first(price, len(answered) * len(asks), begin)
+        run_with_consent(price, len(to_answer) * len(asks), begin)
 
 
 def _has_another_model(run: EvalRun) -> bool:
@@ -302,8 +301,8 @@ def _progress(runs: Sequence[EvalRun]) -> None:
     """Progress bars of the running measurements, and the actions for stopped ones."""
     active = [run for run in runs if run.state in ACTIVE]
     if active:
-        st.fragment(_bars, run_every=LOOK_SECONDS)([run.id for run in reversed(active)])
-    for run in runs[:MOST_SHOWN]:
+        st.fragment(_bars, run_every=POLL_SECONDS)([run.id for run in reversed(active)])
+    for run in runs[:MAX_RUNS]:
         if run.state in ("stopped", "failed"):
             _draw_ended(run)
 
@@ -314,7 +313,7 @@ def _bars(ids: list[str]) -> None:
         run = evaluations.run(id_)
         if run is None or run.state not in ACTIVE:
             st.rerun()
-        remaining = len(evaluations.left(id_))
+        remaining = len(evaluations.unmeasured(id_))
         text = (
             _("waiting for the previous one")
             if run.state == "queued" and not run.done
@@ -333,37 +332,37 @@ def _draw_ended(run: EvalRun) -> None:
     with st.container(key=f"ended_{run.id}", horizontal=True, vertical_alignment="center"):
         text = ngettext("{name}: stopped after {number} question.", "{name}: stopped after {number} questions.", run.done)
         st.markdown(text.format(name=label(_setting_name(run.name)), number=numeral(run.done)))
-        anew = run.done > 0 and _has_another_model(run)
-        st.button(_("Start over") if anew else _("Continue"), key=f"resume_{run.id}", on_click=_go_on, args=(run,))
+        starts_over = run.done > 0 and _has_another_model(run)
+        st.button(_("Start over") if starts_over else _("Continue"), key=f"resume_{run.id}", on_click=_resume, args=(run,))
         if not run.done:
             delete = resources.library().evaluations.delete_run
             st.button(_("Remove"), key=f"drop_{run.id}", type="tertiary", on_click=delete, args=(run.id,))
-    if anew:
+    if starts_over:
         st.caption(_(
             "The language model has changed. Its answers are measured again from the first "
             "question, so that no figure mixes two models."))  # fmt: skip
 
 
-def _runs_with_results(runs: Sequence[EvalRun]) -> list[ShownRun]:
+def _runs_with_results(runs: Sequence[EvalRun]) -> list[NamedRun]:
     evaluations = resources.library().evaluations
-    some = [run for run in runs if run.done][:MOST_SHOWN]
-    names = [_setting_name(run.name) for run in some]
+    measured = [run for run in runs if run.done][:MAX_RUNS]
+    names = [_setting_name(run.name) for run in measured]
     return [
-        ShownRun(
+        NamedRun(
             run,
             name if names.count(name) == 1 else f"{name}, {day_and_time(run.created, seconds=True)}",
             evaluations.scores(run.id),
         )
-        for run, name in zip(some, names, strict=True)
+        for run, name in zip(measured, names, strict=True)
     ]
 
 
-def _table(results: Sequence[ShownRun]) -> None:
+def _table(results: Sequence[NamedRun]) -> None:
     names = metric_names()
     used = [metric for metric in METRICS if any(one.figure(metric) for one in results)]
     heads = [_("Figure"), *(label(one.name) for one in results)]
     rows = [
-        [names[metric][0] + FIELD_NAMES.get(metric, ""), *(_cell(one.figure(metric)) for one in results)] for metric in used
+        [names[metric][0] + ENGLISH_NAMES.get(metric, ""), *(_cell(one.figure(metric)) for one in results)] for metric in used
     ]
     wide_table(heads, [*rows, [_("Seconds"), *(numeral(one.seconds, 2) for one in results)]], key="figures")
     with st.popover(_("What the figures mean"), type="tertiary"):
@@ -380,14 +379,14 @@ def _cell(figure: Mean | None) -> str:
     return "–" if figure is None else f"{numeral(figure.value, 2)} ± {numeral((figure.high - figure.low) / 2, 2)}"
 
 
-def _chart(results: Sequence[ShownRun]) -> None:
+def _chart(results: Sequence[NamedRun]) -> None:
     import altair as alt
 
     names = metric_names()
     values = [
         {
             "setting": one.name, "metric": names[metric][0], "value": figure.value, "low": figure.low, "high": figure.high,
-            "told": numeral(figure.value, 2), "from": numeral(figure.low, 2), "to": numeral(figure.high, 2),
+            "mean": numeral(figure.value, 2), "from": numeral(figure.low, 2), "to": numeral(figure.high, 2),
         }
         for one in results
         for metric in METRICS
@@ -408,7 +407,7 @@ def _chart(results: Sequence[ShownRun]) -> None:
         tooltip=[
             alt.Tooltip("setting:N", title=_("Setting")),
             alt.Tooltip("metric:N", title=_("Figure")),
-            alt.Tooltip("told:N", title=_("Mean")),
+            alt.Tooltip("mean:N", title=_("Mean")),
             alt.Tooltip("from:N", title=_("From")),
             alt.Tooltip("to:N", title=_("To")),
         ],
@@ -427,7 +426,7 @@ def _chart(results: Sequence[ShownRun]) -> None:
     )
 
 
-def _remove(results: Sequence[ShownRun]) -> None:
+def _remove(results: Sequence[NamedRun]) -> None:
     delete = resources.library().evaluations.delete_run
     with st.popover(_("Remove results"), type="tertiary", key=f"remove_results_{len(results)}"):
         for one in results:

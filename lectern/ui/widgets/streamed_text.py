@@ -1,4 +1,4 @@
-"""A growing text. A complete paragraph is sent only once."""
+"""Text that is drawn while it is written. A complete paragraph is sent to the browser only once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 
-class GrowingText:
-    """The text at the end of `place`. Until it begins, says what it waits for."""
+class StreamedText:
+    """Draws at the end of `place`: what the answer waits for, then its text."""
 
     def __init__(self, place: DeltaGenerator) -> None:
         self._place = place
@@ -54,8 +54,8 @@ def _step_words(run: Run) -> str:
     progress = run.progress
     if progress is None or progress.of < 2:
         return ""
-    at = min(progress.done + 1, progress.of)
-    return _("Step {at} of {of}").format(at=numeral(at), of=numeral(progress.of))
+    current = min(progress.done + 1, progress.of)
+    return _("Step {at} of {of}").format(at=numeral(current), of=numeral(progress.of))
 
 
 def call_words(call: CallInFlight | None) -> str:

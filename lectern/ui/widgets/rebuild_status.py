@@ -1,4 +1,4 @@
-"""Rebuilds the index with the passages of the settings: an offer with its cost, and the progress."""
+"""The rebuild of the index after a change of settings: an offer with its cost, and the progress."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lectern.ui.widgets.problem import problem
 
 
 def rebuild_status() -> None:
-    """An offer if the passages differ from the settings, and a bar during the rebuild."""
-    coming = resources.library().store.versions.coming()
+    """An offer if the index was built with other settings, or a bar during the rebuild."""
+    coming = resources.library().store.versions.next_version()
     state = coming.state if coming else ""
     st.fragment(_draw_status, run_every=1.0 if state == "building" else None)(state)
 
@@ -22,7 +22,7 @@ def rebuild_status() -> None:
 def _draw_status(drawn: str) -> None:
     """`drawn` is the state at the last run of the page. A new state reruns the page, which starts or stops the timer."""
     library = resources.library()
-    coming = library.store.versions.coming()
+    coming = library.store.versions.next_version()
     if (coming.state if coming else "") != drawn:
         if coming is None and not library.rebuilds.plan().changes:
             session().notice = _("The index has been rebuilt: all documents use the new passages.")
@@ -46,11 +46,7 @@ def _draw_status(drawn: str) -> None:
 def _progress(coming: IndexVersion) -> None:
     library = resources.library()
     time_left = f" · {labels.time_left(coming.seconds_left)}" if coming.state == "building" and coming.seconds_left else ""
-    titles = {
-        "building": _("Rebuilding the index"),
-        "stopped": _("Rebuilding stopped"),
-        "failed": _("Rebuilding failed"),
-    }
+    titles = {"building": _("Rebuilding the index"), "stopped": _("Rebuilding stopped"), "failed": _("Rebuilding failed")}
     st.progress(coming.fraction, f"{titles[coming.state]}{time_left}")
     if coming.problem is not None:
         problem(coming.problem, key="rebuild_problem")

@@ -1,4 +1,4 @@
-"""Several answers to one question in columns that grow at the same time, with their mode, cost and sources."""
+"""Several answers to one question in columns, streamed at the same time, with their mode, cost and sources."""
 
 from __future__ import annotations
 
@@ -12,64 +12,66 @@ from lectern.runs.answer_runs import Run
 from lectern.schema import AnswerFacts, Message
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext
-from lectern.ui.live_fragments import growing_place
+from lectern.ui.live_fragments import answer_placeholder
 from lectern.ui.safetext import label
-from lectern.ui.state import interruptible
-from lectern.ui.widgets.answer import LOOK_SECONDS, answer, passages_alone
-from lectern.ui.widgets.call_graph import what_happened
-from lectern.ui.widgets.differences import pin_button, way
-from lectern.ui.widgets.growing import GrowingText, waiting_words, waits_for
+from lectern.ui.state import allow_interruption
+from lectern.ui.widgets.answer import POLL_SECONDS, answer, answer_without_text
+from lectern.ui.widgets.call_graph import describe_calls
+from lectern.ui.widgets.differences import mode_label, pin_button
 from lectern.ui.widgets.passage import address, calls_address
-from lectern.ui.widgets.reading import move_reading_bar
+from lectern.ui.widgets.reading_progress import move_reading_bar
+from lectern.ui.widgets.streamed_text import StreamedText, waiting_words, waits_for
 from lectern.ui.widgets.thumbs import verdict_line
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-ROUND_SECONDS = 0.1  # between two checks of all growing answers
+POLL_COLUMNS_SECONDS = 0.1  # between two checks of all streamed answers
 
 
-class Growing:
+class AnswerColumn:
+    """A column with a streamed answer."""
+
     def __init__(self, message: Message, run: Run | None, place: DeltaGenerator) -> None:
         self._message = message
         self._run = run
-        self._text = GrowingText(place)
-        self._taken = 0  # characters of the answer so far
-        self._looked = 0.0
+        self._text = StreamedText(place)
+        self._drawn_chars = 0
+        self._polled = 0.0
 
     @property
     def passages_known(self) -> bool:
         return self._run is not None and bool(self._run.sources)
 
-    def look(self) -> bool:
+    def update(self) -> bool:
         """Draws new text. Returns False when the answer is finished."""
         if self._run is None:
-            return self._look_elsewhere()
-        finished, text = self._run.finished, self._run.text
+            return self._update_from_library()
+        finished, text = self._run.is_finished, self._run.text
         if not finished:
             links = {source.number: address(self._message, source) for source in self._run.sources}
-            self._take(text, links, waits_for(self._run))
+            self._draw(text, links, waits_for(self._run))
         return not finished
 
-    def _take(self, text: str, links: Mapping[int, str], step: str = "") -> None:
-        self._text.add(text[self._taken :], links, step)
-        self._taken = len(text)
+    def _draw(self, text: str, links: Mapping[int, str], step: str = "") -> None:
+        self._text.add(text[self._drawn_chars :], links, step)
+        self._drawn_chars = len(text)
 
-    def _look_elsewhere(self) -> bool:
-        if time.monotonic() - self._looked < LOOK_SECONDS:
+    def _update_from_library(self) -> bool:
+        if time.monotonic() - self._polled < POLL_SECONDS:
             return True
-        self._looked = time.monotonic()
-        noted = resources.library().conversations.message(self._message.id)
-        if noted is None or noted.state != "writing":
+        self._polled = time.monotonic()
+        message = resources.library().conversations.message(self._message.id)
+        if message is None or message.state != "writing":
             return False
-        self._take(noted.text, {source.number: address(noted, source) for source in noted.sources})
+        self._draw(message.text, {source.number: address(message, source) for source in message.sources})
         return True
 
 
-def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
-    """Draws the answers side by side. Returns those that are still growing."""
+def draw_columns(answers: list[Message], runs: Sequence[Run]) -> list[AnswerColumn]:
+    """Draws the answers side by side. Returns the columns with unfinished answers."""
     running = {run.message_id: run for run in runs}
-    growing: list[Growing] = []
+    unfinished: list[AnswerColumn] = []
     with st.container(key="compare", horizontal=True, wrap=False):
         # Create all columns first: their number determines their width.
         places = [st.container(key=f"column_{message.id}", border=True, gap="xsmall") for message in answers]
@@ -77,25 +79,25 @@ def columns(answers: list[Message], runs: Sequence[Run]) -> list[Growing]:
         with place:
             _head(message, answers)
             if message.state == "writing":
-                growing.append(Growing(message, running.get(message.id), growing_place()))
+                unfinished.append(AnswerColumn(message, running.get(message.id), answer_placeholder()))
             else:
                 _difference(message, answers)
                 _draw_finished(message)
-    return growing
+    return unfinished
 
 
-def follow(growing: list[Growing], *, passages_known: bool) -> NoReturn:
+def stream_columns(unfinished: list[AnswerColumn], *, passages_known: bool) -> NoReturn:
     """Draws all columns until one is finished or the first passages are known, then reruns the page."""
     moved = time.monotonic()
     while True:
-        going = [one.look() for one in growing]  # look at every column, even after one has finished
-        if not all(going) or (not passages_known and any(one.passages_known for one in growing)):
+        still_unfinished = [column.update() for column in unfinished]  # all of them, even after one has finished
+        if not all(still_unfinished) or (not passages_known and any(column.passages_known for column in unfinished)):
             st.rerun()
-        interruptible()
+        allow_interruption()
         if time.monotonic() - moved > 1.0:
             moved = time.monotonic()
             move_reading_bar()
-        time.sleep(ROUND_SECONDS)
+        time.sleep(POLL_COLUMNS_SECONDS)
 
 
 def common_line(question: Message, answers: Sequence[Message]) -> None:
@@ -118,7 +120,7 @@ def stop_all(answers: Sequence[Message]) -> None:
 
 def _head(message: Message, answers: list[Message]) -> None:
     with st.container(key=f"head_{message.id}", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{label(way(message))}**")
+        st.markdown(f"**{label(mode_label(message))}**")
         if message.state == "writing":
             st.button(
                 _("Stop"), key=f"stop_{message.id}", type="tertiary", icon=":material/stop:", on_click=_stop, args=(message.id,)
@@ -134,10 +136,10 @@ def _head(message: Message, answers: list[Message]) -> None:
 
 def _difference(message: Message, answers: Sequence[Message]) -> None:
     """What this mode did, and which earlier answer is the same."""
-    sentences = [what_happened(message)]
+    sentences = [describe_calls(message)]
     before = answers[: answers.index(message)]
     if same := next((one for one in before if message.text and one.text.split() == message.text.split()), None):
-        sentences.append(_("The same answer as {mode}.").format(mode=way(same)))
+        sentences.append(_("The same answer as {mode}.").format(mode=mode_label(same)))
     if any(sentences):
         with st.container(key=f"did_{message.id}"):
             st.caption(label(" ".join(filter(None, sentences))))
@@ -146,7 +148,7 @@ def _difference(message: Message, answers: Sequence[Message]) -> None:
 def _draw_finished(message: Message) -> None:
     if _only_passages(message) and message.state == "done":
         st.markdown(_("The passages are listed below."))
-        passages_alone(message)
+        answer_without_text(message)
         return
     answer(message, last=True)
     verdict_line(message)

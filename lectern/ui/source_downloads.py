@@ -14,18 +14,18 @@ from ragcore.errors import RagError, StoreError
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 4
+MAX_THREADS = 4
 END_SECONDS = 5.0
 NOT_SAVED = "Check that the disk has space and can be written to, then try again."
 
 
-class Fetching:
+class SourceDownloads:
     """Shared by all sessions of the process."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = threading.Lock()
-        self._room = threading.Semaphore(AT_ONCE)
+        self._room = threading.Semaphore(MAX_THREADS)
         self._running: list[str] = []
         self._known: list[Added] = []
         self._problems: list[RagError] = []
@@ -37,18 +37,18 @@ class Fetching:
             self._running.append(label)
         threading.Thread(target=self._run, args=(label, gather), name="fetch", daemon=True).start()
 
-    def running(self) -> list[str]:
+    def labels(self) -> list[str]:
         """The labels of the current downloads, oldest first."""
         with self._lock:
             return list(self._running)
 
-    def already_there(self) -> list[Added]:
+    def take_duplicates(self) -> list[Added]:
         """The duplicates since the last call."""
         with self._lock:
             duplicates, self._known = self._known, []
         return duplicates
 
-    def problems(self) -> list[RagError]:
+    def take_problems(self) -> list[RagError]:
         """The errors since the last call that have no row, because the library is read-only."""
         with self._lock:
             problems, self._problems = self._problems, []
@@ -58,14 +58,14 @@ class Fetching:
         """Stops accepting files, and waits at most `END_SECONDS` for those in progress."""
         self._ended.set()
         deadline = time.monotonic() + END_SECONDS
-        while self.running() and time.monotonic() < deadline:
+        while self.labels() and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def _until_ended(self, gathered: Iterable[SourceFile]) -> Iterator[SourceFile]:
-        for one in gathered:
+        for source in gathered:
             if self._ended.is_set():
                 return
-            yield one
+            yield source
 
     def _run(self, label: str, gather: Callable[[], Iterable[SourceFile]]) -> None:
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from lectern.db.evaluation_scores import FINDING, METRICS, Found, Result
+from lectern.db.evaluation_scores import METRICS, RETRIEVAL_METRICS, Result, RetrievedPassage
 from lectern.db.evaluations import Scored
 from lectern.ui import labels, resources
 from lectern.ui.i18n import _, ngettext, numeral, translate
@@ -17,13 +17,15 @@ from lectern.ui.widgets.question_sets import expected_answer, place_of
 from lectern.ui.widgets.wide_table import wide_table
 from ragcore.evaluation.significance import Difference, difference
 
-PAGE = 12  # questions at first
-SURE = 0.05  # below this p-value a difference counts as real
-SNIPPET = 260  # characters of a passage
+MAX_QUESTIONS = 12  # listed
+SIGNIFICANCE = 0.05  # below this p-value a difference counts as real
+SNIPPET_CHARS = 260  # of a passage
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
+    """The scores of one question in both measurements."""
+
     question_id: str
     question: str
     first: float
@@ -59,28 +61,28 @@ def comparison(runs: Sequence[tuple[str, str]], scores: Mapping[str, Sequence[Sc
         return
     st.header(_("Compare two settings"), anchor=False)
     run_names = dict(runs)
-    one, other, opened = _chosen_runs(list(run_names))
-    fill_widget("compare_first", one)
-    fill_widget("compare_second", other)
+    first, second, opened = _chosen_runs(list(run_names))
+    fill_widget("compare_first", first)
+    fill_widget("compare_second", second)
     with st.container(key="compare_row", horizontal=True):
         for key, title in (("compare_first", _("First")), ("compare_second", _("Second"))):
             st.selectbox(
                 title, list(run_names), key=key, format_func=run_names.__getitem__, on_change=_open, args=("",), width=300
             )
-    if one == other:
+    if first == second:
         st.caption(_("Choose two different ones."))
         return
-    pairs = {metric: _pairs(scores[one], scores[other], metric) for metric in METRICS}
+    pairs = {metric: _pairs(scores[first], scores[second], metric) for metric in METRICS}
     used = [metric for metric in METRICS if pairs[metric]]
     if not used:
         st.caption(_("No question has been measured with both."))
         return
     _differences(used, pairs)
-    _questions(used, pairs, (one, run_names[one]), (other, run_names[other]), opened)
+    _questions(used, pairs, (first, run_names[first]), (second, run_names[second]), opened)
 
 
 def _chosen_runs(ids: Sequence[str]) -> tuple[str, str, str]:
-    """The first run, the second and the opened question from the address. The default are the newest two, older one first."""
+    """The ids of both runs and of the opened question, from the address. The default are the newest runs, older one first."""
     kind, *chosen = session().panel.split(".")
     if kind == "compare" and len(chosen) == 3 and chosen[0] in ids and chosen[1] in ids:
         return chosen[0], chosen[1], chosen[2]
@@ -92,11 +94,11 @@ def _open(question_id: str) -> None:
 
 
 def _pairs(first: Sequence[Scored], second: Sequence[Scored], metric: str) -> list[Pair]:
-    others = {one.question_id: one.scores[metric] for one in second if metric in one.scores}
+    seconds = {scored.question_id: scored.scores[metric] for scored in second if metric in scored.scores}
     return [
-        Pair(one.question_id, one.question, one.scores[metric], others[one.question_id])
-        for one in first
-        if metric in one.scores and one.question_id in others
+        Pair(scored.question_id, scored.question, scored.scores[metric], seconds[scored.question_id])
+        for scored in first
+        if metric in scored.scores and scored.question_id in seconds
     ]
 
 
@@ -130,42 +132,38 @@ def _with_sign(value: float) -> str:
 
 def _verdict(result: Difference) -> str:
     chance = f"p < {numeral(0.001, 3)}" if result.p < 0.001 else f"p = {numeral(result.p, 3)}"
-    if result.p >= SURE and round(result.value, 2) == 0:
+    if result.p >= SIGNIFICANCE and round(result.value, 2) == 0:
         return _("no difference")
-    if result.p >= SURE:
+    if result.p >= SIGNIFICANCE:
         return _("may be chance, {chance}").format(chance=chance)
     text = _("**the second is better**, {chance}") if result.value > 0 else _("**the first is better**, {chance}")
     return text.format(chance=chance)
 
 
 def _questions(
-    used: Sequence[str],
-    pairs: Mapping[str, Sequence[Pair]],
-    first: tuple[str, str],
-    second: tuple[str, str],
-    opened: str,
+    used: Sequence[str], pairs: Mapping[str, Sequence[Pair]], first: tuple[str, str], second: tuple[str, str], opened: str
 ) -> None:
     st.markdown(f"**{_('Question by question')}**")
-    usual = next((metric for metric in ("ndcg", *used) if metric in used), used[0])
+    default = used.index("ndcg") if "ndcg" in used else 0
     with st.container(key="compare_filter", horizontal=True, vertical_alignment="bottom"):
         metric = st.selectbox(
-            _("By"), used, used.index(usual), format_func=lambda name: metric_names()[name][0], key="compare_metric", width=180
+            _("By"), used, default, format_func=lambda name: metric_names()[name][0], key="compare_metric", width=180
         )
         kinds = {"better": _("Better"), "worse": _("Worse"), "same": _("Same")}
         counts = {kind: sum(_kind(pair) == kind for pair in pairs[metric]) for kind in kinds}
-        looked_at = next((_kind(pair) for pair in pairs[metric] if pair.question_id == opened), None)
+        opened_kind = next((_kind(pair) for pair in pairs[metric] if pair.question_id == opened), None)
         kind = st.segmented_control(
             _("Second compared with first"),
             list(kinds),
-            default=looked_at or next((name for name in ("worse", "better") if counts[name]), "same"),
+            default=opened_kind or next((name for name in ("worse", "better") if counts[name]), "same"),
             format_func=lambda name: f"{kinds[name]} ({counts[name]})",
             required=True,
             key=f"compare_kind_{first[0]}_{second[0]}_{metric}",
         )
-    some = sorted((pair for pair in pairs[metric] if _kind(pair) == kind), key=lambda pair: -abs(pair.second - pair.first))
-    if not some:
+    matching = sorted((pair for pair in pairs[metric] if _kind(pair) == kind), key=lambda pair: -abs(pair.second - pair.first))
+    if not matching:
         st.caption(_("There are none."))
-    for pair in [pair for place, pair in enumerate(some) if place < PAGE or pair.question_id == opened]:
+    for pair in [pair for place, pair in enumerate(matching) if place < MAX_QUESTIONS or pair.question_id == opened]:
         with st.container(key=f"pair_{pair.question_id}", border=pair.question_id == opened):
             with st.container(horizontal=True, vertical_alignment="center"):
                 is_open = pair.question_id == opened
@@ -180,11 +178,11 @@ def _questions(
                 st.caption(f"{numeral(pair.first, 2)} → {numeral(pair.second, 2)}")
             if is_open:
                 _side_by_side(pair.question_id, first, second)
-    if len(some) > PAGE:
+    if len(matching) > MAX_QUESTIONS:
         text = (
             _("The first {number} are shown.") if kind == "same" else _("The {number} with the largest difference are shown.")
         )
-        st.caption(text.format(number=PAGE))
+        st.caption(text.format(number=MAX_QUESTIONS))
 
 
 def _kind(pair: Pair) -> str:
@@ -208,21 +206,21 @@ def _side_by_side(question_id: str, first: tuple[str, str], second: tuple[str, s
 def _result(result: Result) -> None:
     if result.problem is not None:
         st.markdown(label(translate(result.problem.what)))
-    if not result.found and result.problem is None:
+    if not result.passages and result.problem is None:
         st.caption(_("Nothing was found."))
-    for number, passage in enumerate(result.found, 1):
+    for number, passage in enumerate(result.passages, 1):
         _passage(number, passage)
     if result.answer:
         with st.expander(_("The answer, and what the judge said"), type="compact"):
             st.markdown(answer_md(result.answer))
             for metric, reason in result.reasons.items():
-                if metric not in FINDING and reason:
+                if metric not in RETRIEVAL_METRICS and reason:
                     st.caption(plain_md(reason))
 
 
-def _passage(number: int, passage: Found) -> None:
+def _passage(number: int, passage: RetrievedPassage) -> None:
     where = place_of(passage.document, passage.pages)
     mark = f" :green-badge[:material/check: {_('right')}]" if passage.right else ""
     st.markdown(f"{number} · {label(where)}{mark}")
     text = " ".join(passage.text.split())
-    st.caption(label(labels.cut_at_word(text, SNIPPET)))
+    st.caption(label(labels.cut_at_word(text, SNIPPET_CHARS)))

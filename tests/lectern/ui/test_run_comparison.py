@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lectern.ui.widgets.comparing import _verdict, _with_sign
+from lectern.ui.widgets.run_comparison import _verdict, _with_sign
 from ragcore.evaluation.significance import difference
 
 SAME = [0.0, 0.5, 1.0] * 4

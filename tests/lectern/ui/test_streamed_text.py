@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lectern.runs.call_in_flight import CallInFlight
-from lectern.ui.widgets.growing import call_words
+from lectern.ui.widgets.streamed_text import call_words
 from ragcore.llms.call_stages import CallStage
 
 

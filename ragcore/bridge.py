@@ -1,8 +1,0 @@
-"""Pydantic, by the path under which scripts of LlamaIndex import it: `from ragcore.bridge.pydantic import BaseModel`."""
-
-import sys
-
-import pydantic as pydantic
-
-__path__: list[str] = []
-sys.modules[f"{__name__}.pydantic"] = pydantic

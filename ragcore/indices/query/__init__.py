@@ -1,1 +1,0 @@
-"""Question transforms, where scripts of LlamaIndex look for them."""
