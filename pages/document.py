@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from lectern.ui import labels, navigation, resources
+from lectern.ui.asking import reset_chat_options
 from lectern.ui.i18n import _
 from lectern.ui.safetext import breakable
 from lectern.ui.server.downloads import original_address
-from lectern.ui.state import fill_menu, session
+from lectern.ui.state import session
 from lectern.ui.widgets.document import document_view, groups_menu
 from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError
@@ -37,7 +38,7 @@ else:
         st.caption(labels.file_facts(file))
     with st.container(key="document_actions", horizontal=True):
         if st.button(_("Ask about this document"), key="ask_about", icon=":material/chat_bubble:", disabled=not file.ready):
-            fill_menu("chat_files", [file.id])
+            reset_chat_options([file.id])
             navigation.go_to_chat(None)
         if file.path:
             st.link_button(_("Download"), original_address(file.id), icon=":material/download:")

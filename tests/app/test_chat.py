@@ -310,6 +310,36 @@ def test_conversation_keeps_its_mode_and_documents(page: Page, app: App) -> None
     until(page, lambda: all(part in options(page) for part in OWN_OPTIONS))
 
 
+def test_just_talk_shows_no_documents_and_ends_with_its_chat(page: Page, app: App) -> None:
+    with saying_slowly(app, "Hello."):
+        page.goto(f"{app.url}/chat")
+        page.locator(".st-key-suggested").wait_for()
+        settled(page)
+        page.locator(".st-key-mode_popover button").first.click()
+        mode_option(page, "Just talk").click()
+        page.locator(".st-key-scope_popover").wait_for(state="detached")
+        page.get_by_test_id("stRadio").wait_for()  # the menu is still open
+        assert page.locator(".st-key-chat_reading_popover, .st-key-suggested").count() == 0
+        assert "passages" not in page.locator(".st-key-empty_chat").inner_text()
+        page.keyboard.press("Escape")
+        ask(page, "Say hello.")
+        answered(page)
+        page.get_by_role("button", name="More", exact=True).last.click()
+        page.get_by_role("menuitem", name="Keep as a note").wait_for()
+        assert page.get_by_text("Why wasn’t it found?").count() == 0
+        page.get_by_role("button", name="New chat").click()
+        page.locator(".st-key-scope_popover").wait_for()
+        assert "Follow-ups and documents" in options(page)
+        page.get_by_role("button", name="Say hello.", exact=True).click()
+        page.locator(".st-key-mode_popover", has_text="Just talk").wait_for()
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name="Documents").click()
+        box = page.locator(".st-key-home_ask textarea")
+        box.fill("Where can I leave my bicycle?")
+        box.press("Enter")
+        answered(page)
+        assert facts_of(page).startswith("Follow-ups and documents")
+
+
 def test_documents_chosen_for_a_chat_stay_with_it(page: Page, app: App) -> None:
     ask_anew(page, app, "How many carriages are there, then?")
     page.get_by_role("button", name="New chat").click()

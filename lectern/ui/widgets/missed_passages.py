@@ -32,7 +32,8 @@ _SETTINGS_HELP = (Cause.TOP_K, Cause.FAR, Cause.FILTERED, Cause.REORDERED, Cause
 def can_miss(message: Message) -> bool:
     """Whether the answer comes from a search, which can miss passages."""
     facts = message.facts
-    searched = message.ask is not None and message.ask.reading == "best" and message.ask.node_ids is None
+    ask = message.ask
+    searched = ask is not None and ask.reading == "best" and ask.node_ids is None and not ask.without_documents
     return searched and message.state == "done" and facts is not None and facts.recorded is None
 
 
