@@ -180,7 +180,7 @@ class Run:
         question = condensed_question(self._answering.trace if self._answering else None) or self._ask.question
         try:
             answer = self._library.answer_check.check(question, self.text, passages)
-        except RagError as error:  # the answer is complete, and Check sentences tries again
+        except RagError as error:  # the answer is complete, and the check on demand tries again
             logger.warning("the citations of answer %s could not be checked: %s", self.message_id, error)
             return
         try:

@@ -47,7 +47,9 @@ def model_settings() -> bool:
         return False
     bind_keys(library.folder, library.settings)
     _fill(library.settings.llm, fill_new_widget)
-    st.markdown(_("Writes answers from the passages found. Without one, Lectern quotes the passages themselves."))
+    st.markdown(
+        _("A language model writes answers from the passages found. Without one, Lectern quotes the passages themselves.")
+    )
     provider = _provider()
     if provider == "llama_cpp":
         local_models(use_local_model)
