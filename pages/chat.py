@@ -123,12 +123,14 @@ if not answering:
     recorded_question_buttons(recorded_questions(before, chat=True), ask_recorded, key="chat")
 
 draw_offer(chat=True)
+asked_last = next((message for message in reversed(messages) if message.role == "user"), None)
 citation_clicks(
     answering=answering,
     conversation_id=state.chat.conversation or "",
     ended=labels.end_message([message.state for message in messages[-1:]]),
     last=messages[-1].id if messages else "",
-    reveal=next((message.id for message in reversed(messages) if message.role == "user"), ""),
+    reveal=asked_last.id if asked_last else "",
+    asked=asked_last.created if asked_last else 0.0,
 )
 if opened is not None:
     side_panel(opened)

@@ -18,7 +18,7 @@ library, state = resources.library(), session()
 
 asked_for = navigation.id_from_address("d", state.documents.opened or None) or ""
 if asked_for != state.documents.opened:
-    state.documents.opened, state.documents.place = asked_for, (0, 0)
+    state.documents.opened, state.documents.place, state.documents.cited = asked_for, (0, 0), None
 file = library.files.get(asked_for) if asked_for else None
 navigation.write_address("d", asked_for or None, "")
 navigation.set_tab_title(file.name if file else _("Document"))
@@ -34,7 +34,12 @@ if file is None or document is None:
 else:
     st.html(f"<h1>{breakable(file.name)}</h1>")
     with st.container(key="document_facts", horizontal=True, vertical_alignment="center"):
-        st.page_link(navigation.HOME, label=_("Documents"), icon=":material/arrow_back:")
+        cited = state.documents.cited
+        if cited is not None and cited.conversation:
+            if st.button(_("Back to the chat"), key="back_to_chat", icon=":material/arrow_back:", type="tertiary"):
+                navigation.go_to_chat(cited.conversation, cited.panel)
+        else:
+            st.page_link(navigation.HOME, label=_("Documents"), icon=":material/arrow_back:")
         st.caption(labels.file_facts(file))
     with st.container(key="document_actions", horizontal=True):
         if st.button(_("Ask about this document"), key="ask_about", icon=":material/chat_bubble:", disabled=not file.ready):

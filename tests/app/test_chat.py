@@ -81,6 +81,8 @@ def test_closest_sentences_unfold_their_context(page: Page, app: App) -> None:
     shown = len(said.inner_text())
     more.click()
     until(page, lambda: len(said.inner_text()) > shown + 100)
+    assert more.evaluate("el => getComputedStyle(el, '::after').content") == '"Show less"'
+    assert more.evaluate("el => getComputedStyle(el).visibility") == "hidden"
 
 
 def test_new_question_scrolls_to_the_top(page: Page, app: App) -> None:
@@ -164,8 +166,21 @@ def test_a_citation_opens_the_page_with_its_lines_marked(page: Page, app: App) -
     last = shown.rpartition(" of ")[2]
     assert page.locator(".st-key-panel .label").inner_text() == f"Page {last} of {last}"
     assert page.locator(".st-key-panel .sheet mark").count() == 0
+    head = page.locator(".st-key-panel_head")
+    head.get_by_text(f"p.\N{NO-BREAK SPACE}{last}", exact=True).wait_for()
+    assert page.locator(".st-key-panel .legend").inner_text().split("\n") == ["Quoted in the answer", "Rest of the passage"]
     page.get_by_role("button", name="Back to the passage").click()
     assert page.locator(".st-key-panel .sheet mark").count() >= 1
+    while turn.is_enabled():
+        turn.click()
+    head.get_by_text(f"p.\N{NO-BREAK SPACE}{last}", exact=True).wait_for()
+    settled(page)
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.locator(".st-key-document_page .label", has_text=f"Page {last} of {last}").wait_for()
+    page.get_by_role("button", name="Back to the passage").click()
+    page.locator(".st-key-document_page mark.quoted").first.wait_for()
+    page.get_by_role("button", name="Back to the chat").click()
+    page.locator(".st-key-panel .label", has_text=shown).wait_for()
     page.keyboard.press("Escape")
     page.locator(".st-key-panel").wait_for(state="detached")
 
