@@ -207,6 +207,7 @@ class Run:
         corrected = next((str(step.facts["meant"]) for step in trace.spans("retrieve") if "meant" in step.facts), None)
         ask, read = self._ask, self._answering.read() if self._answering else ()
         spent, price = trace.total_tokens(), self._library.settings.price
+        free = model.is_extractive or self._library.settings.llm.provider == "llama_cpp"
         self._trace = trace if state in ("done", "failed") else None
         self._facts = AnswerFacts(
             mode=ask.mode,
@@ -221,7 +222,7 @@ class Run:
             model=model.model_name,
             condensed=condensed if condensed != self._ask.question else None,
             meant=corrected,
-            money=None if model.is_extractive else price.money(spent.prompt, spent.completion),
+            money=None if free else price.money(spent.prompt, spent.completion),
             currency=price.currency,
             expected=self._expected,
             reading=ask.reading,
