@@ -10,7 +10,8 @@ from lectern.ui.i18n import _
 from lectern.ui.safetext import breakable
 from lectern.ui.server.downloads import original_address
 from lectern.ui.state import session
-from lectern.ui.widgets.document import document_view, groups_menu, search_field
+from lectern.ui.widgets.document import document_view, groups_menu
+from lectern.ui.widgets.search_field import search_field
 from ragcore.errors import RagError
 
 library, state = resources.library(), session()
@@ -47,5 +48,5 @@ else:
         if file.path:
             st.link_button(_("Download"), original_address(file.id), icon=":material/download:")
         groups_menu(file)
-        search_field()
+        search_field(_("Search in this document"), "search_in_document", width=230)
     document_view(file, document)

@@ -27,6 +27,7 @@ from ragcore.extractive.topic import quoted_names
 from ragcore.sql.base import Database, writable
 from ragcore.text.keywords import content_words
 from ragcore.text.list_replies import parse_list
+from ragcore.text.quotable_sentences import quotes_in
 
 if TYPE_CHECKING:
     from ragcore.llms.base import LLM
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SAMPLE_QUESTIONS = Path(__file__).parents[2] / "sample" / "questions.jsonl"
-RULES = 4  # version of the rules below; suggestions of another version are replaced
+RULES = 5  # version of the rules below; suggestions of another version are replaced
 MAX_SUGGESTIONS = 4  # from as many of the newest documents
 MAX_RANK = 3  # of a passage of the question's own document in a search for the question
 MAX_TRIED = 6  # questions per document that are searched for
@@ -112,7 +113,7 @@ class Suggestions:
         llm: Callable[[], LLM],
         wording: Callable[[], Mapping[str, Prompt]],
     ) -> None:
-        """`wording` gives the prompts that replace the built-in ones, by name."""
+        """`wording` returns the prompts that replace the built-in ones, by name."""
         self._database = database
         self._store = store
         self._retriever = retriever
@@ -184,7 +185,7 @@ class Suggestions:
             logger.exception("suggestions could not be generated")
 
     def generate(self) -> list[Candidate]:
-        """Up to MOST suggestions, one of each of the newest documents first. Takes seconds."""
+        """Up to MAX_SUGGESTIONS suggestions, first one of each of the newest documents. Takes seconds."""
         llm, chosen = self._llm(), list[Candidate]()
         ready = "SELECT id FROM files WHERE stage = ? AND passages > 0 ORDER BY added DESC, id LIMIT ?"
         with self._database.snapshot() as db:
@@ -206,6 +207,8 @@ class Suggestions:
         tried = chain(tried, (Candidate(question, document) for question in candidates(self._store, document)))
         yield from (one for one in islice(tried, MAX_TRIED) if self._is_answered(one, llm))
         text = "\n".join(node.text for node in _passages(self._store, document, MODEL_PASSAGES))
+        if llm.metadata.is_extractive and is_table(text):
+            return
         if _WORD.search(text) and (wish := summary_request(names.pop(document, ""), names.values(), language_of(text))):
             yield Candidate(wish, document)
 
@@ -239,9 +242,16 @@ class Suggestions:
         return not is_refusal(str(get_response_synthesizer(llm, "compact").synthesize(candidate.question, hits)))
 
 
+def is_table(text: str) -> bool:
+    """Whether most of the text is rows of tables, of which no sentence can be quoted as a summary."""
+    quotes = quotes_in(text, number=1)
+    in_rows = sum(len(quote.text) for quote in quotes if quote.bullet == "|" or quote.is_row)
+    return 2 * in_rows > sum(len(quote.text) for quote in quotes)
+
+
 def summary_request(name: str, others: Collection[str], language: str) -> str:
-    """Asks for a summary of the document of this name, without its ending if the name is unambiguous among
-    the `others`; "" if it is ambiguous even with its ending. `language`: as `language_of` gives it.
+    """A request for a summary of the document with this name, without its suffix if that is unambiguous among the `others`.
+    "" if the name is ambiguous even with its suffix. `language`: one of `language_of`.
 
     >>> summary_request("Lease.pdf", ["Letter.pdf"], "en")
     'Summarise Lease'
@@ -254,7 +264,7 @@ def summary_request(name: str, others: Collection[str], language: str) -> str:
 
 
 def sample_candidates(store: Store) -> Iterator[Candidate]:
-    """The questions about the sample, for each of their documents, if all of these are there."""
+    """The questions about the sample whose documents are all in the library, once for each document."""
     if not SAMPLE_QUESTIONS.exists():
         return
     ids = {str(document.name): document.id_ for document in store.documents() if document.passages}
@@ -307,7 +317,7 @@ def _passages(store: Store, document_id: str, most: int) -> list[TextNode]:
 
 
 def spread(values: Sequence[T], most: int) -> list[T]:
-    """At most so many values, evenly spread, with the first."""
+    """At most `most` values at equal distances, beginning with the first."""
     if len(values) <= most:
         return list(values)
     return [values[number * len(values) // most] for number in range(most)]

@@ -17,6 +17,7 @@ from lectern.ui.widgets.popovers import popovers
 from lectern.ui.widgets.price import confirmation
 from lectern.ui.widgets.problem import damage
 from lectern.ui.widgets.reading_progress import reading_bar
+from lectern.ui.widgets.search_field import search_field
 
 HERE = Path(__file__).resolve().parent
 MIN_SEARCHABLE = 8  # conversations; a shorter list has no search field
@@ -87,15 +88,8 @@ def conversations(in_chat: bool) -> None:
     place = st.container()
     listed = conversation_list(open_id, search)
     if listed >= MIN_SEARCHABLE or search:
-        place.text_input(
-            _("Search conversations"),
-            key="search",
-            placeholder=_("Search conversations"),
-            label_visibility="collapsed",
-            icon=":material/search:",
-            type="search",
-            live=True,
-        )
+        with place:
+            search_field(_("Search conversations"), "search", live=True)
         if not listed:
             st.caption(_("No conversation contains these words."))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class AttributedAnswer:
     """`text` has corrected citations. `sentences` are its sentences in order, each as `text[start:end]` without citations. A
-    sentence with the verdict "absent" is in none of the passages and cites none; neither does a "weak" one below CITED.
+    sentence with the verdict "absent" is in none of the passages; it cites none, and neither does a "weak" one.
 
     `outcome` is "closest" if the passages are about the question but may not answer it, and "nothing" if the answer states
     nothing.
@@ -38,8 +38,6 @@ class AttributedAnswer:
     sentences: tuple[CheckedSentence, ...]
     outcome: Outcome = "answer"
 
-
-CITED = 1.0  # log odds that a passage says a sentence, from which it is its source: of 35 such sentences, 34 were supported
 
 LEAST = -2.51
 """How far the best sentence that supports an answer may lie below the reader's threshold of one, in log odds: below that, the
@@ -114,7 +112,7 @@ def _passages_to_cite(sentence: CheckedSentence, cited: list[int], passages: Seq
     """The numbers of the passages to cite."""
     if sentence.verdict is None:
         return cited
-    if sentence.passage is None or sentence.odds < CITED:
+    if sentence.passage is None or sentence.verdict != "supported":
         return []
     best = sentence.passage + 1
     if len(cited) < 2 or best not in cited:

@@ -464,3 +464,16 @@ def test_answer_from_another_server_is_followed_and_stopped(page: Page, app: App
         ended.set()
         writer.join()
         elsewhere.delete(talk.id)
+
+
+def test_quoted_figures_without_their_total_are_not_shown_as_if_they_were_one(page: Page, empty_app: App) -> None:
+    page.goto(empty_app.url)
+    costs = [f"Each month we pay {euros} euros for {what}." for what, euros in (("rent", 980), ("heating", 85), ("water", 30))]
+    drop(page, payload("costs.txt", "\n\n".join(costs).encode()))
+    wait_until_read(page)
+    note = page.get_by_text("Lectern quotes these figures and does not add them up.")
+    ask_anew(page, empty_app, "How much do we pay each month for heating?")
+    assert note.count() == 0
+    ask_anew(page, empty_app, "How much do we pay each month in all?")
+    assert "85 euros" in transcript(page)[-1]
+    note.wait_for()

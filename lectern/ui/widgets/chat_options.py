@@ -92,4 +92,4 @@ def locked_modes() -> dict[str, Lack]:
 
 
 def _mode_name(mode: str) -> str:
-    return f"{label(labels.chat_modes()[mode].label)} :small[:gray[{mode}]]"
+    return f"{label(labels.chat_modes()[mode].label)} :small[:gray[{labels.field_name(mode)}]]"

@@ -66,17 +66,6 @@ def document_view(file: FileRow, document: Document) -> None:
         )
 
 
-def search_field() -> None:
-    st.text_input(
-        _("Search in this document"),
-        key="search_in_document",
-        placeholder=_("Search in this document"),
-        label_visibility="collapsed",
-        icon=":material/search:",
-        width=230,
-    )
-
-
 def groups_menu(file: FileRow) -> None:
     chosen = resources.library().groups.of(file.id)
     with st.popover(label(", ".join(chosen)) or _("Groups"), icon=":material/label:", key="groups_popover"):

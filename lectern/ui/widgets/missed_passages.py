@@ -99,15 +99,10 @@ def _draw_cause(message: Message, missed: Missed, expected: str) -> None:
 def _rank(message: Message, missed: Missed) -> str:
     if missed.cause is Cause.USED:
         return _("Passage {number} of this answer").format(number=missed.rank)
-    if missed.cause in _NO_PASSAGE:
-        if missed.source is not None and missed.source.node_id in {source.node_id for source in message.sources}:
-            return _("The closest passage, which was read")
-        return _("The closest passage that was not read")
-    if missed.rank is None:
-        return _("The best missed passage · not among the first hundred")
-    return _("The best missed passage · rank {rank}; the first {looked_at} were read").format(
-        rank=missed.rank, looked_at=missed.looked_at
-    )
+    read = {source.node_id for source in message.sources}
+    if missed.cause in _NO_PASSAGE and missed.source is not None and missed.source.node_id in read:
+        return _("The closest passage, which was read")
+    return _("The closest passage that was not read")
 
 
 def _snippet(text: str, words: str) -> str:
@@ -201,8 +196,8 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
     if missed.unknown:
         absent = _("**“{words}” is in none of your documents.**")
     top_k = ngettext(
-        "**Too few passages were read.** This one is number {rank}, and only the first was read.",
-        "**Too few passages were read.** This one is number {rank}, and only the first {looked_at} were read.",
+        "**Lectern read only the first passage.** This one was number {rank}.",
+        "**Lectern read the first {looked_at} passages.** This one was number {rank}.",
         missed.looked_at,
     )
     return {
@@ -213,7 +208,7 @@ def _sentences(missed: Missed) -> Mapping[Cause, str]:
         ),
         Cause.FILTERED: _("**{file} was left out.** Only other documents were asked."),
         Cause.CUT_OFF: _("**It scores below the minimum score**, so it was left out."),
-        Cause.WEAKER: _("**It scores far below the best passage**, so it was left out."),
+        Cause.WEAKER: _("**It fits the question much less than the best passage**, so it was left out."),
         Cause.REORDERED: _("**A later step ranked other passages higher**, although the search had found this one."),
         Cause.SUMMARY: _(
             "**The question asks for a summary**, so the central passages of each document were used instead of the "

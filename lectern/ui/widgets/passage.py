@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from lectern.explain.source_view import SURROUNDINGS, view_source
+from lectern.explain.source_view import SURROUNDING_CHARS, view_source
 from lectern.schema import Message, Source
 from lectern.ui import resources
 from lectern.ui.i18n import _, translate
@@ -68,7 +68,7 @@ def _turn() -> None:
 
 
 def passage(
-    source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDINGS, page_index: int | None = None
+    source: Source, *, answer: str = "", recorded: bool = False, around: int = SURROUNDING_CHARS, page_index: int | None = None
 ) -> None:
     """Draws a passage and highlights its quoted parts. `page_index`: the visible page, if not that of the passage.
 

@@ -213,6 +213,18 @@ def test_document_without_questions_offers_its_own_summary(
         assert {hit.node.ref_doc_id for hit in library.answer(Ask(question=question)).source_nodes} == {document}
 
 
+@pytest.mark.parametrize("has_model", [False, True])
+def test_only_a_model_summarises_a_table(open_library: Callable[..., Library], *, has_model: bool) -> None:
+    rows = "".join(f"{month},{at}4.20,{at}00\n" for at, month in enumerate(("January", "February", "March", "April"), 1))
+    recipe = "Ingredients\n- 200 g butter, soft\n- 180 g sugar\n- 4 eggs\n\nMethod\n1. Heat the oven.\n2. Bake it.\n"
+    texts = {"bills.csv": f"Month,Water,Power\n{rows}", "cake.txt": recipe}
+    library = open_library(ScriptedLLM(["none"] * 4) if has_model else None)
+    take_in(library, *texts, texts=texts)
+    wishes = {one.question for one in library.suggestions.generate()}
+    assert ("Summarise bills" in wishes) == has_model
+    assert "Summarise cake" in wishes
+
+
 def test_the_newest_documents_have_one_each(open_library: Callable[..., Library]) -> None:
     library = open_library()
     ids = take_in(library, *TEXTS)

@@ -51,7 +51,8 @@ def check() -> SentenceCheck:
         ("The tower is 330 metres tall [1][2].", "The tower is 330 metres tall [1]."),
         ("The tower was built in 1887 [1].", "The tower was built in 1887."),
         ("| Building | Objects |\n|---|---|\n| Louvre | 380,000 objects |", None),
-        ("The tower is 330 m tall [1].", "The tower is 330 m tall."),  # weak: something alike is there
+        ("The tower is 330 m tall.", "The tower is 330 m tall. [1]"),
+        ("The Louvre is 330 metres tall [1].", "The Louvre is 330 metres tall."),  # weak: something alike is there
         ("The answer is not in the passages.", "The answer is not in the passages."),
         ("", ""),
     ],
